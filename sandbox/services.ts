@@ -9,6 +9,7 @@ import { createAccess } from '#runtime/access.ts'
 import type { NetworkOptions } from '#runtime/callback-network.ts'
 import type { CallbackNetwork } from '#runtime/callback-request.ts'
 import { createCallbacks } from '#runtime/callbacks.ts'
+import { createConsoleGrants } from '#runtime/console-grants.ts'
 import { createDrainLock } from '#runtime/drain-lock.ts'
 import { createFaults } from '#runtime/faults.ts'
 import { createMarkets } from '#runtime/markets.ts'
@@ -68,6 +69,11 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     faults,
     drainLock: createDrainLock(),
     access: createAccess({ store, platform, newToken: createTokenText, report }),
+    consoleGrants: createConsoleGrants({
+      platform,
+      now: () => platform.clock.now() - platform.clock.offset_ms,
+      newToken: createTokenText,
+    }),
     get url() {
       return findServer().url
     },

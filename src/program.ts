@@ -34,6 +34,9 @@ export const commands: readonly CommandEntry[] = [
   entry('audit', 'Team', 'who changed what', () => import('#commands/team/audit.ts')),
   entry('namespaces', 'Team', 'of a shared store', () => import('#commands/team/namespaces.ts')),
   entry('open', 'Sandbox', 'the inspector, in a browser', () => import('#commands/open.ts')),
+  entry('console', 'Sandbox', 'pages that steer', async () => ({
+    console: (await import('#commands/console.ts')).consoleGrants,
+  })),
   entry('beacons', 'API v1', 'send and list beacons', () => import('#commands/beacons.ts')),
   entry('trigger', 'API v1', 'play a whole turn', () => import('#commands/trigger/index.ts')),
   entry('render', 'API v1', 'open a hosted frame', () => import('#commands/render.ts')),

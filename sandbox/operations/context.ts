@@ -16,6 +16,7 @@ import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Descriptors } from '#platform/descriptors.ts'
 import type { Access } from '#runtime/access.ts'
 import type { Callbacks } from '#runtime/callbacks.ts'
+import type { ConsoleGrants } from '#runtime/console-grants.ts'
 import type { DecisionServices } from '#runtime/decisions.ts'
 import type { DrainLock } from '#runtime/drain-lock.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
@@ -35,6 +36,7 @@ export interface Services extends DecisionServices {
   faults: Faults
   drainLock: DrainLock
   access: Access
+  consoleGrants: ConsoleGrants
   descriptors: Descriptors
   /** The address that the sandbox listens on, without a trailing slash. */
   url: string

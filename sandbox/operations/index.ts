@@ -18,6 +18,7 @@ import { createProject, getProjectConfig, listProjects, showProject, updateProje
 import { countRequests, findRequests, getRequest, listRequests, nearestRequests, replayRequest } from './requests.ts'
 import { listAudit } from './sandbox/audit.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './sandbox/clock.ts'
+import { confirmGrant, listGrants, revokeGrant } from './sandbox/console.ts'
 import { getContract, getOpenapi } from './sandbox/contract.ts'
 import { addFault, clearFaults, listFaults, removeFault } from './sandbox/faults.ts'
 import { getLiveness, getReadiness } from './sandbox/health.ts'
@@ -56,6 +57,9 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'audit.list': listAudit,
   'namespaces.list': listNamespaces,
   'namespaces.delete': deleteNamespace,
+  'console.list': listGrants,
+  'console.confirm': confirmGrant,
+  'console.revoke': revokeGrant,
   'clock.show': showClock,
   'clock.advance': advanceClock,
   'clock.set': setClock,

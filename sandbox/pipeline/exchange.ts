@@ -38,7 +38,7 @@ export interface Request {
   fault: Injection | null
   /** The caller that a replayed request acts for, in place of its credential. */
   identity: Identity | null
-  /** Of the control plane: the holder of its token; null without one. */
+  /** Of the control plane: the holder of its token, or the page that the sandbox itself makes it for; null without one. */
   holder: TokenHolder | null
 }
 
@@ -123,6 +123,7 @@ export function internalRequest(
   request: Pick<Request, 'method' | 'url' | 'headers' | 'signal'> & {
     body?: string | Buffer
     identity?: Identity | null
+    holder?: TokenHolder | null
   },
 ): Request {
   return {
@@ -135,7 +136,7 @@ export function internalRequest(
     query: {},
     fault: null,
     identity: request.identity ?? null,
-    holder: null,
+    holder: request.holder ?? null,
   }
 }
 

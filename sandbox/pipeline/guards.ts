@@ -56,7 +56,8 @@ export async function checkControlPlane(
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const token = readToken(request, guard.needsToken && isRead)
   // An open route works without the database that has the tokens.
-  request.holder = isOpen ? null : await findHolder(token, guard)
+  // One that the sandbox makes itself has its holder already.
+  request.holder ??= isOpen ? null : await findHolder(token, guard)
   if (request.holder !== null) checkRole(request.holder, role ?? (isRead ? 'read' : 'write'))
   if (!isFromBrowser(request) || (isPage && isNavigation(request))) return
   const mayAct = isRead || request.holder !== null

@@ -66,7 +66,7 @@ export function createServer(options: ServerOptions): SandboxServer {
     ...pageRoutes(pipeline, assets, options.seeded_projects[0]),
     ...docsRoutes(pipeline.services, assets),
     ...mcpRoutes(pipeline, options.seeded_projects[0]),
-    ...consoleRoutes(services),
+    ...consoleRoutes(pipeline),
     ...inspector.routes,
     ...playgroundRoutes(pipeline),
     streams.route,

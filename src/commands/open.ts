@@ -1,4 +1,4 @@
-/** `svc open [ID]` opens the inspector in the browser. */
+/** `svc open [ID]` opens the inspector in the browser; `svc open console` its page about the console on a page. */
 import { Argument } from 'commander'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
@@ -14,18 +14,21 @@ const folders: readonly (readonly [prefix: string, folder: string])[] = [
   ['proj_', 'projects'],
 ]
 
+/** Names the page about the console on a page. */
+const consolePage = 'console'
+
 export const open: Command = {
   name: 'open',
   summary: 'Open the inspector in the browser',
   details:
-    'With ID it opens the page of a slot, job, request, beacon, session, project, consent or key, or of an evidence entry (proj_demo~12). Always prints the URL; without a browser or a terminal it does only that.',
-  arguments: [new Argument('[id]', 'an identifier that a command has printed; default: the overview')],
-  examples: ['open', 'open slot_00000000003', 'open -o json'],
+    'With ID it opens the page of a slot, job, request, beacon, session, project, consent or key, or of an evidence entry (proj_demo~12). With console it opens the page that has the bookmark for the console on your own page, says how else to open it, and where you confirm a page that asks to steer. Always prints the URL; without a browser or a terminal it does only that.',
+  arguments: [new Argument('[id]', 'an identifier that a command has printed, or console; default: the overview')],
+  examples: ['open', 'open slot_00000000003', 'open console', 'open -o json'],
   async run(session, { args: [id] }) {
     const { out, settings } = session
     if (settings.sandbox === null) throw noSandboxFor(settings)
     const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
-    if (id !== undefined) await checkKnown(session, id)
+    if (id !== undefined && id !== consolePage) await checkKnown(session, id)
     const token = admin_token === undefined ? '' : `?token=${admin_token}`
     const url = `${public_url}${inspectorPath(id)}${token}`
     const opened = await openPage(session, url)
@@ -51,6 +54,7 @@ async function checkKnown({ client, signal }: CommandContext, id: string): Promi
 
 function inspectorPath(id: string | undefined): string {
   if (id === undefined) return '/_sandbox/'
+  if (id === consolePage) return '/_sandbox/console'
   const folder = folders.find(([prefix]) => id.startsWith(prefix) && !id.includes('~'))?.[1] ?? 'id'
   return `/_sandbox/${folder}/${encodeURIComponent(id)}`
 }

@@ -221,6 +221,10 @@ export const reasonCodes = {
       'The activation token has expired.',
       'Activate again before expires_at_ms; render.js does this automatically.',
     ],
+    grant_invalid: [
+      'The grant of this page is unknown, has expired or was revoked.',
+      'Ask again in the console on the page, and confirm it in the inspector: svc console list.',
+    ],
     ticket_invalid: [
       'The ticket is missing, used, expired, or for another slot, surface or origin.',
       'Get a new one with POST .../decision-ticket, from the same origin, and open one socket with it within 60 seconds.',

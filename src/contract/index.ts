@@ -25,6 +25,7 @@ import * as render from './resources/render.ts'
 import * as requests from './resources/requests.ts'
 import * as audit from './resources/sandbox/audit.ts'
 import * as clock from './resources/sandbox/clock.ts'
+import * as pageConsole from './resources/sandbox/console.ts'
 import * as shownContract from './resources/sandbox/contract.ts'
 import * as faults from './resources/sandbox/faults.ts'
 import * as health from './resources/sandbox/health.ts'
@@ -48,6 +49,7 @@ const controlFiles = [
   tokens,
   audit,
   namespaces,
+  pageConsole,
   projects,
   keys,
   placements,

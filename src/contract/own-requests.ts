@@ -2,7 +2,7 @@
 
 /**
  * The User-Agents of what svc itself sends: the command line, agents' tools, `svc qa run` (its pages add theirs to that
- * of the browser), the inspector, and the backend of the demo. Reports do not count these requests as those of an
+ * of the browser), the inspector, the backend of the demo, and the console on a page. Reports do not count these requests as those of an
  * integration, whatever their status.
  */
 export const ownAgents = {
@@ -11,6 +11,7 @@ export const ownAgents = {
   qa: 'svc-qa/1',
   inspector: 'svc-inspector',
   demo: 'svc-demo',
+  console: 'svc-console',
   contract_check: 'svc-contract-check',
 } as const
 

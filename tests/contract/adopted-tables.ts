@@ -87,7 +87,7 @@ export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
     'callback_undecided',
     'callback_key_lost',
   ],
-  401: ['ticket_invalid'],
+  401: ['grant_invalid', 'ticket_invalid'],
   403: ['origin_refused', 'role_missing'],
   421: ['host_not_allowed'],
   426: ['upgrade_required'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ConsoleSlots } from '#contract/resources/sandbox/console.ts'
+import type { ConsoleSlots } from '#contract/resources/sandbox/console-slots.ts'
 import type { Api, Call } from './call.ts'
 import { asked, beacon, fill, key, liveKey, origin, otherKey, stage, strictKey } from './stage.ts'
 

@@ -143,9 +143,10 @@ export const views: readonly View[] = [
     icon: 'controls',
     href: '/controls',
     shortcut: 'c',
-    summary: 'clock, faults, scenarios, settings, keys, snapshots, reset',
+    summary: 'clock, faults, scenarios, settings, keys, snapshots, reset, pages that steer',
     routes: [
       { path: '/controls', page: page(() => import('../views/controls/ControlsPage.tsx'), 'ControlsPage') },
+      { path: '/console', page: page(() => import('../views/controls/ConsolePage.tsx'), 'ConsolePage') },
       { path: '/keys/:id', page: page(() => import('../views/controls/KeyPage.tsx'), 'KeyPage') },
       { path: '/projects', page: page(() => import('../views/controls/ProjectPages.tsx'), 'ProjectsPage') },
       { path: '/projects/:id', page: page(() => import('../views/controls/ProjectPages.tsx'), 'ProjectPage') },

@@ -2,7 +2,7 @@
 import { acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
-import { type ConsoleBeacon, type ConsoleSlot, maxConsoleBeacons } from '#contract/resources/sandbox/console.ts'
+import { type ConsoleBeacon, type ConsoleSlot, maxConsoleBeacons } from '#contract/resources/sandbox/console-slots.ts'
 import { findBillingFix } from '#domain/billing-verdict.ts'
 import { createSnapshot } from '#domain/consent.ts'
 import { findEntry } from '#foundation/table-entry.ts'

@@ -98,6 +98,7 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
         markets.clearCache()
         await services.clearRates()
         await tickets.clear()
+        services.consoleGrants.clear()
         await restoreClock(services)
         await services.faults.restore()
         await callbacks.restore()

@@ -17,6 +17,7 @@ const ownPaths = [
   '/_sandbox/',
   '/_sandbox/playground',
   '/_sandbox/controls',
+  '/_sandbox/console',
   '/_sandbox/reference',
   '/_sandbox/beacons/{beacon_id}',
   '/_sandbox/callbacks/{slot_id}',

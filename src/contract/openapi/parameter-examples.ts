@@ -11,6 +11,7 @@ const examples: Readonly<Record<string, string | number>> = {
   after: 'req_038k9tn0400',
   key_id: 'key_000000000z8',
   fault_id: 'fault_038k9tmm000',
+  grant_id: 'grant_038k9tmm000',
   client_id: 'proj_demo',
   session_id: 'session-1',
   asset_token: 'ast_slot_038k9tmm001_0123456789abcdefghijklmnopqrstuv',

@@ -1,6 +1,6 @@
 /** The controls of the sandbox, each part behind a tab that is in the address. */
 import type { ReactNode } from 'react'
-import { useSearchParams } from 'wouter'
+import { Link, useSearchParams } from 'wouter'
 import { useResource } from '../../data/resource.ts'
 import { SelectInput } from '../../parts/Fields.tsx'
 import { withParam } from '../../parts/lists/filters.ts'
@@ -27,7 +27,15 @@ export function ControlsPage() {
   const [params, setParams] = useSearchParams()
   const asked = params.get('part')
   return (
-    <Page title="Controls" lead="Changes apply at once to the whole sandbox and all of its clients.">
+    <Page
+      title="Controls"
+      lead="Changes apply at once to the whole sandbox and all of its clients."
+      actions={
+        <Link className="small" href="/console">
+          Console on a page
+        </Link>
+      }
+    >
       <TabSet
         label="Controls"
         className="control-tabs"

@@ -135,6 +135,7 @@ const senders: Readonly<Record<NonNullable<ReturnType<typeof ownSender>>, string
   qa: 'svc qa run',
   inspector: 'the playground',
   demo: 'the demo',
+  console: 'the console on a page',
   contract_check: 'svc contract check',
 }
 

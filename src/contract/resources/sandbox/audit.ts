@@ -5,13 +5,18 @@ import { EpochMs, page, pageQuery } from '../../fields.ts'
 import { assumed, assumedObject, strictObject } from '../../objects.ts'
 import { TokenName } from './tokens.ts'
 
+/** A token by its name, or a page by its origin. */
+const AuditedName = z.union([TokenName, z.url().max(256)])
+
 export const AuditItem = assumedObject('A97', () => ({
   audit_id: z.int().describe('Number of the entry; increasing.'),
   at_ms: EpochMs.describe('When it was done, by the system clock.'),
   token: z
     .string()
     .nullable()
-    .describe('Name of the token; null on loopback without one, start for the token of svc start.'),
+    .describe(
+      'Name of the token; null on loopback without one, start for the token of svc start, the origin of a page with a grant.',
+    ),
   namespace: z.string().nullable().describe('Namespace of a shared store; null without one.'),
   action: z.string().describe('What was done: the id of an endpoint, such as clock.advance.'),
   path: z.string().describe('Path of the request, without its query.'),
@@ -30,7 +35,7 @@ export const control = declareEndpoints({
       'Newest first: every request that changes something, with the name of its token and its outcome. The newest 10 000 are kept; a sandbox without named tokens keeps only entries of this run.',
     query: strictObject(() => ({
       ...pageQuery(),
-      token: assumed(TokenName.optional(), 'A97', 'Only changes made with this token.'),
+      token: assumed(AuditedName.optional(), 'A97', 'Only changes made with this token, or by pages of this origin.'),
     })),
     response: page(AuditItem),
   },

@@ -1,55 +1,117 @@
-/** What the console on a page gets from the sandbox (A104): about the slots whose asset tokens the page has. */
-import type { AuthoritativeConsent, ConsentState } from '../../fields.ts'
-import type { BeaconItem } from '../beacons.ts'
-import type { BillingVerdict, FillDecision } from '../placements.ts'
+/** The grants with which a page steers the sandbox from its console, and what it may do then (A104). */
+import { z } from 'zod'
+import { declareEndpoints, reading, writing } from '../../endpoint.ts'
+import { EpochMs, type Format, NoFields } from '../../fields.ts'
+import { assumedObject, strictObject } from '../../objects.ts'
 
-/** Asset tokens of one request. */
-export const maxConsoleTokens = 100
+/** Body of POST /_sandbox/console/page/act: each is a call that the control plane or the API already has. */
+export type ConsoleAction =
+  /** Whether every placement of test traffic is a no-fill. */
+  | { action: 'no_fill'; on: boolean }
+  /** The only format that test traffic fills in; null for any. */
+  | { action: 'format'; format: Format | null }
+  /** Withdraws the consent of the session that the slot belongs to. */
+  | { action: 'withdraw_consent'; slot_id: string }
+  /** Moves the sandbox clock to just past the end of the slot's asset token. */
+  | { action: 'expire'; slot_id: string }
+  /** Delays the next frame; of the session of a slot if one is named. Milliseconds, default `defaultSlowFrameMs`. */
+  | { action: 'slow_frame'; latency_ms?: number | undefined; slot_id?: string | undefined }
+  /** Sends the placement request of the slot again. */
+  | { action: 'replay'; slot_id: string }
+  /** Changes nothing. */
+  | { action: 'state' }
 
-/** The newest beacons of a slot that the console gets. */
-export const maxConsoleBeacons = 100
+export const defaultSlowFrameMs = 3_000
 
-/** Response of POST /_sandbox/console/page/slots. Tokens that are unknown, or not for the asking page, have no slot. */
-export interface ConsoleSlots {
-  server_time_ms: number
-  slots: ConsoleSlot[]
+/** Response of POST /_sandbox/console/page/act. */
+export interface ConsoleActResult {
+  /** What was done, in a sentence. */
+  done: string
+  /** What is in force after it. */
+  state: ConsoleState
+  /** The new exchange of a replay; null for other actions. */
+  replayed: { request_id: string; status: number; slot_id: string | null } | null
 }
 
-/** A filled slot as the page that shows it may see it. Nothing of the request's prompt, topic or metadata, no key. */
-export interface ConsoleSlot {
-  asset_token: string
-  slot_id: string
-  session_id: string | null
-  format: FillDecision['format']
-  sponsor_name: string
-  requested_at_ms: number
-  decided_at_ms: number
-  frame_loaded_at_ms: number | null
-  /** Until when beacons of the asset token are accepted, clicks apart. It moves when the frame is first loaded. */
-  expires_at_ms: number
-  /** Oldest first; the newest when there are more than `maxConsoleBeacons`. */
-  beacons: ConsoleBeacon[]
-  billing: BillingVerdict & {
-    /** What to do to get it billed; null when it would be, or when nothing can be done. */
-    missing: string | null
-  }
-  consent: {
-    /** Bound to the decision. */
-    state: ConsentState
-    revision: AuthoritativeConsent['revision']
-    expires_at_ms: number
-    /** Of the session now; null when none is stored. */
-    current_state: ConsentState | null
-    current_revision: AuthoritativeConsent['revision'] | null
-  }
-  /** The inspector's page of the slot. */
-  inspector_url: string
+/** What changes test traffic now, whether the console or anything else has done it. */
+export interface ConsoleState {
+  /** The scenario in use. */
+  scenario: string | null
+  is_no_fill: boolean
+  /** The only format that test traffic fills in. */
+  format: Format | null
+  /** How long the next frame is delayed, milliseconds. */
+  slow_frame_ms: number | null
+  /** The sandbox clock ahead of the system clock, milliseconds. */
+  clock_offset_ms: number
+  /** When the grant ends, by the system clock. */
+  grant_expires_at_ms: number
 }
 
-/** A beacon as the sandbox received it, accepted or not. */
-export interface ConsoleBeacon extends Pick<BeaconItem, 'event' | 'verdict' | 'reason_code' | 'would_bill' | 'metric'> {
-  /** When it was received. */
-  at_ms: number
-  /** The reason as a clause, such as "the page was hidden". */
-  meaning: string
+/** Response of POST /_sandbox/console/page/ask. Times of grants are those of the system clock. */
+export interface ConsoleAsk extends Pick<ConsoleGrant, 'grant_id' | 'code' | 'expires_at_ms'> {
+  /** Claims the token once the user has confirmed; never shown. */
+  secret: string
+  /** The inspector's page where the user compares the code and confirms. */
+  confirm_url: string
 }
+
+/** Response of POST /_sandbox/console/page/claim. `expired` also for a grant that is unknown, or of another page. */
+export interface ConsoleClaim {
+  status: GrantStatus | 'expired'
+  /** The grant's token: only in the first response after the user has confirmed. */
+  token?: string
+}
+
+const grantStatuses = ['waiting', 'confirmed', 'refused'] as const
+type GrantStatus = (typeof grantStatuses)[number]
+
+export const ConsoleGrant = assumedObject('A104', () => ({
+  grant_id: z.string().describe('Identifier of the grant.'),
+  origin: z.string().describe('Origin of the page that asks. The grant is good there only.'),
+  code: z.string().describe('Four digits, which the console on the page shows too.'),
+  status: z
+    .enum(grantStatuses)
+    .describe('waiting for you, confirmed, or refused, which a grant that was revoked is too.'),
+  is_claimed: z.boolean().describe('Whether the page has its token.'),
+  asked_at_ms: EpochMs.describe('When the page asked, by the system clock.'),
+  expires_at_ms: EpochMs.describe('When it ends: 10 minutes after it was asked for, 60 after it was confirmed.'),
+}))
+export type ConsoleGrant = z.infer<typeof ConsoleGrant>
+
+const grantParams = assumedObject('A104', () => ({ grant_id: z.string().describe('Identifier of the grant.') }))
+
+export const control = declareEndpoints({
+  'console.list': {
+    ...reading,
+    path: '/_sandbox/console/grants',
+    summary: 'List the grants of pages',
+    description:
+      'Pages whose console asked to steer this sandbox, newest first, confirmed or not. Never a secret or a token. They are in memory only: a reset, a restore and a restart end them.',
+    response: assumedObject('A104', () => ({
+      items: z.array(ConsoleGrant).describe('All grants that have not ended.'),
+    })),
+  },
+  'console.confirm': {
+    ...writing,
+    path: '/_sandbox/console/grants/{grant_id}/confirm',
+    summary: 'Let a page steer the sandbox',
+    description:
+      'Compare the code with the one that the console on the page shows. For 60 minutes, that page may force no-fills and a format, withdraw consent, move the clock, slow down a frame and replay requests, in test mode.',
+    params: grantParams,
+    body: NoFields,
+    response: ConsoleGrant,
+    errors: ['not_found'],
+  },
+  'console.revoke': {
+    ...writing,
+    method: 'DELETE',
+    path: '/_sandbox/console/grants/{grant_id}',
+    summary: 'Refuse or revoke the grant of a page',
+    description: 'From the next request on, the page is refused. What it has changed stays.',
+    params: grantParams,
+    query: strictObject(() => ({})),
+    response: ConsoleGrant,
+    errors: ['not_found'],
+  },
+})

@@ -1,0 +1,124 @@
+/**
+ * Grants of the console on a page (A104): a page asks, you confirm in the inspector, and the page claims a token, once,
+ * with the secret of its ask. A grant is good on the origin that asked for it. Grants are in memory only, where a
+ * restart ends them, and of secrets and tokens only hashes.
+ */
+import { encodeInteger } from '#contract/ids.ts'
+import type { ConsoleAsk, ConsoleClaim, ConsoleGrant } from '#contract/resources/sandbox/console.ts'
+import type { Platform } from '#platform/platform.ts'
+
+export interface ConsoleGrants {
+  /** Returns a new ask with its secret; null when too many wait for an answer. */
+  ask(origin: string): Omit<ConsoleAsk, 'confirm_url'> | null
+  /** Returns the status of an ask to the page that has its secret, and its token once. */
+  claim(origin: string, grant_id: string, secret: string): ConsoleClaim
+  /** Returns the confirmed grant of a token; null when it is unknown, expired or revoked. */
+  find(token: string): ConsoleGrant | null
+  /** Newest first. */
+  list(): ConsoleGrant[]
+  /** Returns the confirmed grant; null when it is unknown, expired or refused. */
+  confirm(grant_id: string): ConsoleGrant | null
+  /** Returns the refused or revoked grant; null when it is unknown or expired. */
+  revoke(grant_id: string): ConsoleGrant | null
+  /** Ends every grant, when the state is replaced. */
+  clear(): void
+}
+
+interface StoredGrant {
+  grant: ConsoleGrant
+  secret_hash: Uint8Array
+  /** Null until the token is claimed. */
+  token_hash: Uint8Array | null
+}
+
+const askTtlMs = 600_000
+const grantTtlMs = 3_600_000
+/** Asks that wait for an answer. */
+const maxAsksOfOrigin = 5
+const maxAsks = 20
+const codes = 10_000
+
+export function createConsoleGrants(options: {
+  platform: Pick<Platform, 'newId' | 'sha256' | 'equals'>
+  /** Returns the time of the host: the sandbox clock can be moved, by a grant too. */
+  now(): number
+  /** Returns the text of a new secret: random even when everything else has a seed. */
+  newToken(): string
+}): ConsoleGrants {
+  const { platform, now, newToken } = options
+  const stored = new Map<string, StoredGrant>()
+
+  const removeExpired = () => {
+    for (const [grant_id, { grant }] of stored) if (grant.expires_at_ms <= now()) stored.delete(grant_id)
+  }
+
+  const findStored = (grant_id: string): StoredGrant | null => {
+    removeExpired()
+    return stored.get(grant_id) ?? null
+  }
+
+  /** Four digits that no page can predict. */
+  const newCode = () => String(platform.sha256(newToken()).readUInt32BE() % codes).padStart(4, '0')
+
+  return {
+    ask(origin) {
+      removeExpired()
+      const waiting = [...stored.values()].filter(({ grant }) => grant.status === 'waiting')
+      const ofOrigin = waiting.filter(({ grant }) => grant.origin === origin)
+      if (ofOrigin.length >= maxAsksOfOrigin || waiting.length >= maxAsks) return null
+      const [asked_at_ms, secret] = [now(), newToken()]
+      const grant: ConsoleGrant = {
+        grant_id: `grant_${encodeInteger(platform.newId())}`,
+        origin,
+        code: newCode(),
+        status: 'waiting',
+        is_claimed: false,
+        asked_at_ms,
+        expires_at_ms: asked_at_ms + askTtlMs,
+      }
+      stored.set(grant.grant_id, { grant, secret_hash: platform.sha256(secret), token_hash: null })
+      const { grant_id, code, expires_at_ms } = grant
+      return { grant_id, code, secret, expires_at_ms }
+    },
+    claim(origin, grant_id, secret) {
+      const found = findStored(grant_id)
+      const isOwn = found?.grant.origin === origin && platform.equals(platform.sha256(secret), found.secret_hash)
+      if (found === null || !isOwn) return { status: 'expired' }
+      const { grant } = found
+      if (grant.status !== 'confirmed' || grant.is_claimed) return { status: grant.status }
+      const token = newToken()
+      found.token_hash = platform.sha256(token)
+      grant.is_claimed = true
+      return { status: 'confirmed', token }
+    },
+    find(token) {
+      removeExpired()
+      const hash = platform.sha256(token)
+      for (const { grant, token_hash } of stored.values()) {
+        if (token_hash !== null && platform.equals(hash, token_hash)) return { ...grant }
+      }
+      return null
+    },
+    list() {
+      removeExpired()
+      return Array.from(stored.values(), ({ grant }) => ({ ...grant })).reverse()
+    },
+    confirm(grant_id) {
+      const { grant = null } = findStored(grant_id) ?? {}
+      if (grant === null || grant.status === 'refused') return null
+      if (grant.status === 'waiting') {
+        grant.status = 'confirmed'
+        grant.expires_at_ms = now() + grantTtlMs
+      }
+      return { ...grant }
+    },
+    revoke(grant_id) {
+      const found = findStored(grant_id)
+      if (found === null) return null
+      found.grant.status = 'refused'
+      found.token_hash = null
+      return { ...found.grant }
+    },
+    clear: () => stored.clear(),
+  }
+}
