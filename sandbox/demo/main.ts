@@ -39,15 +39,7 @@ interface PageActions {
 
 function createPage({ choose, control, withdraw, address }: PageActions, timeline: HTMLElement): DemoPage {
   const stage = html`<main class="stage"></main>`
-  const tabs = listOptions('surface').map(({ value: surface, label }) => {
-    const tab = html<HTMLAnchorElement>`<a class="bar center soft" href="">${icon(surface)}${label}</a>`
-    tab.addEventListener('click', (event) => {
-      if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
-      event.preventDefault()
-      choose({ surface })
-    })
-    return { surface, tab }
-  })
+  const tabs = createTabs((surface) => choose({ surface }))
   const themes = segments('theme', (theme) => choose({ theme: theme as Choices['theme'] }))
   const controls = html`
     <section class="controls paper scroller" aria-label="Controls">
@@ -123,6 +115,18 @@ function createPage({ choose, control, withdraw, address }: PageActions, timelin
       badge.textContent = state
     },
   }
+}
+
+function createTabs(choose: (surface: Choices['surface']) => void) {
+  return listOptions('surface').map(({ value: surface, label }) => {
+    const tab = html<HTMLAnchorElement>`<a class="bar center soft" href="">${icon(surface)}${label}</a>`
+    tab.addEventListener('click', (event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
+      event.preventDefault()
+      choose(surface)
+    })
+    return { surface, tab }
+  })
 }
 
 /** Returns the values of a choice as a row of radio buttons. Themes are icons. */

@@ -53,14 +53,8 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
   const scroller = { body, thread, canvas: canvas?.scroller ?? body }[scrolls.part]
   makeScroller(scroller, scrolls.label)
   if (scrolls.part === 'thread') stickToEnd(scroller, turns)
+  const setState = (state: State): void => showState(element, status, state, surface)
   setState('idle')
-
-  function setState(state: State): void {
-    element.dataset.state = state
-    const { icon: name, text } = surface.states[state] ?? {}
-    if (name === 'dots') status.replaceChildren(html`<span class="dots"></span>`, unseen(`${text}`))
-    else status.replaceChildren(name ? icon(name) : '', text ?? '')
-  }
 
   function begin(prompt: Prompt, isAgain: boolean): (signal: AbortSignal) => Promise<void> {
     const script = prompt.answer ?? surface.fallback
@@ -111,14 +105,23 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
     prompt: surface.prompts[0] as Prompt,
     begin,
     setRunning: composer.setRunning,
-    measure(format) {
-      const { position, share, max_height, banner_max_height = max_height } = surface.slot
-      const isWide = element.clientWidth >= widePx
-      const maxHeight = format === 'banner' ? banner_max_height : max_height
-      const room = Math.round(element.clientHeight * share)
-      return { isWide, max_height: isWide && position === 'sidebar' ? maxHeight : Math.min(maxHeight, room) }
-    },
+    measure: (format) => measureRoom(element, surface.slot, format),
   }
+}
+
+function showState(element: HTMLElement, status: HTMLElement, state: State, surface: DemoProduct): void {
+  const { icon: name, text } = surface.states[state] ?? {}
+  element.dataset.state = state
+  if (name === 'dots') status.replaceChildren(html`<span class="dots"></span>`, unseen(`${text}`))
+  else status.replaceChildren(name ? icon(name) : '', text ?? '')
+}
+
+function measureRoom({ clientWidth, clientHeight }: HTMLElement, slot: DemoProduct['slot'], format: string) {
+  const { position, share, max_height, banner_max_height = max_height } = slot
+  const isWide = clientWidth >= widePx
+  const maxHeight = format === 'banner' ? banner_max_height : max_height
+  const room = Math.round(clientHeight * share)
+  return { isWide, max_height: isWide && position === 'sidebar' ? maxHeight : Math.min(maxHeight, room) }
 }
 
 /** Writes a paragraph above the steps, or an item of a list, which continues an existing list. */

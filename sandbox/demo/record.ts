@@ -54,94 +54,119 @@ export type Recorder = ReturnType<typeof openRecorder>
 
 const maxTurns = 20
 
+type EntrySide = Partial<TurnEntry> & { at: number }
+
 /** `onChange` is called with a turn whenever there is something new in it. */
 export function openRecorder(onChange: (turn: TurnRecord) => void) {
-  let turns: TurnRecord[] = []
-  let count = 0
+  const turns = openTurns(onChange)
   const sessions = new Set<string>()
-  /** The turn of each slot. */
-  const slots = new Map<string, string>()
   /** Consents that the sandbox recorded before this page recognized them as its own, by the key of their entry. */
   const consents = new Map<string, SandboxEvent>()
 
-  const findTurn = (id: string | undefined) => turns.find((turn) => turn.id === id)
-  const findTurnBySlot = (slot_id: string) => findTurn(slots.get(slot_id))
-
-  function put(turn: TurnRecord, key: string, kind: EntryKind, side: Partial<TurnEntry> & { at: number }): void {
-    const known = turn.entries.find((entry) => entry.key === key)
-    const entry: TurnEntry = known ?? { key, kind, at: side.at, slot_id: null, page: null, sandbox: null }
-    entry.page ??= side.page ?? null
-    entry.sandbox ??= side.sandbox ?? null
-    entry.slot_id ??= side.slot_id ?? null
-    entry.at = Math.min(entry.at, side.at)
-    turn.entries = inOrder(known === undefined ? [...turn.entries, entry] : turn.entries)
-    onChange(turn)
-  }
-
-  /** Adds the recorded event to the consent that this page stored. Consents of other pages are not shown. */
-  function attachConsent(event: SandboxEvent): void {
-    const key = `consent:${event.data.consent_id}`
-    const isOwn = (entry: TurnEntry) => entry.key === key && entry.sandbox === null
-    const turn = turns.find(({ entries }) => entries.some(isOwn))
-    const at = turn?.entries.find(isOwn)?.at ?? 0
-    if (turn === undefined) consents.set(key, event)
-    else put(turn, key, 'consent', { at, sandbox: { event, at } })
-  }
-
   const recorder = {
     get turns(): readonly TurnRecord[] {
-      return turns
+      return turns.all()
     },
-    start(turn: Pick<TurnRecord, 'id' | 'job_type' | 'text' | 'choices'>, session_id: string): void {
+    start(turn: StartedTurn, session_id: string): void {
       sessions.add(session_id)
-      count += 1
-      const record = { ...turn, number: count, started_at: performance.now(), slot_id: null, entries: [], detail: null }
-      turns = [record, ...turns].slice(0, maxTurns)
+      turns.add(turn)
       recorder.note({ type: 'started', job_type: turn.job_type, prompt: turn.text, ...turn.choices })
     },
     note(event: PageNote): void {
-      const [turn] = turns
+      const [turn] = turns.all()
       if (turn === undefined) return
       const at = performance.now()
       const key = event.type === 'consent' ? `consent:${event.consent_id}` : event.type
-      put(turn, key, event.type, { at, page: { event, at } })
+      turns.put(turn, key, event.type, { at, page: { event, at } })
       const recorded = consents.get(key)
       if (recorded !== undefined) attachConsent(recorded)
     },
     onPageEvent(event: RendererEvent): void {
       const { type, turn_id, slot_id = null, instance_id = '' } = event
-      const turn = turn_id === undefined ? turns[0] : findTurn(turn_id)
+      const turn = turn_id === undefined ? turns.all()[0] : turns.find(turn_id)
       if (turn === undefined || type === 'no_fill') return
-      if (slot_id !== null) recorder.bind(turn.id, slot_id)
+      if (slot_id !== null) turns.bind(turn.id, slot_id)
       const at = performance.now()
       const side = { at, slot_id, page: { event, at } }
-      if (type === 'turn:started') put(turn, 'request', 'request', side)
-      else if (type === 'decision') put(turn, `decision:${slot_id}`, 'decision', side)
-      else if (type === 'beacon') put(turn, beaconKey(turn, event), 'beacon', side)
-      else put(turn, `${type}:${instance_id}:${turn.entries.length}`, type, side)
+      if (type === 'turn:started') turns.put(turn, 'request', 'request', side)
+      else if (type === 'decision') turns.put(turn, `decision:${slot_id}`, 'decision', side)
+      else if (type === 'beacon') turns.put(turn, beaconKey(turn, event), 'beacon', side)
+      else turns.put(turn, `${type}:${instance_id}:${turn.entries.length}`, type, side)
     },
     onSandboxEvent(event: SandboxEvent, at: number): void {
       const { slot_id, type, data } = event
+      const [newest] = turns.all()
       const kind = kinds[type]
       if (kind === 'consent') attachConsent(event)
       if (kind === undefined || kind === 'consent') return
-      const known = slot_id === null ? undefined : findTurnBySlot(slot_id)
+      const known = slot_id === null ? undefined : turns.findBySlot(slot_id)
       if (kind === 'activated' || kind === 'reset') {
-        if (kind === 'activated' && turns[0]?.choices.integration === 'server') return
+        if (kind === 'activated' && newest?.choices.integration === 'server') return
       } else if (slot_id === null || (known === undefined && !sessions.has(String(data.session_id)))) return
       // A new slot is assumed to belong to the newest turn until `bind` corrects it.
-      const turn = known ?? turns[0]
+      const turn = known ?? newest
       if (turn === undefined) return
-      if (slot_id !== null) {
-        slots.set(slot_id, turn.id)
-        turn.slot_id ??= slot_id
-      }
-      put(turn, sandboxKey(kind, event), kind, sandboxSide(turn, event, at))
+      if (slot_id !== null) turns.assume(turn, slot_id)
+      turns.put(turn, sandboxKey(kind, event), kind, sandboxSide(turn, event, at))
+    },
+    bind: turns.bind,
+    setDetail(detail: PlacementDetail): void {
+      const turn = turns.findBySlot(detail.slot_id)
+      if (turn === undefined) return
+      turn.detail = detail
+      onChange(turn)
+    },
+  }
+  return recorder
+
+  /** Adds the recorded event to the consent that this page stored. Consents of other pages are not shown. */
+  function attachConsent(event: SandboxEvent): void {
+    const key = `consent:${event.data.consent_id}`
+    const isOwn = (entry: TurnEntry) => entry.key === key && entry.sandbox === null
+    const turn = turns.all().find(({ entries }) => entries.some(isOwn))
+    const at = turn?.entries.find(isOwn)?.at ?? 0
+    if (turn === undefined) consents.set(key, event)
+    else turns.put(turn, key, 'consent', { at, sandbox: { event, at } })
+  }
+}
+
+type StartedTurn = Pick<TurnRecord, 'id' | 'job_type' | 'text' | 'choices'>
+
+/** The newest turns, with the slots that belong to them. */
+function openTurns(onChange: (turn: TurnRecord) => void) {
+  let turns: TurnRecord[] = []
+  let count = 0
+  /** The turn of each slot. */
+  const slots = new Map<string, string>()
+  const find = (id: string | undefined) => turns.find((turn) => turn.id === id)
+  const findBySlot = (slot_id: string) => find(slots.get(slot_id))
+  return {
+    all: () => turns,
+    find,
+    findBySlot,
+    add(turn: StartedTurn): void {
+      count += 1
+      const record = { ...turn, number: count, started_at: performance.now(), slot_id: null, entries: [], detail: null }
+      turns = [record, ...turns].slice(0, maxTurns)
+    },
+    put(turn: TurnRecord, key: string, kind: EntryKind, side: EntrySide): void {
+      const known = turn.entries.find((entry) => entry.key === key)
+      const entry: TurnEntry = known ?? { key, kind, at: side.at, slot_id: null, page: null, sandbox: null }
+      entry.page ??= side.page ?? null
+      entry.sandbox ??= side.sandbox ?? null
+      entry.slot_id ??= side.slot_id ?? null
+      entry.at = Math.min(entry.at, side.at)
+      turn.entries = inOrder(known === undefined ? [...turn.entries, entry] : turn.entries)
+      onChange(turn)
+    },
+    assume(turn: TurnRecord, slot_id: string): void {
+      slots.set(slot_id, turn.id)
+      turn.slot_id ??= slot_id
     },
     /** The slot belongs to this turn for certain. */
     bind(turn_id: string, slot_id: string): void {
-      const turn = findTurn(turn_id)
-      const guess = findTurnBySlot(slot_id)
+      const turn = find(turn_id)
+      const guess = findBySlot(slot_id)
       slots.set(slot_id, turn_id)
       if (turn === undefined) return
       turn.slot_id = slot_id
@@ -153,14 +178,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
       onChange(guess)
       onChange(turn)
     },
-    setDetail(detail: PlacementDetail): void {
-      const turn = findTurnBySlot(detail.slot_id)
-      if (turn === undefined) return
-      turn.detail = detail
-      onChange(turn)
-    },
   }
-  return recorder
 }
 
 /** Kinds of the sandbox's events; consents are joined with the ones that this page stored. */
@@ -194,7 +212,7 @@ function sandboxKey(kind: EntryKind, { type, seq, slot_id, data }: SandboxEvent)
 }
 
 /** Two clocks never agree exactly: nothing arrives in the sandbox before its cause on the page. */
-function sandboxSide(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Partial<TurnEntry> & { at: number } {
+function sandboxSide(turn: TurnRecord, event: SandboxEvent, recorded_at: number): EntrySide {
   const { type, data, slot_id } = event
   const cause = type.startsWith('beacon.')
     ? (findEntry(causes, String(data.event)) ?? data.event)
