@@ -6,7 +6,7 @@
  */
 import '#cli/endpoint/facts.ts'
 import { Session } from 'node:inspector/promises'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { noon, startTestCli } from '#tests/cli/test-cli.ts'
 

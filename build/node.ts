@@ -14,16 +14,16 @@ const root = join(import.meta.dirname, '..')
 /**
  * Files of the code that commands share, each with its entry points: it holds these and all that they import, unless a
  * file before it has that already. A few files instead of forty: finding and reading a file takes longer than
- * evaluating it. `host` is all that
- * the root help needs, `cli` all that help and usage errors need, apart from the command tree.
+ * evaluating it. `system` is all that the root help needs, `cli` all that help and usage errors need, apart from the
+ * command tree.
  */
 const sharedFiles: Readonly<Record<string, readonly string[]>> = {
   'captured-globals': ['build/captured-globals.ts', 'build/captured-timers.ts'],
-  host: ['src/cli/run/host.ts'],
+  system: ['src/cli/run/system.ts'],
   cli: ['src/cli/run/command-line.ts', 'src/cli/output/table.ts'],
   output: ['src/cli/output/output.ts'],
   command: [
-    'src/cli/run/session.ts',
+    'src/cli/run/parsed-command.ts',
     'src/cli/endpoint/input.ts',
     'src/cli/output/placement-summary.ts',
     'src/cli/process/open-url.ts',

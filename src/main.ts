@@ -1,11 +1,11 @@
 /**
- * The real Host. The only file in src/ that touches `process`. Modules of Node that few commands need are loaded by the
+ * The real system. The only file in src/ that touches `process`. Modules of Node that few commands need are loaded by the
  * functions that need them, because `svc --help` must start quickly.
  */
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isGroupRunning, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
-import type { Signal, System, SystemStream } from '#cli/run/host.ts'
+import type { Signal, System, SystemStream } from '#cli/run/system.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -38,7 +38,7 @@ let stderr: SystemStream | undefined
 
 checkOutput()
 
-const host: System = {
+const system: System = {
   env: process.env,
   cwd: currentDirectory(),
   home: homeDirectory(),
@@ -104,7 +104,7 @@ const host: System = {
   },
   isRunning,
   readProcessStart: (pid) => readProcessStart(pid, process.pid, process.platform),
-  respondsAt: async (url) => (await import('#cli/run/command-client.ts')).isSandboxAt(host, url),
+  respondsAt: async (url) => (await import('#cli/run/command-client.ts')).isSandboxAt(system, url),
   findParent: findParent,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
   signal: (pid, signal) => {
@@ -119,7 +119,7 @@ const host: System = {
 }
 
 process.stdout.on('error', onWriteError)
-const exit_code = await run(process.argv.slice(2), host)
+const exit_code = await run(process.argv.slice(2), system)
 process.exitCode = incomplete ?? exit_code
 
 function onWriteError({ code = '' }: NodeJS.ErrnoException): void {

@@ -3,7 +3,7 @@
  * `--version` are printed without loading anything.
  */
 import type { Command, LazyCommand, Noun } from '#cli/run/command.ts'
-import { commandName, type System, version } from '#cli/run/host.ts'
+import { commandName, type System, version } from '#cli/run/system.ts'
 
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Team', 'Set up'] as const
 type Section = (typeof sections)[number]
@@ -76,23 +76,23 @@ function otherName(command: CommandEntry): CommandEntry {
 }
 
 /** Runs one command line and returns its exit code. Never exits, never throws. */
-export async function run(args: readonly string[], host: System): Promise<number> {
+export async function run(args: readonly string[], system: System): Promise<number> {
   const [first = ''] = args
   if (args.length === 1 && ['--version', '-V', '-v', 'version'].includes(first)) {
-    host.stdout.write(`${version}\n`)
+    system.stdout.write(`${version}\n`)
     return 0
   }
-  const name = commandName(host)
+  const name = commandName(system)
   if (args.length === 0 || (args.length === 1 && ['--help', '-h', 'help'].includes(first))) {
-    host.stdout.write(rootHelp(name, host.stdout.columns, chooseBold(host)))
+    system.stdout.write(rootHelp(name, system.stdout.columns, chooseBold(system)))
     return 0
   }
   if (args.length === 2 && first === 'help' && args[1] === 'commands') {
-    host.stdout.write(commandList(chooseBold(host)))
+    system.stdout.write(commandList(chooseBold(system)))
     return 0
   }
   const { runCommand } = await import('#cli/run/command-line.ts')
-  return runCommand(commands, () => rootHelp(name, host.stdout.columns), args, host)
+  return runCommand(commands, () => rootHelp(name, system.stdout.columns), args, system)
 }
 
 /** Bold on a terminal that supports it, without loading the styles of other output. */

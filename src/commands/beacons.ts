@@ -16,7 +16,7 @@ import {
   noteFollowing,
 } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked, untilCtrlC } from '#cli/run/errors.ts'
-import type { System } from '#cli/run/host.ts'
+import type { System } from '#cli/run/system.ts'
 import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import { beaconFormats, lintBeacons, lintLines, lintSummary } from '#diagnosis/lint.ts'
@@ -36,12 +36,12 @@ const lint: Command = {
   ],
   examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],
   acceptsInvalidSettings: true,
-  async run({ host, out }, { args, options }) {
+  async run({ system, out }, { args, options }) {
     const file = args[0] as string
     const name = displayName(file)
-    const sent_at_ms = options.now === undefined ? null : parseTimestamp(options.now as string, host)
-    const text = await readUserText(host, file)
-    const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
+    const sent_at_ms = options.now === undefined ? null : parseTimestamp(options.now as string, system)
+    const text = await readUserText(system, file)
+    const { kind, beacons, findings } = lintBeacons(text, { now_ms: system.now(), sent_at_ms })
     if (kind === 'unknown')
       throw new CliError('usage', 'file_foreign', `${name} is not a file of beacons.`, beaconFormats)
     if (text.trim() === '' || (beacons === 0 && findings.length === 0)) {
@@ -58,8 +58,8 @@ const lint: Command = {
   },
 }
 
-function parseTimestamp(text: string, host: System): number {
-  return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? host.now())
+function parseTimestamp(text: string, system: System): number {
+  return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? system.now())
 }
 
 const { event, format, since, slot_id, session_id } = endpoints['beacons.list'].query?.properties ?? {}
@@ -84,11 +84,11 @@ const tail: Command = {
     new Option('--compact', 'Print lines even on a terminal.'),
   ],
   examples: ['beacons tail --since 10m', 'beacons tail --rejected -o jsonl'],
-  async run(session, input) {
-    const { filter, feed } = await read(session, input)
-    if (input.options.compact !== true && hasScreen(session)) {
+  async run(context, input) {
+    const { filter, feed } = await read(context, input)
+    if (input.options.compact !== true && hasScreen(context)) {
       const { runScreen } = await import('#tail/run-screen.ts')
-      return runScreen(session, {
+      return runScreen(context, {
         source: beaconSource,
         filter,
         has_history: feed.since !== null,
@@ -96,13 +96,13 @@ const tail: Command = {
         follow: (connect, signal) => followBeacons({ ...feed, connect, signal }),
       })
     }
-    return untilCtrlC(printLines(session, feed, filter))
+    return untilCtrlC(printLines(context, feed, filter))
   },
 }
 
 /** Returns the selection of the flags: project and slot apply to the stream itself, the rest to the filter. */
 async function read(
-  session: CommandContext,
+  context: CommandContext,
   { options }: CommandInput,
 ): Promise<{ filter: TailFilter; feed: FeedOptions }> {
   const flags = flagValues(filters, options) as FilterFlags
@@ -117,20 +117,20 @@ async function read(
       },
     },
     feed: {
-      connect: () => connect(session),
+      connect: () => connect(context),
       query: {
-        ...(await projectFilter(session)),
+        ...(await projectFilter(context)),
         ...(flags.slot_id === undefined ? {} : { slot_id: flags.slot_id }),
       },
       since: parseSince(flags.since ?? ''),
-      signal: session.signal,
+      signal: context.signal,
     },
   }
 }
 
-async function printLines({ host, out }: CommandContext, feed: FeedOptions, filter: TailFilter): Promise<number> {
+async function printLines({ system, out }: CommandContext, feed: FeedOptions, filter: TailFilter): Promise<number> {
   for await (const message of followBeacons(feed)) {
-    if (message.kind === 'connected' && !message.is_again) noteFollowing({ host, out }, 'beacons')
+    if (message.kind === 'connected' && !message.is_again) noteFollowing({ system, out }, 'beacons')
     if (message.kind !== 'item') {
       const note = describeInterruption(message)
       if (note !== null) out.note(note)
@@ -214,7 +214,7 @@ function wouldBillText(header: string | null): string | null {
 
 /** Returns defaults for the fields that the flags leave out. A body from --data is sent unchanged, so it gets none. */
 async function defaults(
-  session: CommandContext,
+  context: CommandContext,
   { data, set, assetToken, occurredAt }: CommandInput['options'],
 ): Promise<Body> {
   if (data !== undefined) return {}
@@ -222,13 +222,13 @@ async function defaults(
   const hasToken = assetToken !== undefined || isSet('asset_token')
   const hasTime = occurredAt !== undefined || isSet('occurred_at')
   return {
-    beacon_id: `bcn_${session.host.randomText(16)}`,
-    ...(hasToken ? {} : { asset_token: await lastPlacement(session, 'asset_token') }),
-    ...(hasTime ? {} : { occurred_at_ms: await serviceTime(session) }),
+    beacon_id: `bcn_${context.system.randomText(16)}`,
+    ...(hasToken ? {} : { asset_token: await lastPlacement(context, 'asset_token') }),
+    ...(hasTime ? {} : { occurred_at_ms: await serviceTime(context) }),
   }
 }
 
 /** The clock of a sandbox can be moved, and the sandbox judges beacons by it. */
-async function serviceTime({ host, settings, signal, client }: CommandContext): Promise<number> {
-  return settings.sandbox === null ? host.now() : (await client().clock.show({}, { signal })).now_ms
+async function serviceTime({ system, settings, signal, client }: CommandContext): Promise<number> {
+  return settings.sandbox === null ? system.now() : (await client().clock.show({}, { signal })).now_ms
 }

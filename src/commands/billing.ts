@@ -45,9 +45,9 @@ export const billing: Noun = {
   commands: [
     {
       ...report,
-      async run(session, input) {
-        const exit_code = await report.run(session, input)
-        if (input.options.until === undefined) await noteUnviewed(session, input)
+      async run(context, input) {
+        const exit_code = await report.run(context, input)
+        if (input.options.until === undefined) await noteUnviewed(context, input)
         return exit_code
       },
     },
@@ -55,11 +55,11 @@ export const billing: Noun = {
 }
 
 /** Notes the fills that were not rendered or not viewed, of the newest placements that the flags select. */
-async function noteUnviewed(session: CommandContext, { options }: CommandInput): Promise<void> {
-  const { out, command_name } = session
+async function noteUnviewed(context: CommandContext, { options }: CommandInput): Promise<void> {
+  const { out, command_name } = context
   const { sessionId: session_id, since } = options as { sessionId?: string; since?: string }
-  const query = { ...(await projectFilter(session)), session_id, since }
-  const { data, meta } = await callEndpoint(session, 'placements.funnel', { query })
+  const query = { ...(await projectFilter(context)), session_id, since }
+  const { data, meta } = await callEndpoint(context, 'placements.funnel', { query })
   if (meta.differences.length > 0) return
   const { fills, formats, is_complete } = data
   const all = `${is_complete ? '' : 'the newest '}${plural(fills, 'fill')}`

@@ -67,18 +67,18 @@ const listen: Command = {
       .default(defaultPort),
   ],
   examples: ['callbacks listen', 'callbacks listen --forward-to localhost:3000/hooks/decision -o jsonl'],
-  run: (session, { options }) => untilCtrlC(receiveAll(session, options)),
+  run: (context, { options }) => untilCtrlC(receiveAll(context, options)),
 }
 
-async function receiveAll(session: CommandContext, options: CommandInput['options']): Promise<number> {
-  const { out, host, signal } = session
+async function receiveAll(context: CommandContext, options: CommandInput['options']): Promise<number> {
+  const { out, system, signal } = context
   const receiver: Receiver = {
-    keys: listSigningKeys(session),
+    keys: listSigningKeys(context),
     forward_to: (options.forwardTo as URL | undefined) ?? null,
-    now: host.now,
+    now: system.now,
     print: (callback) => out.item(callback, (style) => line(callback, style)),
   }
-  const servers = await bind(session, receiver, options.port as number)
+  const servers = await bind(context, receiver, options.port as number)
   const { port } = servers[0]!.address() as AddressInfo
   const url = `http://localhost:${port}`
   if (out.format === 'json' || out.format === 'jsonl') out.item({ type: 'listening', url }, () => '')
@@ -115,7 +115,7 @@ function listSigningKeys({ settings }: CommandContext): string[] {
 }
 
 /** Listens on both addresses that `localhost` can mean. */
-async function bind(session: CommandContext, receiver: Receiver, port: number): Promise<Server[]> {
+async function bind(context: CommandContext, receiver: Receiver, port: number): Promise<Server[]> {
   const open = async (host: string, at: number) => {
     const server = createServer((incoming, outgoing) => {
       receive(receiver, incoming).then(
@@ -136,8 +136,8 @@ async function bind(session: CommandContext, receiver: Receiver, port: number): 
     const { portHolder } = await import('#cli/process/port-holder.ts')
     const holder = await portHolder(
       port,
-      session.host.platform,
-      session.settings.sandbox === null ? [] : [session.settings.sandbox],
+      context.system.platform,
+      context.settings.sandbox === null ? [] : [context.settings.sandbox],
     )
     const hint = `Try: svc callbacks listen --port ${port + 1}, or --port 0 for any free one.`
     throw new CliError('busy', 'port_in_use', `Port ${port} is taken by ${holder}.`, hint)
@@ -270,31 +270,31 @@ export const callbacks: Noun = {
       arguments: [new Argument('[slot_id]', 'Slot of the callback: svc callbacks list.')],
       options: [],
       examples: ['callbacks resend', 'callbacks resend -o json'],
-      async run(session, { args }) {
-        const item = await resend(session, args[0] ?? (await newest(session)))
-        session.out.data(item, (style) => describeRecord(item, style))
+      async run(context, { args }) {
+        const item = await resend(context, args[0] ?? (await newest(context)))
+        context.out.data(item, (style) => describeRecord(item, style))
         return item.status === 'delivered' ? 0 : 5
       },
     }),
   ],
 }
 
-async function newest(session: CommandContext): Promise<string> {
-  const { items } = (await callEndpoint(session, 'callbacks.list', { query: { limit: 1 } })).data
+async function newest(context: CommandContext): Promise<string> {
+  const { items } = (await callEndpoint(context, 'callbacks.list', { query: { limit: 1 } })).data
   if (items[0] !== undefined) return items[0].slot_id
   const hint = 'Create a job with one: svc jobs create --callback-url http://localhost:4020'
   throw new CliError('usage', 'callback_missing', 'There are no callbacks to send again.', hint)
 }
 
 /** Resends with the key that the sandbox has, or else with the key in use. */
-async function resend(session: CommandContext, slot_id: string): Promise<CallbackItem> {
+async function resend(context: CommandContext, slot_id: string): Promise<CallbackItem> {
   const call = async (body: object) =>
-    (await callEndpoint(session, 'callbacks.resend', { params: { slot_id }, body })).data
+    (await callEndpoint(context, 'callbacks.resend', { params: { slot_id }, body })).data
   try {
     return await call({})
   } catch (error) {
     const isLost = error instanceof ServiceError && error.reason_code === 'callback_key_lost'
-    const secret_key = isLost ? permittedSecretKey(session.settings) : null
+    const secret_key = isLost ? permittedSecretKey(context.settings) : null
     if (secret_key === null) throw error
     return call({ secret_key })
   }

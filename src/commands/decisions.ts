@@ -10,19 +10,19 @@ const poll = endpointCommand('decisions.get', {
   details:
     'Without slot_id: your last placement, else the newest of the project. With --wait it returns once the slot is decided.',
   examples: ['decisions get', 'decisions get --wait -o json'],
-  defaultParam: (session) => lastPlacement(session, 'slot_id'),
-  after: (session, decision) => savePlacement(session, decision, null),
+  defaultParam: (context) => lastPlacement(context, 'slot_id'),
+  after: (context, decision) => savePlacement(context, decision, null),
   text: placementSummary,
 })
 
 const get: Command = {
   ...poll,
   options: [...(poll.options ?? []), new Option('--wait', 'poll until it is decided')],
-  async run(session, input) {
-    if (input.options.wait !== true) return poll.run(session, input)
-    const slot_id = input.args[0] ?? (await lastPlacement(session, 'slot_id'))
-    await untilDecided(session, slot_id)
-    return poll.run(session, { ...input, args: [slot_id] })
+  async run(context, input) {
+    if (input.options.wait !== true) return poll.run(context, input)
+    const slot_id = input.args[0] ?? (await lastPlacement(context, 'slot_id'))
+    await untilDecided(context, slot_id)
+    return poll.run(context, { ...input, args: [slot_id] })
   },
 }
 

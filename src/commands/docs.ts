@@ -20,18 +20,18 @@ export const docs: Command = {
     new Option('--text', 'print the page, even if a sandbox is running'),
   ],
   examples: ['docs --list', 'docs key_class --text'],
-  async run(session, { args: [given = contents], options }) {
-    const { out, settings } = session
+  async run(context, { args: [given = contents], options }) {
+    const { out, settings } = context
     const topics = readTopics()
-    if (options.list === true) return list(session, topics)
-    const { topic, title } = findTopic(given, topics, session)
+    if (options.list === true) return list(context, topics)
+    const { topic, title } = findTopic(given, topics, context)
     if (settings.sandbox === null || options.text === true) {
       const text = readTexts()[topic]!
       out.list({ topic, title, text }, [{ topic, title, text }], (style) => styledLines(text, style))
       return 0
     }
     const url = `${settings.sandbox.url}/_sandbox/docs/${topic === contents ? '' : topic}`
-    const opened = await openPage(session, url)
+    const opened = await openPage(context, url)
     out.data({ topic, title, url, opened }, (style) => [
       url,
       ...(opened || out.quiet ? [] : ['', ...styledLines(readTexts()[topic]!, style)]),

@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import { repeatable, sinceText } from '#cli/endpoint/input.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { sessionClient } from '#cli/run/command-client.ts'
+import { serviceClient } from '#cli/run/command-client.ts'
 import { exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import { diagnose, type LookedAt, lookedAt, reportLines, summarize } from '#diagnosis/doctor.ts'
 import {
@@ -29,16 +29,16 @@ export const doctor: Command = {
   ],
   examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],
   acceptsInvalidSettings: true,
-  async run(session, { options }) {
+  async run(context, { options }) {
     const places = (options.serveDir as string[] | undefined) ?? []
-    const facts = session.out.progress('checking', gather(session, options.since as string | undefined, places))
+    const facts = context.out.progress('checking', gather(context, options.since as string | undefined, places))
     const findings = diagnose(await facts)
     const summary = summarize(findings)
     const looked_at = lookedAt(await facts)
     const isNothing =
       looked_at.requests === 0 && (places.length === 0 || (await facts).served.some(({ files }) => files === 0))
     const ok = summary.problem === 0 && !isNothing
-    session.out.list({ ok, looked_at, summary, findings }, findings, (style) => reportLines(findings, style))
+    context.out.list({ ok, looked_at, summary, findings }, findings, (style) => reportLines(findings, style))
     if (isNothing && summary.problem === 0)
       throw nothingChecked(nothingSeen(looked_at), 'Use the integration once, then run this again.')
     return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
@@ -50,22 +50,22 @@ function nothingSeen({ requests, files }: LookedAt): string {
 }
 
 /** Gathers what the checks look at. */
-export async function gather(session: CommandContext, since: string | undefined, places: readonly string[]) {
-  const { host, command_name } = session
-  const { settings, problem } = await settingsOrProblem(session)
-  const client = sessionClient(host, settings)
+export async function gather(context: CommandContext, since: string | undefined, places: readonly string[]) {
+  const { system, command_name } = context
+  const { settings, problem } = await settingsOrProblem(context)
+  const client = serviceClient(system, settings)
   const { service, info } = await findService(client, settings.base_url)
-  const now_ms = host.now()
+  const now_ms = system.now()
   const about = { client_id: settings.client_id, command_name }
   const sandbox = info === null ? null : await gatherSandbox(client, info, { now_ms, command_name })
   return {
-    machine: await gatherMachine(session, settings, problem, service),
+    machine: await gatherMachine(context, settings, problem, service),
     sandbox,
     journal:
       sandbox === null
         ? null
         : await selectJournal(sandbox, readJournal(client, sandbox.info, { since, limit }, about)),
-    served: await Promise.all(places.map((place) => gatherServed(place, host.cwd))),
+    served: await Promise.all(places.map((place) => gatherServed(place, system.cwd))),
   }
 }
 

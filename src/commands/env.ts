@@ -2,8 +2,8 @@
 import type { Output } from '#cli/output/output.ts'
 import type { Command } from '#cli/run/command.ts'
 import { CliError, noSandboxFor } from '#cli/run/errors.ts'
-import type { System } from '#cli/run/host.ts'
-import { severalSandboxesNote } from '#cli/run/session.ts'
+import { severalSandboxesNote } from '#cli/run/parsed-command.ts'
+import type { System } from '#cli/run/system.ts'
 import { permittedSecretKey, type Settings, toEnvironment } from '#cli/settings/settings.ts'
 import { stateDirectory } from '#cli/settings/state-directory.ts'
 
@@ -16,13 +16,13 @@ export const env: Command = {
   ].join('\n\n'),
   formats: ['dotenv', 'shell'],
   examples: ['env', 'env -o shell', 'env -o json'],
-  async run({ settings, host, flags, out, command_name }) {
+  async run({ settings, system, flags, out, command_name }) {
     if (settings.source.base_url === 'default') throw noSandboxFor(settings)
     const note = severalSandboxesNote(settings, command_name)
     if (note !== null) out.note(note)
     // Another program will send the key to the base URL printed next to it.
     permittedSecretKey(settings)
-    const variables = { ...toEnvironment(settings), ...(await certificateVariables(settings, host, out)) }
+    const variables = { ...toEnvironment(settings), ...(await certificateVariables(settings, system, out)) }
     out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
     return 0
   },
@@ -32,14 +32,18 @@ export const env: Command = {
  * Resolves to the variables that let programs accept the certificate of the sandbox; none for http. Their files stay, in
  * the state directory, since the programs run later.
  */
-async function certificateVariables({ sandbox }: Settings, host: System, out: Output): Promise<Record<string, string>> {
+async function certificateVariables(
+  { sandbox }: Settings,
+  system: System,
+  out: Output,
+): Promise<Record<string, string>> {
   if (sandbox?.certificate === undefined) return {}
   const { readCertificateFile } = await import('#cli/process/certificate.ts')
   const { keptFolder, trustForPrograms } = await import('#cli/process/trust.ts')
   const certificate = readCertificateFile(sandbox.certificate)
   if (certificate === null) return {}
-  const folder = () => keptFolder(stateDirectory(host), certificate)
-  const { variables, notes } = await trustForPrograms(certificate, host.env, folder)
+  const folder = () => keptFolder(stateDirectory(system), certificate)
+  const { variables, notes } = await trustForPrograms(certificate, system.env, folder)
   for (const note of notes) out.note(`warning: ${note}`)
   return variables
 }

@@ -10,14 +10,14 @@ const filters = endpointOptions('events.stream').query
 const stream = endpointCommand('events.stream', {
   details: 'Prints one line for each event, until Ctrl-C.',
   examples: ['events stream --since-seq 0', "events stream --type 'beacon.*' -o jsonl"],
-  async run(session, { options }) {
-    const query = { ...(await projectFilter(session)), ...flagValues(filters, options) }
-    return untilCtrlC(print(session, query))
+  async run(context, { options }) {
+    const query = { ...(await projectFilter(context)), ...flagValues(filters, options) }
+    return untilCtrlC(print(context, query))
   },
 })
 
-async function print({ client, host, out, signal }: CommandContext, query: Record<string, unknown>): Promise<number> {
-  const onOpen = () => noteFollowing({ host, out }, 'events')
+async function print({ client, system, out, signal }: CommandContext, query: Record<string, unknown>): Promise<number> {
+  const onOpen = () => noteFollowing({ system, out }, 'events')
   for await (const event of client().events.stream({ query }, { signal, onOpen })) {
     const { at_ms, type, slot_id, client_id } = event
     out.item(event, (style) =>

@@ -8,7 +8,7 @@ import type { TrustedBundles } from '#cli/process/trust.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { isSandboxAt } from '#cli/run/command-client.ts'
 import { CliError } from '#cli/run/errors.ts'
-import type { Signal, System } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/system.ts'
 import { keyOfStarted, type PermittedKey, toEnvironment } from '#cli/settings/settings.ts'
 import {
   mergeStartOptions,
@@ -59,27 +59,27 @@ export const exec: Command = {
   ],
   passesThrough: true,
   examples: ['exec -- npm test', 'exec --seed 1 -q -- node --test'],
-  async run(session, { options, args, passthrough }) {
+  async run(context, { options, args, passthrough }) {
     const words = args.flat()
     if (!passthrough?.length || words.length > 0) {
-      throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : shownCommand(words)}`, session.host)
+      throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : shownCommand(words)}`, context.system)
     }
-    const interrupt = onFirstInterrupt(session)
+    const interrupt = onFirstInterrupt(context)
     const given = flagValues(flags, options)
-    const surrounding = options.isolated === true ? null : await surroundingSandbox(session.host)
+    const surrounding = options.isolated === true ? null : await surroundingSandbox(context.system)
     if (surrounding === null) {
       return runWithSandbox(
-        session,
+        context,
         passthrough,
         { interrupt, options: given, namesInspector: true },
         ({ group }) => group.ended,
       )
     }
-    session.out.note(`joins the sandbox of the surrounding command, ${surrounding}, for ${shownCommand(passthrough)}`)
+    context.out.note(`joins the sandbox of the surrounding command, ${surrounding}, for ${shownCommand(passthrough)}`)
     const unused = Object.keys(given).map((name) => flags.get(name as StartOptionName)?.long ?? name)
     if (unused.length > 0)
-      session.out.note(`Without effect there: ${unused.join(', ')}. For a sandbox of its own: --isolated`)
-    return runProgram(session.host, passthrough, { env: session.host.env, interrupt }, ({ group }) => group.ended)
+      context.out.note(`Without effect there: ${unused.join(', ')}. For a sandbox of its own: --isolated`)
+    return runProgram(context.system, passthrough, { env: context.system.env, interrupt }, ({ group }) => group.ended)
   },
 }
 
@@ -96,9 +96,9 @@ export function commandMissing(example: string, { platform }: Pick<System, 'plat
 }
 
 /** Returns a signal that the first SIGINT, SIGTERM, SIGHUP or SIGPIPE aborts, with its name as the reason. */
-export function onFirstInterrupt(session: CommandContext): AbortSignal {
+export function onFirstInterrupt(context: CommandContext): AbortSignal {
   const interrupt = new AbortController()
-  session.onInterrupt((signal) => interrupt.abort(signal))
+  context.onInterrupt((signal) => interrupt.abort(signal))
   return interrupt.signal
 }
 
@@ -127,10 +127,10 @@ const surroundingVariable = 'SVC_EXEC'
  * Returns the URL of the sandbox that surrounds this command; null when there is none, when SVC_BASE_URL has been set
  * to another service since, and when it has ended.
  */
-async function surroundingSandbox(host: System): Promise<string | null> {
-  const url = host.env[surroundingVariable]
-  if (!url || host.env.SVC_BASE_URL !== url) return null
-  return (await isSandboxAt(host, url)) ? url : null
+async function surroundingSandbox(system: System): Promise<string | null> {
+  const url = system.env[surroundingVariable]
+  if (!url || system.env.SVC_BASE_URL !== url) return null
+  return (await isSandboxAt(system, url)) ? url : null
 }
 
 /**
@@ -138,23 +138,23 @@ async function surroundingSandbox(host: System): Promise<string | null> {
  * `use` returns; if an interrupt arrived before the program started, the code of that signal.
  */
 export async function runWithSandbox(
-  session: CommandContext,
+  context: CommandContext,
   words: readonly string[],
   { interrupt, forwards = true, options = {}, namesInspector = false }: ProgramOptions,
   use: (program: SandboxProgram) => Promise<number>,
 ): Promise<number> {
-  const { host, out } = session
-  const given = mergeStartOptions(options, startEnvironment(host.env, startOptions))
-  const { sandbox, certificate } = await startOnFreePort(session, { ...given, port: 0, ephemeral: true })
+  const { system, out } = context
+  const given = mergeStartOptions(options, startEnvironment(system.env, startOptions))
+  const { sandbox, certificate } = await startOnFreePort(context, { ...given, port: 0, ephemeral: true })
   let bundles: TrustedBundles | null = null
   let unlist = async () => {}
   try {
     if (certificate !== null) {
       const { trustForPrograms } = await import('#cli/process/trust.ts')
-      bundles = await trustForPrograms(certificate, host.env)
+      bundles = await trustForPrograms(certificate, system.env)
       for (const note of bundles.notes) out.note(`warning: ${note}`)
     }
-    unlist = await listAsExec(session, { sandbox, certificate }, shownCommand(words))
+    unlist = await listAsExec(context, { sandbox, certificate }, shownCommand(words))
     out.note(`sandbox ${sandbox.url} for ${shownCommand(words)}`)
     if (namesInspector) out.note(`inspector ${sandbox.inspector_url}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
@@ -162,11 +162,11 @@ export async function runWithSandbox(
     const variables = {
       ...toEnvironment({ base_url: sandbox.url, ...sandbox.keys, origin }),
       ...bundles?.variables,
-      ...withoutProxy(host.env),
+      ...withoutProxy(system.env),
     }
-    const env = { ...host.env, ...variables, [surroundingVariable]: sandbox.url }
+    const env = { ...system.env, ...variables, [surroundingVariable]: sandbox.url }
     const secret_key = keyOfStarted(sandbox)
-    return await runProgram(host, words, { env, interrupt, forwards }, (program) =>
+    return await runProgram(system, words, { env, interrupt, forwards }, (program) =>
       use({ base_url: sandbox.url, secret_key, ...program }),
     )
   } finally {
@@ -178,13 +178,13 @@ export async function runWithSandbox(
 
 /** Starts a program, and ends it when `use` is done. Returns what `use` returns. */
 async function runProgram(
-  host: System,
+  system: System,
   words: readonly string[],
   { env, interrupt, forwards = true }: Pick<ProgramOptions, 'interrupt' | 'forwards'> & Pick<System, 'env'>,
   use: (program: Pick<SandboxProgram, 'group' | 'exitCode'>) => Promise<number>,
 ): Promise<number> {
   if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
-  const group = await startGroup(host, words, env)
+  const group = await startGroup(system, words, env)
   if (forwards) {
     const end = () => group.end(interrupt.reason as Signal)
     if (interrupt.aborted) end()
@@ -210,19 +210,19 @@ async function runProgram(
  * --base-url. Resolves to a function that undoes it.
  */
 async function listAsExec(
-  { host }: CommandContext,
+  { system }: CommandContext,
   { sandbox, certificate }: Awaited<ReturnType<typeof startOnFreePort>>,
   command: string,
 ): Promise<() => Promise<void>> {
   const { url, inspector_url, database, pid, version, projects } = sandbox
-  const home = stateDirectory(host)
-  const isListed = (await runningSandboxes(home, host)).some((other) => other.pid === pid)
+  const home = stateDirectory(system)
+  const isListed = (await runningSandboxes(home, system)).some((other) => other.pid === pid)
   if (isListed || stateProblem(home) !== null) return async () => {}
-  const process = await ownProcess(host)
+  const process = await ownProcess(system)
   await writeLocator(home, {
     ...{ url, inspector_url, database, version, projects, command, ...process },
     ...(certificate === null ? {} : { certificate: certificate.path }),
-    started_at_ms: host.now(),
+    started_at_ms: system.now(),
   })
   return () => removeLocator(home, process)
 }
@@ -265,21 +265,21 @@ const consoleSignals: ReadonlySet<Signal | 'SIGKILL'> = new Set<Signal>(['SIGINT
 const endedByConsole = 0xc000013a
 
 /** Starts a program on this terminal. Throws CliError, or `ended` rejects with it, when it cannot be started. */
-async function startGroup(host: System, words: readonly string[], env: System['env']): Promise<ProcessGroup> {
+async function startGroup(system: System, words: readonly string[], env: System['env']): Promise<ProcessGroup> {
   const [command = ''] = words
-  const isGroup = host.platform !== 'win32'
-  const options = { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup } as const
-  const child = await startProgram(words, options, host.platform).catch((error: NodeJS.ErrnoException) => {
+  const isGroup = system.platform !== 'win32'
+  const options = { cwd: system.cwd, env, stdio: 'inherit', detached: isGroup } as const
+  const child = await startProgram(words, options, system.platform).catch((error: NodeJS.ErrnoException) => {
     throw startFailure(error, command)
   })
   const { pid } = child
   const send = (signal: Signal | 'SIGKILL') => {
     if (pid === undefined) return
-    if (isGroup) host.signal(-pid, signal)
+    if (isGroup) system.signal(-pid, signal)
     else if (child.exitCode === null && child.signalCode === null && !consoleSignals.has(signal)) endTree(pid, env)
   }
-  const isLeft = () => pid !== undefined && host.isRunning(-pid)
-  const removeExitHandler = host.onExit(() => send('SIGKILL'))
+  const isLeft = () => pid !== undefined && system.isRunning(-pid)
+  const removeExitHandler = system.onExit(() => send('SIGKILL'))
   let deadline: NodeJS.Timeout | undefined
   const end = (signal: Signal) => {
     send(signal)

@@ -16,12 +16,12 @@ export const forceOption = () => new Option('--force, --overwrite', 'replace an 
  * CliError when the file cannot be written, or exists and `overwrite` is false.
  */
 export async function writeAtomically(
-  { host, signal }: CommandContext,
+  { system, signal }: CommandContext,
   path: string,
   chunks: AsyncIterable<string | Uint8Array>,
   { overwrite, mode = 0o666 }: { overwrite: boolean; mode?: number },
 ): Promise<void> {
-  const partial = `${path}.${host.pid}.part`
+  const partial = `${path}.${system.pid}.part`
   const refuseExisting = () => {
     if (overwrite || !existsSync(path)) return
     throw new CliError('usage', 'file_exists', `${path} exists.`, 'Give another name, or --force to replace it.')

@@ -12,8 +12,8 @@ export const jobs: Noun = {
         'jobs create --job-type code --slots-requested 2',
         'jobs create --session-id sess_1 --set overrides.allowed_formats=clip -o json',
       ],
-      after: async (session, { slot_ids: [slot_id] }, meta) => {
-        if (slot_id !== undefined) await savePlacement(session, { slot_id, decision: null }, meta)
+      after: async (context, { slot_ids: [slot_id] }, meta) => {
+        if (slot_id !== undefined) await savePlacement(context, { slot_id, decision: null }, meta)
       },
     }),
   ],

@@ -24,14 +24,14 @@ export const open: Command = {
     'With ID it opens the page of a slot, job, request, beacon, session, project, consent or key, or of an evidence entry (proj_demo~12). With console it opens the page that has the bookmark for the console on your own page, says how else to open it, and where you confirm a page that asks to steer. Always prints the URL; without a browser or a terminal it does only that.',
   arguments: [new Argument('[id]', 'an identifier that a command has printed, or console; default: the overview')],
   examples: ['open', 'open slot_00000000003', 'open console', 'open -o json'],
-  async run(session, { args: [id] }) {
-    const { out, settings } = session
+  async run(context, { args: [id] }) {
+    const { out, settings } = context
     if (settings.sandbox === null) throw noSandboxFor(settings)
     const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
-    if (id !== undefined && id !== consolePage) await checkKnown(session, id)
+    if (id !== undefined && id !== consolePage) await checkKnown(context, id)
     const token = admin_token === undefined ? '' : `?token=${admin_token}`
     const url = `${public_url}${inspectorPath(id)}${token}`
-    const opened = await openPage(session, url)
+    const opened = await openPage(context, url)
     out.data({ url, opened }, () => [url])
     return 0
   },

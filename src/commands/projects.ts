@@ -42,7 +42,7 @@ export const projects: Noun = {
         'projects update proj_other --billing-model cpc --set viewability.ratio=0.6 -o json',
       ],
       defaultParam: projectInUse,
-      before: async (session, { params }) => (await callEndpoint(session, 'projects.show', { params })).data,
+      before: async (context, { params }) => (await callEndpoint(context, 'projects.show', { params })).data,
       text: (project, style, { before }) => changeLines(project, before, style),
     }),
   ],
@@ -94,17 +94,17 @@ function createProject(): Command {
       'projects create proj_shop --set allowed_origins=https://shop.example',
       'projects create proj_news --billing-model cpc --set consent.required=true -o json',
     ],
-    async after({ host, settings, out }, { client_id, settings: { allowed_origins }, keys }) {
-      await saveProject(host, settings, { client_id, allowed_origins, ...keys })
+    async after({ system, settings, out }, { client_id, settings: { allowed_origins }, keys }) {
+      await saveProject(system, settings, { client_id, allowed_origins, ...keys })
       out.note(`Its keys are stored: use them with --client-id ${client_id}`)
     },
   })
   return {
     ...command,
-    run: (session, input) => {
+    run: (context, input) => {
       const { options, args } = input
       const set = [...((options.set as string[] | undefined) ?? []), `client_id=${args[0]}`]
-      return command.run(session, { ...input, options: { ...options, set }, args: [] })
+      return command.run(context, { ...input, options: { ...options, set }, args: [] })
     },
   }
 }

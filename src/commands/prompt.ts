@@ -11,13 +11,13 @@ export interface Prompt {
 }
 
 /** Whether there is a terminal to ask on, and --no-input does not forbid it. */
-export function canAsk({ host }: Pick<CommandContext, 'host'>): boolean {
-  return host.stdin_is_terminal && host.stderr.is_terminal
+export function canAsk({ system }: Pick<CommandContext, 'system'>): boolean {
+  return system.stdin_is_terminal && system.stderr.is_terminal
 }
 
 /** Asks a question that y or yes confirms; anything else, and the end of the input, does not. */
-export async function confirm(session: Pick<CommandContext, 'host' | 'signal'>, question: string): Promise<boolean> {
-  const prompt = openPrompt(session)
+export async function confirm(context: Pick<CommandContext, 'system' | 'signal'>, question: string): Promise<boolean> {
+  const prompt = openPrompt(context)
   try {
     return /^y(es)?$/i.test((await prompt.ask(`${question} [y/N] `)) ?? '')
   } finally {
@@ -26,8 +26,8 @@ export async function confirm(session: Pick<CommandContext, 'host' | 'signal'>, 
 }
 
 /** Opens the terminal for questions. An interrupt rejects the question that is open with the reason of the signal. */
-export function openPrompt({ host, signal }: Pick<CommandContext, 'host' | 'signal'>): Prompt {
-  const chunks = host.stdin[Symbol.asyncIterator]()
+export function openPrompt({ system, signal }: Pick<CommandContext, 'system' | 'signal'>): Prompt {
+  const chunks = system.stdin[Symbol.asyncIterator]()
   const decoder = new TextDecoder()
   let rest = ''
   let isEnded = false
@@ -50,13 +50,13 @@ export function openPrompt({ host, signal }: Pick<CommandContext, 'host' | 'sign
 
   return {
     async ask(question) {
-      host.stderr.write(question)
+      system.stderr.write(question)
       return line().catch((error) => {
-        host.stderr.write('\n')
+        system.stderr.write('\n')
         throw error
       })
     },
-    close: () => host.closeInput(),
+    close: () => system.closeInput(),
   }
 }
 

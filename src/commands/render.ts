@@ -15,7 +15,7 @@ const fetchFrame = endpointCommand('render.frame', {
   name: 'fetch',
   details: 'Without asset_token: your last fill, else the newest of the project. Counts as a load of the frame.',
   examples: ['render fetch', 'render fetch -q'],
-  defaultParam: (session) => lastPlacement(session, 'asset_token'),
+  defaultParam: (context) => lastPlacement(context, 'asset_token'),
 })
 
 const open: Command = {
@@ -25,17 +25,17 @@ const open: Command = {
     'Without asset_token: your last fill, else the newest of the project. Outside a page the frame is a preview: it renders, but sends no beacons. Always prints the URL; without a browser or a terminal it does only that.',
   arguments: fetchFrame.arguments ?? [],
   examples: ['render open', 'render open -o json'],
-  async run(session, { args }) {
-    const asset_token = args[0] ?? (await lastPlacement(session, 'asset_token'))
+  async run(context, { args }) {
+    const asset_token = args[0] ?? (await lastPlacement(context, 'asset_token'))
     // A page is opened without checking its response.
     if (parseToken(asset_token)?.kind !== 'ast') {
       const hint = "It begins with ast_; to read a slot's: svc decisions get SLOT_ID --jq .decision.asset_token"
       throw new CliError('usage', 'asset_token_malformed', `'${asset_token}' is not an asset token.`, hint)
     }
-    const { base_url } = session.settings
+    const { base_url } = context.settings
     const { url } = buildRequest(endpoints['render.frame'], { params: { asset_token } }, { base_url })
-    const opened = await openPage(session, url)
-    session.out.data({ url, opened }, () => [url])
+    const opened = await openPage(context, url)
+    context.out.data({ url, opened }, () => [url])
     return 0
   },
 }

@@ -3,7 +3,7 @@
  * nothing is kept between requests, and a restart of the sandbox does not disturb agents.
  */
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Fetch } from '#client/exchange.ts'
 import { createClient } from '#client/index.ts'

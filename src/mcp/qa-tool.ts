@@ -1,7 +1,7 @@
 /** The tool `run_qa`: runs built-in suites against the sandbox of the agent, as `svc qa run` does. */
 import { z } from 'zod'
 import { CliError, nothingChecked } from '#cli/run/errors.ts'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { type CaseResult, countTotals, QaError } from '#qa/result.ts'
 import { expand, needsBrowser } from '#qa/run/plan.ts'
 import { builtinNames, loadSuites } from '#qa/suite/builtin.ts'

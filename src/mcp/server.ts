@@ -24,7 +24,7 @@ import {
 import { z } from 'zod'
 import { CliError, didYouMean } from '#cli/run/errors.ts'
 import { describeFailure } from '#cli/run/failure.ts'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { isObject } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { SandboxAccess } from './access.ts'

@@ -1,8 +1,8 @@
-/** The stdio transport over the streams of the host: one message per line, ending with stdin. */
+/** The stdio transport over the streams of the system: one message per line, ending with stdin. */
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js'
-import type { System } from '#cli/run/host.ts'
+import type { System } from '#cli/run/system.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 

@@ -69,7 +69,7 @@ function TailScreen({ store, base_url, style, onAction, onInterrupt, onSuspend }
   )
 }
 
-/** Ink writes to the terminal directly, bypassing the guard of the host's streams. */
+/** Ink writes to the terminal directly, bypassing the guard of the system's streams. */
 const terminalText = (line: string) => streamText(oneLine(line), true)
 
 /** Styled lines, cut where they are too long. */

@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CommandContext } from '#cli/run/command.ts'
-import { sessionClient } from '#cli/run/command-client.ts'
+import { serviceClient } from '#cli/run/command-client.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
 import type { Client } from '#client/client.ts'
 import { UnreachableError } from '#client/errors.ts'
@@ -178,12 +178,12 @@ function isOther(before: SandboxInfo, now: SandboxInfo): boolean {
 /**
  * Returns the client of the service; for the running sandbox the current one, because a restart may change its address.
  */
-export async function connect({ host, settings, client }: CommandContext): Promise<Client> {
+export async function connect({ system, settings, client }: CommandContext): Promise<Client> {
   if (settings.source.base_url !== 'sandbox') return client()
-  const running = await runningSandboxes(stateDirectory(host), host)
+  const running = await runningSandboxes(stateDirectory(system), system)
   const sandbox = running.find(({ url }) => url === settings.base_url) ?? running[0]
   if (sandbox === undefined || sandbox.url === settings.base_url) return client()
-  return sessionClient(host, { ...settings, base_url: sandbox.url, sandbox })
+  return serviceClient(system, { ...settings, base_url: sandbox.url, sandbox })
 }
 
 /** Returns an interruption in words; null for the first connection. */

@@ -25,20 +25,20 @@ interface Followed {
 }
 
 /** Resolves with exit code 0 when the user quits. Throws the error of the first connection, and interrupts. */
-export async function runScreen(session: CommandContext, followed: Followed): Promise<number> {
-  const { host, out } = session
+export async function runScreen(context: CommandContext, followed: Followed): Promise<number> {
+  const { system, out } = context
   // Throws without a sandbox, before the store is created: its timer would keep the process alive.
-  const client = session.client()
+  const client = context.client()
   // 170 MB under 2 000 beacons a second instead of 220, and no slower: npm run bench:tail.
-  host.keepHeapSmall()
+  system.keepHeapSmall()
   const end = new AbortController()
-  session.signal.addEventListener('abort', () => end.abort(session.signal.reason), { once: true })
+  context.signal.addEventListener('abort', () => end.abort(context.signal.reason), { once: true })
   const store = createTailStore(
-    startState(followed.source, followed.filter, host.now(), followed.has_history),
-    host.now,
+    startState(followed.source, followed.filter, system.now(), followed.has_history),
+    system.now,
   )
   const tail: Tail = {
-    session,
+    context,
     source: followed.source,
     store,
     client,
@@ -52,19 +52,19 @@ export async function runScreen(session: CommandContext, followed: Followed): Pr
   const messages = followed.follow(connect, end.signal)
   try {
     // A failed first connection is reported before the terminal is taken over.
-    const { value: first } = await session.out.progress('Loading', messages.next())
+    const { value: first } = await context.out.progress('Loading', messages.next())
     receive(tail, first as TailMessage)
     const { showTail } = await import('./TailScreen.tsx')
     const receiving = receiveAll(tail, messages).catch((error: unknown) => end.abort(error))
     await showTail(
       {
         store,
-        base_url: () => tail.info?.url ?? session.settings.base_url,
+        base_url: () => tail.info?.url ?? context.settings.base_url,
         style: out.style,
         onAction: (action) => (action.type === 'quit' ? end.abort(quit) : void perform(tail, action)),
         onInterrupt: () => end.abort(interrupted),
         // The whole process group, as the terminal does for Ctrl-Z. Returns when it has been continued.
-        onSuspend: () => void host.signal(0, 'SIGTSTP'),
+        onSuspend: () => void system.signal(0, 'SIGTSTP'),
       },
       end.signal,
     )
@@ -83,7 +83,7 @@ const interrupted = Symbol('interrupted')
 
 /** The context of actions and effects. */
 interface Tail {
-  session: CommandContext
+  context: CommandContext
   source: TailSource
   store: TailStore
   /** The client of the current connection. */
@@ -119,12 +119,12 @@ async function perform(tail: Tail, action: TailAction | Exclude<Effect, { type: 
   }
 }
 
-async function openInspector({ session, source, store, info }: Tail): Promise<void> {
+async function openInspector({ context, source, store, info }: Tail): Promise<void> {
   const item = selectedItem(store.state())
   const selected = item === null ? null : source.readPageId(item)
-  const inspector = info?.inspector_url ?? session.settings.base_url
+  const inspector = info?.inspector_url ?? context.settings.base_url
   const url = selected === null || info === null ? inspector : new URL(`/_sandbox/id/${selected}`, inspector).href
-  const isOpen = await openUrl(session.host, url)
+  const isOpen = await openUrl(context.system, url)
   store.dispatch({ type: 'notice', text: isOpen ? `Opened ${url}` : `No browser here. Open ${url}` })
 }
 
@@ -132,12 +132,12 @@ async function openInspector({ session, source, store, info }: Tail): Promise<vo
 const maxCopiedBytes = 74_994
 
 /** Copies through the terminal, which may be on another computer than this process. */
-async function copySelected({ session, source, store, client, signal }: Tail, as: 'id' | 'curl'): Promise<void> {
+async function copySelected({ context, source, store, client, signal }: Tail, as: 'id' | 'curl'): Promise<void> {
   const notice = (text: string) => store.dispatch({ type: 'notice', text })
   const copy = (text: string, done: string) => {
     const size = Buffer.byteLength(text)
     if (size > maxCopiedBytes) return notice(`Not copied: ${size} bytes are more than a terminal accepts.`)
-    session.host.stdout.write(clipboardControl(text))
+    context.system.stdout.write(clipboardControl(text))
     notice(done)
   }
   const item = selectedItem(store.state())
@@ -149,7 +149,7 @@ async function copySelected({ session, source, store, client, signal }: Tail, as
   if (as === 'id') return copy(request_id, `Copied ${request_id}`)
   const request = journaledRequest(
     await client.requests.show({ params: { request_id } }, { signal }),
-    session.settings.base_url,
+    context.settings.base_url,
   )
   const parts = redactedParts(request)
   const todo = parts.length === 0 ? '' : ` Redacted, fill in: ${parts.join(', ')}.`

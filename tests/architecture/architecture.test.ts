@@ -198,7 +198,7 @@ test('the files of users are read in one place, which knows encodings', () => {
   for (const text of [
     "import { readFile } from 'node:fs/promises'",
     "import { readFileSync as read } from 'node:fs'",
-    "import { readStdin } from '../cli/run/host.ts'",
+    "import { readStdin } from '../cli/run/system.ts'",
     "import * as fs from 'node:fs'\nfs.readFileSync('a')",
     "process.getBuiltinModule('node:fs').createReadStream('a')",
   ])

@@ -19,7 +19,7 @@ const service = createServer((request, response) => {
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
-  browsers = await openBrowserHost({ path: await chromium.executablePath(), host: computer, reachable: [] })
+  browsers = await openBrowserHost({ path: await chromium.executablePath(), computer: computer, reachable: [] })
 })
 afterAll(async () => {
   await browsers?.close()

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Signal, System } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { createClient } from '#client/index.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
@@ -89,7 +89,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
   test('details show the timeline of the slot, its consent and evidence; replay reports a duplicate', async () => {
     const stage = await openStage(open)
     const { terminal } = stage
-    const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, host: realTime })
+    const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, system: realTime })
     expect(await run('placements create --format banner')).toMatchObject({ code: 0 })
     expect(await run('beacons send --event render --set beacon_id=tail_render_1')).toMatchObject({ code: 0 })
     await shows(terminal, '1 beacon ')
@@ -289,7 +289,7 @@ const realTime: Partial<System> = { now: () => Date.now() }
 async function follow(cli: Awaited<ReturnType<typeof startTestCli>>, args: string, lines: number) {
   let stdout = ''
   let interrupt: (signal: Signal) => void = () => {}
-  const host: Partial<System> = {
+  const system: Partial<System> = {
     onSignal(handler) {
       interrupt = handler
       return () => {}
@@ -303,7 +303,7 @@ async function follow(cli: Awaited<ReturnType<typeof startTestCli>>, args: strin
       },
     },
   }
-  return { ...(await cli.svc(args, { host })), stdout }
+  return { ...(await cli.svc(args, { system })), stdout }
 }
 
 async function temporaryHome(): Promise<string> {

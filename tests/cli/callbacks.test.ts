@@ -18,7 +18,7 @@ async function listen(cli: TestCli, args = '') {
     stop = () => handler('SIGINT')
     return () => {}
   }
-  const ended = cli.svc(`callbacks listen --port 0 -o jsonl ${args}`, { host: { stdout, onSignal } })
+  const ended = cli.svc(`callbacks listen --port 0 -o jsonl ${args}`, { system: { stdout, onSignal } })
   const lines = <Line>() => stdout.text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]))
   await until(() => lines().length > 0)
   const [{ url }] = lines<{ url: string }>() as [{ url: string }]
@@ -118,15 +118,15 @@ test('a kill loses what was not delivered: it says so, and resend sends it with 
   const flags = ['--port', '0', '--db', `${home}/sandbox.db`, '--decision-latency', '1500']
   const first = spawnSvc(['start', ...flags, '-o', 'json'], env)
   await first.firstLine
-  await svc(`jobs create --callback-url ${program.url} -q`, { env, host: real })
+  await svc(`jobs create --callback-url ${program.url} -q`, { env, system: real })
   first.child.kill('SIGKILL')
   await first.ended
   const second = spawnSvc(['start', ...flags, '-o', 'json'], env)
   await second.firstLine
   const list = async () =>
-    (JSON.parse((await svc('callbacks list -o json', { env, host: real })).stdout) as { items: CallbackItem[] }).items
+    (JSON.parse((await svc('callbacks list -o json', { env, system: real })).stdout) as { items: CallbackItem[] }).items
   expect(await list()).toMatchObject([{ status: 'key_lost', attempts: 0 }])
-  await until(async () => (await svc('callbacks resend', { env, host: real })).code === 0)
+  await until(async () => (await svc('callbacks resend', { env, system: real })).code === 0)
   expect(await list()).toMatchObject([{ status: 'delivered', attempts: 1 }])
   const [sent] = program.received
   expect(sent!.headers['x-csl-signature']).toBe(`sha256=${createHmac('sha256', key).update(sent!.body).digest('hex')}`)

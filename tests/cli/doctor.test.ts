@@ -368,7 +368,7 @@ describe('without a sandbox', () => {
 
   test('an old Node is reported', async () => {
     const env = { SVC_HOME: emptyHome() }
-    const { stdout } = await svc('doctor -o json', { env, host: { node_version: '18.20.4' } })
+    const { stdout } = await svc('doctor -o json', { env, system: { node_version: '18.20.4' } })
     expect(about(JSON.parse(stdout) as Report, 'node')[0]?.slice(0, 2)).toEqual([
       'problem',
       'Node 18.20.4 is too old: svc needs 22.19 or later.',

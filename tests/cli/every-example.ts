@@ -1,6 +1,6 @@
 /** Every example of every command, run in this process until it ends; endless ones until an interrupt. */
 import { type Command, loadAll } from '#cli/run/command.ts'
-import type { Signal } from '#cli/run/host.ts'
+import type { Signal } from '#cli/run/system.ts'
 import { commands } from '#src/program.ts'
 import { type Result, type RunOptions, svc } from './test-cli.ts'
 
@@ -59,17 +59,17 @@ export async function inLanes<One extends { words: string }>(
 
 /** Runs a command line, and interrupts it when it goes on: some time after it listens for that, however long it takes to load. */
 export async function runExample(words: string, options: RunOptions): Promise<Result> {
-  if (!endless.test(words)) return svc(words, { ...options, host: { ...stoppable(), ...options.host } })
+  if (!endless.test(words)) return svc(words, { ...options, system: { ...stoppable(), ...options.system } })
   let timer: NodeJS.Timeout | undefined
-  const host = {
-    ...options.host,
+  const system = {
+    ...options.system,
     onSignal: (handler: (signal: Signal) => void) => {
       timer = setTimeout(() => handler('SIGINT'), /^start/.test(words) ? 1_500 : 400)
       return () => clearTimeout(timer)
     },
   }
   try {
-    return await svc(words, { ...options, host })
+    return await svc(words, { ...options, system })
   } finally {
     clearTimeout(timer)
   }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Signal, System } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/system.ts'
 import { asPid1, asPid1WithOtherProc, hasPidNamespaces } from './pid-namespace.ts'
 import { type Running, root, spawnSvc } from './process.ts'
 import { type Result, svc, temporaryDirectory } from './test-cli.ts'
@@ -27,7 +27,7 @@ function exec(words: readonly string[], directory = temporaryDirectory()): Runni
 /** Runs it in this process, for what the command prints nothing to: its output is that of the tests. */
 function execHere(words: readonly string[], directory = temporaryDirectory()): Promise<Result> {
   const quoted = words.map((word) => `'${word}'`).join(' ')
-  return svc(`exec ${quoted}`, { env: { PATH, SVC_HOME: directory }, cwd: directory, host: { signal } })
+  return svc(`exec ${quoted}`, { env: { PATH, SVC_HOME: directory }, cwd: directory, system: { signal } })
 }
 
 const signal: System['signal'] = (pid, name) => {
@@ -59,9 +59,9 @@ async function interruptOnWindows(name: Signal, script: string) {
   }
   const file = join(directory, 'program.cjs')
   writeFileSync(file, `${script}\nrequire('node:fs').writeFileSync('${ready}', '')`)
-  const host: Partial<System> = { platform: 'win32', signal, onSignal }
+  const system: Partial<System> = { platform: 'win32', signal, onSignal }
   const env = { PATH: `${directory}:${PATH}`, SVC_HOME: directory }
-  const { code } = await svc(`exec -q -- ${process.execPath} ${file}`, { env, cwd: directory, host })
+  const { code } = await svc(`exec -q -- ${process.execPath} ${file}`, { env, cwd: directory, system })
   return { code, isKilled: existsSync(killed) }
 }
 
@@ -127,7 +127,7 @@ describe.concurrent('what the command sees', () => {
     const directory = temporaryDirectory()
     const waiting = 'console.log(process.env.SVC_BASE_URL); setInterval(() => {}, 1000)'
     const here = (args: string) =>
-      svc(args, { env: { PATH, SVC_HOME: directory }, cwd: directory, host: { isRunning } })
+      svc(args, { env: { PATH, SVC_HOME: directory }, cwd: directory, system: { isRunning } })
     const first = exec(node(waiting), directory)
     const url = await first.firstLine
     const listed = JSON.parse((await here('sandbox ps -o json')).stdout) as object[]
@@ -283,7 +283,7 @@ describe('the exit code', () => {
   )
 
   test('is 2 on Windows with what to type in PowerShell, which drops --', async () => {
-    const { code, stderr } = await svc('exec npm test', { host: { platform: 'win32' } })
+    const { code, stderr } = await svc('exec npm test', { system: { platform: 'win32' } })
     expect(code).toBe(2)
     expect(stderr).toContain("hint: Try: svc exec -- npm test. PowerShell drops --, so there: svc exec '--' npm test\n")
   })

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints, type Field } from '#cli/endpoint/facts.ts'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { fillPath } from '#foundation/http.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'

@@ -1,5 +1,5 @@
 /**
- * Text that steers terminals, on the screens that Ink draws: they go to the terminal past the guard of the host's streams.
+ * Text that steers terminals, on the screens that Ink draws: they go to the terminal past the guard of the system's streams.
  * A file that draws with Ink, a source of a tail or a state of its screen that is missing here fails.
  */
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Signal, System } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/system.ts'
 import { spawnSvc } from './process.ts'
 import { startTestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -8,7 +8,7 @@ function interruptible() {
   const handlers = new Set<(signal: Signal) => void>()
   const exits: number[] = []
   let now = 0
-  const host: Partial<System> = {
+  const system: Partial<System> = {
     now: () => now,
     onSignal(handler) {
       handlers.add(handler)
@@ -22,15 +22,15 @@ function interruptible() {
     now = instant
     for (const handler of handlers) handler(signal)
   }
-  return { host, exits, interruptAt, handlers }
+  return { system, exits, interruptAt, handlers }
 }
 
 test.for(['events stream', 'callbacks listen --port 0 -q', 'requests tail', 'beacons tail', 'sandbox logs'])(
   'the first Ctrl-C ends svc %s cleanly and without a word, with 130',
   async (line) => {
     await using cli = await startTestCli()
-    const { host, interruptAt, exits, handlers } = interruptible()
-    const running = cli.svc(line, { host })
+    const { system, interruptAt, exits, handlers } = interruptible()
+    const running = cli.svc(line, { system })
     await expect.poll(() => handlers.size).toBe(1)
     interruptAt(1000)
     expect(await running).toEqual({ code: 130, stdout: '', stderr: '' })
@@ -41,8 +41,8 @@ test.for(['events stream', 'callbacks listen --port 0 -q', 'requests tail', 'bea
 
 test('a second one forces the end, unless npm doubled the first', async () => {
   await using cli = await startTestCli()
-  const { host, interruptAt, exits, handlers } = interruptible()
-  const running = cli.svc('events stream', { host })
+  const { system, interruptAt, exits, handlers } = interruptible()
+  const running = cli.svc('events stream', { system })
   await expect.poll(() => handlers.size).toBe(1)
   interruptAt(1000)
   interruptAt(1099)
@@ -54,8 +54,8 @@ test('a second one forces the end, unless npm doubled the first', async () => {
 
 test('a stream that the sandbox ends is reported, and is no failure', async () => {
   await using cli = await startTestCli()
-  const { host, handlers } = interruptible()
-  const running = cli.svc('events stream', { host })
+  const { system, handlers } = interruptible()
+  const running = cli.svc('events stream', { system })
   await expect.poll(() => handlers.size).toBe(1)
   await cli.sandbox.close()
   expect(await running).toEqual({ code: 0, stdout: '', stderr: 'The sandbox ended the stream.\n' })
@@ -63,8 +63,8 @@ test('a stream that the sandbox ends is reported, and is no failure', async () =
 
 test('a terminal shows that a command waits for events, and a pipe does not', async () => {
   await using cli = await startTestCli()
-  const { host, interruptAt, handlers } = interruptible()
-  const running = cli.svc('events stream', { host, isTerminal: true, env: { NO_COLOR: '1' } })
+  const { system, interruptAt, handlers } = interruptible()
+  const running = cli.svc('events stream', { system, isTerminal: true, env: { NO_COLOR: '1' } })
   await expect.poll(() => handlers.size).toBe(1)
   interruptAt(1000)
   expect(await running).toEqual({ code: 130, stdout: '', stderr: 'Following events. Ctrl-C ends it.\n' })
@@ -78,7 +78,7 @@ test.for(['start --port 0 --ephemeral', 'qa observe', 'exec -- sleep 60'])(
       handler('SIGINT')
       return () => {}
     }
-    const { code } = await cli.svc(line, { host: { onSignal, keepHeapSmall: () => {}, optimizeSooner: () => {} } })
+    const { code } = await cli.svc(line, { system: { onSignal, keepHeapSmall: () => {}, optimizeSooner: () => {} } })
     // What observed nothing has judged nothing.
     expect(code).toBe({ start: 0, qa: 5, exec: 130 }[line.split(' ')[0]!])
   },
@@ -95,8 +95,8 @@ test.for([
     setTimeout(() => handler('SIGTERM'), 50)
     return () => {}
   }
-  const host = { onSignal, keepHeapSmall: () => {}, optimizeSooner: () => {} }
-  const { code, stderr } = await cli.svc('start --port 0 --ephemeral', { host, isTerminal })
+  const system = { onSignal, keepHeapSmall: () => {}, optimizeSooner: () => {} }
+  const { code, stderr } = await cli.svc('start --port 0 --ephemeral', { system, isTerminal })
   expect([code, stderr]).toEqual([0, expect.stringContaining(`${by}: stopping`)])
 })
 

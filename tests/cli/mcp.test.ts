@@ -299,7 +299,7 @@ describe('over stdio', () => {
   })
 
   test('in a terminal it says what it waits for', async () => {
-    const { stderr } = await svc('mcp', { isTerminal: true, host: { stdin_is_terminal: true } })
+    const { stderr } = await svc('mcp', { isTerminal: true, system: { stdin_is_terminal: true } })
     expect(stripVTControlCharacters(stderr).replaceAll('\n  ', ' ')).toBe(
       'Waiting for messages from an agent, which normally starts this command itself: svc docs agents.\n',
     )

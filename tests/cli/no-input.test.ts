@@ -10,15 +10,15 @@ async function mayAsk(words: readonly string[], stdin_is_terminal: boolean): Pro
     name: 'ask',
     summary: 'Ask where it may',
     examples: ['ask', 'ask --no-input'],
-    async run({ host }) {
-      answer = host.stdin_is_terminal
+    async run({ system }) {
+      answer = system.stdin_is_terminal
       return 0
     },
   }
   const home = temporaryDirectory()
   const given = { env: { SVC_HOME: home }, cwd: home, stdin: '', stdout: keptStream(true), stderr: keptStream(true) }
-  const host = { ...testHost(given), stdin_is_terminal }
-  expect(await runCommand([{ name: 'ask', load: async () => ask }], () => '', ['ask', ...words], host)).toBe(0)
+  const system = { ...testHost(given), stdin_is_terminal }
+  expect(await runCommand([{ name: 'ask', load: async () => ask }], () => '', ['ask', ...words], system)).toBe(0)
   return answer
 }
 
@@ -35,7 +35,7 @@ describe('sandbox reset', () => {
       database: database === ':memory:' ? database : `${temporaryDirectory()}/a.db`,
     })
     await cli.svc('placements create -q')
-    const terminal = { isTerminal: true, host: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
+    const terminal = { isTerminal: true, system: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
     const { code, stderr } = await cli.svc(`sandbox reset ${args}`, { ...terminal, stdin: answer })
     const { items } = JSON.parse((await cli.svc('placements list -o json')).stdout) as { items: unknown[] }
     return { code, stderr: stderr.replace(/Delete .*\[y\/N\] /, '?'), left: items.length }

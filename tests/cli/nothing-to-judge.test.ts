@@ -126,7 +126,7 @@ describe('with nothing to judge', () => {
   test.each(Object.entries(nothing))('%s', async (_path, lines) => {
     for (const [args, says] of lines) {
       const line = args()
-      const { code, stdout, stderr } = await cli.svc(line, { cwd: cli.home, host: { now: () => Date.now() } })
+      const { code, stdout, stderr } = await cli.svc(line, { cwd: cli.home, system: { now: () => Date.now() } })
       expect({ line, code, stderr, stdout }).toMatchObject({ code: 5, stderr: expect.stringMatching(says) })
     }
   })

@@ -1,6 +1,6 @@
 /** Answers that no service of the contract gives, to every command. */
 
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { type Json, parseJson } from '#foundation/json.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => cli[Symbol.asyncDispose]())
 
-const isRunning = { host: { isRunning: () => true } }
+const isRunning = { system: { isRunning: () => true } }
 const json = async (line: string) => JSON.parse((await cli.svc(`${line} -o json`, isRunning)).stdout) as object
 
 /** Every value in a JSON value, by its path. */

@@ -68,7 +68,7 @@ test('contract show lists fields with type, presence, provenance and description
 
 test('contract show keeps within a terminal of 60 columns', async () => {
   const stdout = { ...keptStream(true), columns: 60 }
-  await svc('contract show', { env: { ...env, SVC_PAGER: '' }, host: { stdout } })
+  await svc('contract show', { env: { ...env, SVC_PAGER: '' }, system: { stdout } })
   const lines = stripVTControlCharacters(stdout.text).split('\n')
   expect(lines.length).toBeGreaterThan(1_000)
   expect(lines.filter((line) => line.length > 60)).toEqual([])

@@ -75,10 +75,10 @@ test('on Windows more is the pager, also where no TERM is set', async () => {
   const file = join(folder, 'paged')
   writeFileSync(join(folder, 'more'), `#!/bin/sh\ncat >"${file}"\n`, { mode: 0o755 })
   const env = { PATH: `${folder}:${process.env.PATH}`, NO_COLOR: '1' }
-  const host = { platform: 'win32', stdout: { ...keptStream(true), rows: 24 } }
-  expect(await cli.svc(long, { env, host })).toMatchObject({ code: 0 })
+  const system = { platform: 'win32', stdout: { ...keptStream(true), rows: 24 } }
+  expect(await cli.svc(long, { env, system })).toMatchObject({ code: 0 })
   expect(readFileSync(file, 'utf8')).toMatch(/^name +title +active\n[\s\S]*\nwrong_key_type .*\n$/)
-  expect(host.stdout.text).toBe('')
+  expect(system.stdout.text).toBe('')
 })
 
 test('less: q closes it, and the terminal is restored', async () => {

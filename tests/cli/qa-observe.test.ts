@@ -36,7 +36,7 @@ import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.
 
 const home = temporaryDirectory()
 const script = join(root, 'tests/observe/run.ts')
-const host = { now: () => Date.now() }
+const system = { now: () => Date.now() }
 
 /** Runs an integration against a sandbox of its own, and judges it. Resolves to the cases by the ids of their rules. */
 async function judged(integration: () => Promise<unknown>) {
@@ -288,7 +288,7 @@ describe('how it runs', () => {
   }
   const command = (...words: string[]) => `-- ${process.execPath} ${words.join(' ')}`
   const run = (args: string) =>
-    svc(`qa observe ${args}`, { env: { SVC_HOME: home, PATH: process.env.PATH as string }, host })
+    svc(`qa observe ${args}`, { env: { SVC_HOME: home, PATH: process.env.PATH as string }, system })
 
   test('the list has the finding, its requests, what to do and what it costs', async () => {
     const { code, stdout, stderr } = await run(command(script, 'retried-in-vain'))
@@ -440,7 +440,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
   test('without a display --interactive says what to do instead: 7', async () => {
     const { code, stderr } = await svc('qa observe --url http://localhost:3000 --interactive', {
       env: { SVC_HOME: home },
-      host: { ...host, platform: 'linux' },
+      system: { ...system, platform: 'linux' },
     })
     expect(code).toBe(7)
     expect(stderr).toBe(

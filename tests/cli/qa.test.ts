@@ -309,7 +309,7 @@ describe('the command line', () => {
   - { name: e, steps: [{ activate: null }, { config: null, key: activation, expect: { status: 418 } }] }
 `
     const realTime = { now: () => Date.now() }
-    const { stdout } = await cli.svc(`qa run ${suite(text)} --fresh -o json`, { host: realTime })
+    const { stdout } = await cli.svc(`qa run ${suite(text)} --fresh -o json`, { system: realTime })
     const { cases } = JSON.parse(stdout) as RunResult
     const bin = join(cli.home, 'bin')
     mkdirSync(bin, { recursive: true })

@@ -17,8 +17,8 @@ test('render open prints the frame URL of the last fill', async () => {
 
 test('on a terminal without a display nothing is opened, and it says so', async () => {
   await using cli = await startTestCli()
-  const host = { platform: 'linux' }
-  const { code, stderr } = await cli.svc('placements create --format banner --open', { isTerminal: true, host })
+  const system = { platform: 'linux' }
+  const { code, stderr } = await cli.svc('placements create --format banner --open', { isTerminal: true, system })
   expect(code).toBe(0)
   expect(stderr).toContain('Not opened, no browser was found.')
 })

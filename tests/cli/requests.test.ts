@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { Signal, System } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/system.ts'
 import type { HarEntry } from '#contract/har.ts'
 import type { ReplayResult, RequestItem } from '#contract/resources/requests.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
@@ -306,7 +306,7 @@ describe('requests tail', () => {
   function tail(cli: TestCli, flags: string) {
     const handlers = new Set<(signal: Signal) => void>()
     let text = ''
-    const host: Partial<System> = {
+    const system: Partial<System> = {
       onSignal(handler) {
         handlers.add(handler)
         return () => handlers.delete(handler)
@@ -319,7 +319,7 @@ describe('requests tail', () => {
         },
       },
     }
-    const ended = cli.svc(`requests tail ${flags}`, { host })
+    const ended = cli.svc(`requests tail ${flags}`, { system })
     return {
       lines: () => text.split('\n').slice(0, -1),
       ended,

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isSandboxAt } from '#cli/run/command-client.ts'
-import { type Signal, type System, version } from '#cli/run/host.ts'
+import { type Signal, type System, version } from '#cli/run/system.ts'
 import { removeLocator, writeLocator } from '#cli/settings/state-directory.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
@@ -27,7 +27,7 @@ describe('two sandboxes', () => {
   test('ps lists both and marks the used one; status shows that one', async () => {
     await using cli = await startTestCli()
     const newer = await beside(cli, 4711)
-    const listed = await cli.svc('sandbox ps', { host: bothRun })
+    const listed = await cli.svc('sandbox ps', { system: bothRun })
     const [head, ...lines] = listed.stdout.trimEnd().split('\n')
     expect(head).toMatch(/^ +url +pid +state +up +database$/)
     expect(lines).toEqual([
@@ -36,16 +36,16 @@ describe('two sandboxes', () => {
     ])
     expect(listed.stderr).toBe('')
     const older = `--base-url ${cli.sandbox.url}`
-    const rows = JSON.parse((await cli.svc(`sandbox ps -o json ${older}`, { host: bothRun })).stdout)
+    const rows = JSON.parse((await cli.svc(`sandbox ps -o json ${older}`, { system: bothRun })).stdout)
     expect(rows).toMatchObject([
       { url: newer.url, used: false },
       { url: cli.sandbox.url, used: true, ready: true },
     ])
 
-    const used = await cli.svc('sandbox status -o json', { host: bothRun })
+    const used = await cli.svc('sandbox status -o json', { system: bothRun })
     expect(JSON.parse(used.stdout)).toMatchObject({ url: newer.url, ready: true, source: 'sandbox' })
     expect(used).toMatchObject({ code: 0, stderr: '2 sandboxes are running. List them: svc sandbox ps\n' })
-    const named = await cli.svc(`sandbox status ${older}`, { host: bothRun })
+    const named = await cli.svc(`sandbox status ${older}`, { system: bothRun })
     expect(named.stdout).toMatch(new RegExp(`^URL +${cli.sandbox.url}\nchosen by +--base-url$`, 'm'))
   })
 
@@ -53,7 +53,7 @@ describe('two sandboxes', () => {
     await using cli = await startTestCli()
     const { url } = await beside(cli, 4711)
     const note = `2 sandboxes are running: using ${url}, the newest. For another: --base-url URL; list them: svc sandbox ps\n`
-    const run = (args: string, env = {}) => cli.svc(args, { host: bothRun, env })
+    const run = (args: string, env = {}) => cli.svc(args, { system: bothRun, env })
     expect(await run('requests count -o json')).toEqual({ code: 0, stdout: '{"count":0}\n', stderr: note })
     expect((await run('env -o json')).stderr).toBe(note)
     expect((await run('placements create --format banner -o none')).stderr).toBe(note)
@@ -70,7 +70,7 @@ describe('sandbox stop', () => {
     const ended: number[] = []
     const terminate = (pid: number) => ended.push(pid) > 0
     const isRunning = (pid: number) => running.includes(pid) && !ended.includes(pid)
-    const result = await cli.svc(`sandbox stop ${args}`, { host: { terminate, isRunning } })
+    const result = await cli.svc(`sandbox stop ${args}`, { system: { terminate, isRunning } })
     return { ...result, ended }
   }
   const locatorFile = (cli: TestCli, pid: number) => join(cli.home, `sandboxes/${pid}.json`)
@@ -103,8 +103,8 @@ describe('sandbox stop', () => {
     const locator = { url, inspector_url, database, version, projects, pid: 4711, process_start: '100' }
     await writeLocator(cli.home, { ...locator, started_at_ms: noon })
     await cli.sandbox.close()
-    const host = { isRunning: (pid: number) => pid === 4711, readProcessStart: async () => '100' }
-    const { stderr } = await cli.svc('sandbox stop', { host })
+    const system = { isRunning: (pid: number) => pid === 4711, readProcessStart: async () => '100' }
+    const { stderr } = await cli.svc('sandbox stop', { system })
     expect(stderr).toContain(`${url} cannot be reached, and its process runs.`)
     expect(stderr).toContain('To end it: kill 4711\n')
     expect(stderr).not.toContain('has ended')
@@ -144,8 +144,8 @@ describe('sandbox stop', () => {
     const { stderr, ended } = await stop(cli, '--all', [process.pid, 4711, 4712])
     expect({ stderr, ended }).toEqual({ stderr: expect.stringContaining(note), ended: [process.pid] })
     expect(stderr).toContain(`${newer.url} has ended. Left alone: pid 4711`)
-    expect((await cli.svc('sandbox ps -q', { host: { isRunning: () => true } })).stderr).toBe('')
-    expect((await cli.svc('sandbox ps', { host: { isRunning: () => true } })).stderr).toBe(note)
+    expect((await cli.svc('sandbox ps -q', { system: { isRunning: () => true } })).stderr).toBe('')
+    expect((await cli.svc('sandbox ps', { system: { isRunning: () => true } })).stderr).toBe(note)
     expect([4711, 4712].map((pid) => existsSync(locatorFile(cli, pid)))).toEqual([true, true])
   })
 
@@ -231,7 +231,11 @@ test.each(['sandbox status', 'placements create', 'sandbox ps'])(
   async (args) => {
     const env = { SVC_HOME: temporaryDirectory() }
     const url = 'http://127.0.0.1:4010'
-    const { stderr } = await svc(args, { env, cwd: env.SVC_HOME, host: { respondsAt: async (asked) => asked === url } })
+    const { stderr } = await svc(args, {
+      env,
+      cwd: env.SVC_HOME,
+      system: { respondsAt: async (asked) => asked === url },
+    })
     expect(
       stderr
         .replace(/^error: |hint: /gm, '')
@@ -389,7 +393,7 @@ function follow(cli: TestCli, args: string) {
   const handlers = new Set<(signal: Signal) => void>()
   const stdout = keptStream(false)
   const stderr = keptStream(false)
-  const host: Partial<System> = {
+  const system: Partial<System> = {
     stdout,
     stderr,
     onSignal(handler) {
@@ -397,7 +401,7 @@ function follow(cli: TestCli, args: string) {
       return () => handlers.delete(handler)
     },
   }
-  const ended = cli.svc(args, { host })
+  const ended = cli.svc(args, { system })
   return {
     lines: () => stdout.text.split('\n').slice(0, -1),
     notes: () => stderr.text,

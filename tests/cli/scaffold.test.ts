@@ -229,8 +229,8 @@ describe('names', () => {
 
   test('with the Node of a checkout it names that one, since the path may have an older one', async () => {
     const node = join(root, 'node_modules/node/bin/node')
-    const host = { program: [node, join(root, 'bin/svc.js')] }
-    const { stderr } = await svc('init agent-cli ../agent', { env: { npm_lifecycle_event: 'npx' }, host })
+    const system = { program: [node, join(root, 'bin/svc.js')] }
+    const { stderr } = await svc('init agent-cli ../agent', { env: { npm_lifecycle_event: 'npx' }, system })
     expect(stderr).toContain(`There this command is: ${node} ${root}/bin/svc.js init\n`)
   })
 
@@ -382,7 +382,7 @@ describe('package managers', () => {
 })
 
 describe('on a terminal', () => {
-  const onATerminal = { isTerminal: true, host: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
+  const onATerminal = { isTerminal: true, system: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
 
   test('asks for what is missing, and again after an invalid answer', async () => {
     const { code, stdout, stderr } = await svc('init', { ...onATerminal, stdin: '99\nagent-cli\n../up\n\n' })

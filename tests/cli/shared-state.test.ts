@@ -70,8 +70,8 @@ test('a locator of an earlier boot, or of a namespace that is gone, is ignored',
   const locator = { inspector_url: '', database: '', version: '1', projects: [], started_at_ms: noon, pid: process.pid }
   await writeLocator(home, { ...locator, url: 'http://a.test', pid_scope: 'earlier pid:[2]' })
   await writeLocator(home, { ...locator, url: 'http://b.test', pid_scope: 'boot pid:[99]' })
-  const host = { isRunning: () => true, readProcessStart: noStart, pid_scope: 'boot pid:[2]' }
-  expect(await runningSandboxes(home, host)).toEqual([])
+  const system = { isRunning: () => true, readProcessStart: noStart, pid_scope: 'boot pid:[2]' }
+  expect(await runningSandboxes(home, system)).toEqual([])
 })
 
 test('a process that took over the pid of a sandbox is not that sandbox', async () => {
@@ -84,14 +84,14 @@ test('a process that took over the pid of a sandbox is not that sandbox', async 
     projects: [],
     started_at_ms: noon,
   }
-  const host = { pid: 7, pid_scope: null, isRunning: () => true, readProcessStart: async () => '100' }
-  await writeLocator(home, { ...locator, ...(await ownProcess(host)) })
-  expect(await runningSandboxes(home, host)).toMatchObject([{ pid: 7, process_start: '100' }])
+  const system = { pid: 7, pid_scope: null, isRunning: () => true, readProcessStart: async () => '100' }
+  await writeLocator(home, { ...locator, ...(await ownProcess(system)) })
+  expect(await runningSandboxes(home, system)).toMatchObject([{ pid: 7, process_start: '100' }])
   // Where no start is known, the pid alone decides.
-  expect(await runningSandboxes(home, { ...host, readProcessStart: noStart })).toHaveLength(1)
+  expect(await runningSandboxes(home, { ...system, readProcessStart: noStart })).toHaveLength(1)
   // A process that QEMU translates sees its own start some ticks late.
-  expect(await runningSandboxes(home, { ...host, readProcessStart: async () => '97' })).toHaveLength(1)
-  expect(await runningSandboxes(home, { ...host, readProcessStart: async () => '400' })).toEqual([])
+  expect(await runningSandboxes(home, { ...system, readProcessStart: async () => '97' })).toHaveLength(1)
+  expect(await runningSandboxes(home, { ...system, readProcessStart: async () => '400' })).toEqual([])
   expect(locators(home)).toEqual([])
 })
 

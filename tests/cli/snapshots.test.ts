@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createOutput, type OutputOptions } from '#cli/output/output.ts'
-import { guardedHost } from '#cli/output/terminal.ts'
+import { guardStreams } from '#cli/output/terminal.ts'
 import { startScriptedService } from './scripted-service.ts'
 import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 
@@ -22,10 +22,10 @@ const placements = async () => {
 
 function terminalOutput(options: Partial<OutputOptions>) {
   const stderr = keptStream(true)
-  const host = guardedHost(testHost({ env: {}, cwd: '/', stdin: '', stdout: keptStream(true), stderr }))
+  const system = guardStreams(testHost({ env: {}, cwd: '/', stdin: '', stdout: keptStream(true), stderr }))
   return {
     stderr,
-    out: createOutput(host, { format: 'text', quiet: false, color: 'never', isPaged: false, ...options }),
+    out: createOutput(system, { format: 'text', quiet: false, color: 'never', isPaged: false, ...options }),
   }
 }
 
@@ -139,7 +139,7 @@ describe('sandbox export and import', () => {
       stderr:
         'error: Nothing was imported: :memory: is shared.\nhint: To replace its state: svc sandbox import state.svc.gz --yes\n',
     })
-    const atTerminal = { isTerminal: true, host: { stdin_is_terminal: true } }
+    const atTerminal = { isTerminal: true, system: { stdin_is_terminal: true } }
     const refused = await cli.svc(line, { ...atTerminal, stdin: 'n\n' })
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Replace the state of :memory:')])
     for (const [given, options] of [

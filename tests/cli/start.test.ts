@@ -71,7 +71,7 @@ describe('svc start -o json', () => {
       throw new Error('It got a signal.')
     }
     const isRunning = () => readdirSync(join(home, 'sandboxes')).length > 0
-    const stopped = await svc('sandbox stop', { env: { SVC_HOME: home }, host: { terminate, isRunning } })
+    const stopped = await svc('sandbox stop', { env: { SVC_HOME: home }, system: { terminate, isRunning } })
     expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped http') })
     const { code, stderr } = await ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/SIGTERM: stopping\nstopped\n$/) })

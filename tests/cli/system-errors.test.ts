@@ -29,8 +29,8 @@ async function thrown(error: unknown): Promise<{ exit_code: number; stderr: stri
   const [stdout, stderr] = [keptStream(false), keptStream(false)]
   const run = () => Promise.reject(error)
   const command: Command = { name: 'fail', summary: 'Fail', examples: ['fail', 'fail'], run }
-  const host = testHost({ env: { SVC_HOME: home }, cwd: home, stdin: '', stdout, stderr })
-  return { exit_code: await runCommand([command], () => '', ['fail'], host), stderr: stderr.text }
+  const system = testHost({ env: { SVC_HOME: home }, cwd: home, stdin: '', stdout, stderr })
+  return { exit_code: await runCommand([command], () => '', ['fail'], system), stderr: stderr.text }
 }
 
 describe('a failure of the system is a sentence that says what to do', () => {

@@ -128,11 +128,11 @@ function parseCsv(text: string): string[][] {
 test('a list at 80 columns leaves out the least important, and --wide shows it', async () => {
   const stdout = { ...keptStream(true), columns: 50 }
   const stderr = keptStream(true)
-  await cli.svc('beacons list', { host: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
+  await cli.svc('beacons list', { system: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
   expect(stdout.text.split('\n')[0]).toMatch(/^when +event +slot +verdict +reason$|^when +event .*slot/)
   expect(stderr.text).toContain('All columns: --wide')
   const wide = { ...keptStream(true), columns: 50 }
-  await cli.svc('beacons list --wide', { host: { stdout: wide }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
+  await cli.svc('beacons list --wide', { system: { stdout: wide }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
   expect(wide.text.split('\n')[0]).toMatch(/^when +event +format +slot +verdict +reason +bills +metric$/)
   expect(wide.text).not.toContain('…')
 })
@@ -141,7 +141,7 @@ test('where several tables are printed, the note names the one that lacks column
   const printed = async (columns: number) => {
     const stderr = keptStream(true)
     const stdout = { ...keptStream(true), columns }
-    await cli.svc('billing report', { host: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
+    await cli.svc('billing report', { system: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
     const note = stderr.text.trimEnd().replaceAll('\n  ', ' ').split('\n')[0]
     return { note, heads: stdout.text.split('\n').filter((line) => /^(project|format) /.test(line)) }
   }
@@ -159,7 +159,7 @@ test('where several tables are printed, the note names the one that lacks column
 test('a list without pages names no cursor; one with a next page does', async () => {
   const stderrOf = async (line: string) => {
     const stderr = keptStream(true)
-    await cli.svc(line, { host: { stdout: keptStream(true), stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
+    await cli.svc(line, { system: { stdout: keptStream(true), stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
     return stderr.text
   }
   for (const list of ['tokens', 'audit', 'namespaces', 'callbacks'])

@@ -1,7 +1,7 @@
 /** The command line under test: a real sandbox, and a Host with streams in memory. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { System } from '#cli/run/host.ts'
+import type { System } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { run } from '#src/program.ts'
@@ -29,8 +29,8 @@ export interface RunOptions {
   stdin?: string
   cwd?: string
   isTerminal?: boolean
-  /** Properties of the Host that the test replaces. */
-  host?: Partial<System>
+  /** Properties of the system that the test replaces. */
+  system?: Partial<System>
 }
 
 /** Starts a sandbox with a fixed seed and clock; commands find it through its locator, like any other. */
@@ -58,13 +58,13 @@ export function exampleFolder({ home }: TestCli, path: string): string {
 /** Runs a command line. Words are separated by spaces; a word that contains spaces is quoted by '...'. */
 export async function svc(
   args: string,
-  { env = {}, stdin = '', cwd, isTerminal = false, host = {} }: RunOptions,
+  { env = {}, stdin = '', cwd, isTerminal = false, system = {} }: RunOptions,
 ): Promise<Result> {
   const stdout = keptStream(isTerminal)
   const stderr = keptStream(isTerminal)
   const words = [...args.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
   const given = { env, stdin, cwd: cwd ?? env.SVC_HOME ?? '/', stdout, stderr }
-  const code = await run(words, { ...testHost(given), ...host })
+  const code = await run(words, { ...testHost(given), ...system })
   // A busy machine takes the second after which a command notes that it waits.
   return { code, stdout: stdout.text, stderr: stderr.text.replace(/^.*: waiting for the response\n/gm, '') }
 }

@@ -1,6 +1,6 @@
 /** A Host with a fixed clock, for commands that run in the process of a test. */
 import { readPidScope } from '#cli/process/proc.ts'
-import type { Signal, System, SystemStream } from '#cli/run/host.ts'
+import type { Signal, System, SystemStream } from '#cli/run/system.ts'
 
 /** Counts the random texts, so that no two runs create the same session. */
 let randomTexts = 0

@@ -395,7 +395,7 @@ test('without a sandbox that is said before anything that only a sandbox can mak
     'namespaces delete x',
     'callbacks resend',
   ])
-    expect(await svc(line, { env, isTerminal: true, host: { stdin_is_terminal: true } }), line).toMatchObject({
+    expect(await svc(line, { env, isTerminal: true, system: { stdin_is_terminal: true } }), line).toMatchObject({
       code: 7,
       stdout: '',
       stderr: expect.stringContaining('No sandbox is running.'),
@@ -410,7 +410,7 @@ test('a file that cannot be read is reported in words', async () => {
 
 test.each([54, 60, 79])('svc --help fits a terminal of %i columns, with all of its words', async (columns) => {
   const stdout = { ...keptStream(true), columns }
-  await svc('--help', { isTerminal: true, host: { stdout } })
+  await svc('--help', { isTerminal: true, system: { stdout } })
   const wide = await svc('--help', { isTerminal: true })
   const words = (text: string) => text.split(/\s+/).filter((word) => word !== '')
   expect(words(stdout.text)).toEqual(words(wide.stdout))

@@ -122,7 +122,7 @@ test.each([
 ])('stdin is read like a file: %s', async (line, text) => {
   const { code, stderr } = await svc(line, {
     env: { SVC_HOME: home },
-    host: {
+    system: {
       stdin: (async function* () {
         yield Buffer.from(`${text}\xff`, 'latin1')
       })(),

@@ -300,7 +300,7 @@ test('nobody is sent to the package of a stranger: npx svc works in the checkout
     expect.arrayContaining(['docs/guides/ci.md', 'templates/node-server/.env.example', 'src/main.ts']),
   )
   const strangers = texts.filter((file) => /\bnpx(", "| )(-\S+ )*svc(?!-sandbox)\b/.test(textOf(file)))
-  expect(strangers).toEqual(['src/cli/run/host.ts'])
+  expect(strangers).toEqual(['src/cli/run/system.ts'])
 })
 
 test('every dependency is justified, and nothing that is none, with the release in use: docs/decisions/dependencies.md', () => {

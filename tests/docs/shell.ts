@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import type { Signal } from '#cli/run/host.ts'
+import type { Signal } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { root } from '#tests/cli/process.ts'
@@ -104,7 +104,7 @@ async function runPlain(page: Page, commands: readonly string[]): Promise<{ code
 }
 
 function runInPage({ directory, home }: Page, args: string): Promise<Result> {
-  return svc(args, { cwd: directory, env: { SVC_HOME: home }, host: { now: Date.now } })
+  return svc(args, { cwd: directory, env: { SVC_HOME: home }, system: { now: Date.now } })
 }
 
 /** Starts a sandbox as a block does, and stops it by Ctrl-C when it is ready. */
@@ -119,7 +119,7 @@ async function runStart(args: string): Promise<Result> {
   try {
     return await svc(free, {
       env: { SVC_HOME: home },
-      host: {
+      system: {
         onSignal: (handler) => {
           handlers.push(handler)
           return () => {}

@@ -16,7 +16,7 @@ let shared: Promise<BrowserHost> | undefined
 export function engineUnderTest(): Promise<BrowserHost> {
   const engine = process.env.SVC_ENGINE as Engine
   shared ??= findEngine(engine, computer).then(async (found) =>
-    openBrowserHost({ engine, path: await found!.program(), host: computer, reachable: [] }),
+    openBrowserHost({ engine, path: await found!.program(), computer: computer, reachable: [] }),
   )
   return shared
 }

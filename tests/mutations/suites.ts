@@ -91,6 +91,6 @@ export async function closeBrowser(): Promise<void> {
 function sharedBrowser(): Promise<BrowserHost> {
   browser ??= chromium
     .executablePath()
-    .then((path) => openBrowserHost({ path, host: computer, reachable: ['127.0.0.1'] }))
+    .then((path) => openBrowserHost({ path, computer: computer, reachable: ['127.0.0.1'] }))
   return browser
 }

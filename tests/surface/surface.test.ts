@@ -236,24 +236,24 @@ test('modules of the package', async () => {
 /** Commands that print one document a line, until they are interrupted. */
 const streams = ['requests tail --since 10m', 'beacons tail --since 10m', 'events stream --since-seq 0']
 
-type Host = Required<NonNullable<RunOptions['host']>>
+type TestSystem = Required<NonNullable<RunOptions['system']>>
 
 /** Runs a stream until it has printed nothing for half a second, then interrupts it. */
 async function untilQuiet(own: TestCli, args: string): Promise<Result> {
   let interrupt = () => {}
   let timer: NodeJS.Timeout | undefined
-  const stdout: Host['stdout'] & { text: string } = keptStream(false)
+  const stdout: TestSystem['stdout'] & { text: string } = keptStream(false)
   const write = stdout.write
   stdout.write = (text) => {
     write.call(stdout, text)
     clearTimeout(timer)
     timer = setTimeout(() => interrupt(), 500)
   }
-  const onSignal: Host['onSignal'] = (handler) => {
+  const onSignal: TestSystem['onSignal'] = (handler) => {
     interrupt = () => handler('SIGINT')
     return () => {}
   }
-  const result = await own.svc(`${args} -o json`, { host: { stdout, onSignal } })
+  const result = await own.svc(`${args} -o json`, { system: { stdout, onSignal } })
   return { ...result, stdout: stdout.text }
 }
 

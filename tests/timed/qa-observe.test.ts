@@ -264,7 +264,7 @@ describe.concurrent('the command', () => {
     const browser_path = await chromium.executablePath()
     return await svc(`qa observe --url ${app.url} --browser-path ${browser_path} ${args}`, {
       env: { SVC_HOME: home },
-      host: { now: () => Date.now() },
+      system: { now: () => Date.now() },
     })
   }
 

@@ -2,7 +2,7 @@
  * The completion scripts of four shells. Each contains the whole tree, and calls svc only for names on this computer. A
  * shell reads its script at every start, so anything common to all commands is written only once.
  */
-import { type CompletionSlot, commonFlags, type Flag, type NameSource } from './places.ts'
+import { type CompletionSlot, commonFlags, type Flag, type NameSource } from './slots.ts'
 
 /** Returns the script of each shell, as lines. */
 export const completionScripts = {

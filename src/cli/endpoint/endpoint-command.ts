@@ -37,7 +37,7 @@ interface Listing {
 
 /** What a text may say about the call itself, in addition to its response. */
 interface CompletedCall<Data> {
-  session: CommandContext
+  context: CommandContext
   meta: ResponseMeta
   options: CommandInput['options']
   sent: CallInput
@@ -57,11 +57,11 @@ interface Details<Id extends EndpointId> {
   options?: readonly Option[]
   negativeHint?: string
   /** Fields of the body that the command line does not give. */
-  defaults?: (session: CommandContext, options: CommandInput['options']) => Body | Promise<Body>
+  defaults?: (context: CommandContext, options: CommandInput['options']) => Body | Promise<Body>
   /** The path parameter when it is left out. Without this it is required. */
-  defaultParam?: (session: CommandContext) => Promise<string> | string
+  defaultParam?: (context: CommandContext) => Promise<string> | string
   /** The whole input of the request, in place of arguments, flags and --data. */
-  input?: (session: CommandContext, input: CommandInput) => CallInput | Promise<CallInput>
+  input?: (context: CommandContext, input: CommandInput) => CallInput | Promise<CallInput>
   /** The response from the package itself, without a request, when no sandbox is running and no service is named. */
   fromPackage?: () => Promise<Response<Contract[Id]>>
   /** The tables that `text` prints. */
@@ -70,9 +70,9 @@ interface Details<Id extends EndpointId> {
   /** The rows of csv and tsv; default: the first table of the response, or the response itself. */
   rows?: (response: Response<Contract[Id]>) => readonly object[]
   /** The state that the request is about to change, in the form of its response. */
-  before?: (session: CommandContext, sent: CallInput) => Promise<Response<Contract[Id]>>
+  before?: (context: CommandContext, sent: CallInput) => Promise<Response<Contract[Id]>>
   /** Called with the response before it is printed. */
-  after?: (session: CommandContext, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
+  after?: (context: CommandContext, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
   /** The exit code of a response; 0 when absent. */
   exitCode?: (response: Response<Contract[Id]>) => number
   /** Replaces the single call and its printing. */
@@ -86,15 +86,15 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   const flags = endpointOptions(id)
   const argument = ([name, description]: [string, string]) =>
     new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, description)
-  const buildInput = async (session: CommandContext, input: CommandInput): Promise<CallInput> => ({
-    params: await buildParams(endpoint, input, () => extra.defaultParam?.(session)),
-    query: endpoint.query === null ? undefined : await buildQuery(session, endpoint, flags.query, input),
+  const buildInput = async (context: CommandContext, input: CommandInput): Promise<CallInput> => ({
+    params: await buildParams(endpoint, input, () => extra.defaultParam?.(context)),
+    query: endpoint.query === null ? undefined : await buildQuery(context, endpoint, flags.query, input),
     body:
       endpoint.body === null
         ? undefined
-        : await readRequestBody(session, id, flags.body, {
+        : await readRequestBody(context, id, flags.body, {
             options: input.options,
-            defaults: await extra.defaults?.(session, input.options),
+            defaults: await extra.defaults?.(context, input.options),
           }),
   })
   return {
@@ -114,19 +114,19 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     examples: extra.examples,
     run:
       extra.run ??
-      (async (session, input) => {
-        const hasService = session.settings.source.base_url !== 'default'
+      (async (context, input) => {
+        const hasService = context.settings.source.base_url !== 'default'
         const fromPackage = hasService ? undefined : extra.fromPackage
         // Reported before a missing argument that only a sandbox could supply: its last placement, its project.
-        if (!hasService && fromPackage === undefined) throw noSandboxFor(session.settings)
-        const sent = fromPackage ? {} : await (extra.input ?? buildInput)(session, input)
-        const before = (await extra.before?.(session, sent)) ?? null
+        if (!hasService && fromPackage === undefined) throw noSandboxFor(context.settings)
+        const sent = fromPackage ? {} : await (extra.input ?? buildInput)(context, input)
+        const before = (await extra.before?.(context, sent)) ?? null
         const { data, meta } = fromPackage
           ? { data: await fromPackage(), meta: noMeta }
-          : await callEndpoint(session, id, sent)
-        await extra.after?.(session, data, meta)
-        if (extra.columns !== undefined && isPage(data)) printPage(session, data, sent.query ?? {}, extra)
-        else printResponse(endpoint, extra, data, { session, meta, options: input.options, sent, before })
+          : await callEndpoint(context, id, sent)
+        await extra.after?.(context, data, meta)
+        if (extra.columns !== undefined && isPage(data)) printPage(context, data, sent.query ?? {}, extra)
+        else printResponse(endpoint, extra, data, { context, meta, options: input.options, sent, before })
         return extra.exitCode?.(data) ?? 0
       }),
   }
@@ -152,19 +152,19 @@ const noMeta: ResponseMeta = {
 
 /** Calls an endpoint for a command. Notes slow calls, sandbox warnings and breaches of the contract. */
 export async function callEndpoint<Id extends EndpointId>(
-  session: CommandContext,
+  context: CommandContext,
   id: Id,
   input: CallInput,
   credential?: PermittedKey,
 ): Promise<{ data: Response<Contract[Id]>; meta: ResponseMeta }> {
-  const { settings, out, signal } = session
+  const { settings, out, signal } = context
   const { method, path, credentials } = endpoints[id]
   if (credentials.length > 0 && credential === undefined && settings.secret_key === null)
-    throw await noCredential(session)
-  const call = session.client({ credential }).call(id, input, { signal })
+    throw await noCredential(context)
+  const call = context.client({ credential }).call(id, input, { signal })
   const { data, meta } = await out.progress(`${method} ${path}: waiting for the response`, call)
-  if (out.view.time === 'relative' && settings.sandbox !== null) await takeSandboxTime(session)
-  await noteWarnings(session, meta.warnings)
+  if (out.view.time === 'relative' && settings.sandbox !== null) await takeSandboxTime(context)
+  await noteWarnings(context, meta.warnings)
   for (const difference of meta.differences) out.note(`breaks the contract: ${difference}`)
   return { data: data as Response<Contract[Id]>, meta }
 }
@@ -184,23 +184,23 @@ async function takeSandboxTime({ out, client, signal }: CommandContext): Promise
 }
 
 async function buildQuery(
-  session: CommandContext,
+  context: CommandContext,
   { query }: EndpointSchema,
   flags: Map<string, Option>,
   input: CommandInput,
 ): Promise<Body> {
   const hasProject = query?.properties?.client_id !== undefined
-  return { ...(hasProject ? await projectFilter(session) : {}), ...flagValues(flags, input.options) }
+  return { ...(hasProject ? await projectFilter(context) : {}), ...flagValues(flags, input.options) }
 }
 
 /**
  * Returns the filter of --client-id: without that flag a list shows every project. Throws CliError for a project that the
  * sandbox does not have: every list of it would be empty.
  */
-export async function projectFilter(session: CommandContext): Promise<{ client_id?: string }> {
-  const client_id = namedProject(session)
+export async function projectFilter(context: CommandContext): Promise<{ client_id?: string }> {
+  const client_id = namedProject(context)
   if (client_id === null) return {}
-  const { settings, client, signal } = session
+  const { settings, client, signal } = context
   const names = (await client().sandbox.info({}, { signal })).projects.map((project) => project.client_id)
   if (!names.includes(client_id)) throw unknownProject(settings.base_url, client_id, names)
   return { client_id }
@@ -212,14 +212,14 @@ export function namedProject({ settings }: CommandContext): string | null {
 }
 
 async function readRequestBody(
-  session: CommandContext,
+  context: CommandContext,
   id: EndpointId,
   flags: Map<string, Option>,
   { options, defaults = {} }: { options: CommandInput['options']; defaults: Body | undefined },
 ): Promise<unknown> {
-  const { client_id, secret_key } = session.settings
+  const { client_id, secret_key } = context.settings
   const data = options.data as string | undefined
-  const body = await buildBody(session.host, id, {
+  const body = await buildBody(context.system, id, {
     defaults: { ...(client_id === null ? {} : { client_id }), ...defaults },
     flags: flagValues(flags, options),
     data,
@@ -261,7 +261,7 @@ function printResponse<Id extends EndpointId>(
   data: Response<Contract[Id]>,
   call: CompletedCall<Response<Contract[Id]>>,
 ): void {
-  const { out } = call.session
+  const { out } = call.context
   // `text` reads fields that only a response in line with the contract is sure to have.
   const isAsAgreed = call.meta.differences.length === 0
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
@@ -302,17 +302,17 @@ export function emptyNote({ command_name }: CommandContext, filters: { limit?: u
  * limit knows that there may be more; the JSON of a page has its `next_cursor`.
  */
 export function printPage(
-  session: CommandContext,
+  context: CommandContext,
   page: ListedPage,
   query: { limit?: unknown },
   { columns, empty }: Listing,
 ): void {
-  const { out, host } = session
+  const { out, system } = context
   const { items, next_cursor = null } = page
   printTable(out, columns, { whole: page, items })
-  if (items.length === 0) out.note(emptyNote(session, query, empty))
+  if (items.length === 0) out.note(emptyNote(context, query, empty))
   if (next_cursor === null) return
-  if (host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
+  if (system.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
   else if (query.limit === undefined && out.format !== 'json')
     out.note(`Only ${items.length} are listed. More: --limit N, or --cursor ${next_cursor}`)
 }

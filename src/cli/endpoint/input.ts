@@ -10,7 +10,7 @@ import { findEntry } from '#foundation/table-entry.ts'
 import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'
 
@@ -199,8 +199,8 @@ export function bodyOptions(): Option[] {
 }
 
 /** Returns the body of a request. Only `--data` can make it something other than an object. Throws CliError. */
-export async function buildBody(host: System, id: EndpointId, parts: BodyParts): Promise<unknown> {
-  const data = parts.data === undefined ? {} : await readData(host, parts.data)
+export async function buildBody(system: System, id: EndpointId, parts: BodyParts): Promise<unknown> {
+  const data = parts.data === undefined ? {} : await readData(system, parts.data)
   if (!isObject(data)) {
     if (Object.keys(parts.flags).length === 0 && parts.set.length === 0) return data
     throw new CliError('usage', 'data_not_object', '--data is not a JSON object, so flags and --set cannot go into it.')
@@ -241,11 +241,11 @@ function missingFields(schema: Field | undefined, value: unknown, before = ''): 
   })
 }
 
-async function readData(host: System, source: string): Promise<unknown> {
+async function readData(system: System, source: string): Promise<unknown> {
   const { displayName, parseUserJson, readUserText } = await import('../run/user-file.ts')
   const isText = source !== '-' && !source.startsWith('@')
   const file = source.replace(/^@/, '')
-  const text = isText ? source : await readUserText(host, file, `--data: ${displayName(file)}`)
+  const text = isText ? source : await readUserText(system, file, `--data: ${displayName(file)}`)
   return parseUserJson(text, isText ? '--data' : `--data: ${displayName(file)}`, {
     code: 'data_malformed',
     hint: isText

@@ -15,7 +15,7 @@ import { hasTypes, parseJson } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import type { CommandContext } from '../run/command.ts'
 import { CliError, noSandboxFor } from '../run/errors.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 import type { Settings } from '../settings/settings.ts'
 import { stateDirectory } from '../settings/state-directory.ts'
 import { callEndpoint } from './endpoint-command.ts'
@@ -47,12 +47,12 @@ const lastTypes = {
  * kept if it is known.
  */
 export async function savePlacement(
-  session: CommandContext,
+  context: CommandContext,
   { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
   meta: Pick<ResponseMeta, 'request_id'> | null,
 ): Promise<void> {
-  const { host, settings, out } = session
-  const before = await readSaved(session)
+  const { system, settings, out } = context
+  const before = await readSaved(context)
   const isFill = decision?.fill === true
   const last: LastPlacement = {
     base_url: settings.base_url,
@@ -63,7 +63,7 @@ export async function savePlacement(
     request_id: meta?.request_id ?? (before?.slot_id === slot_id ? before.request_id : null),
   }
   try {
-    replaceFile(lastPath(host), `${JSON.stringify(last)}\n`, ownerOnly)
+    replaceFile(lastPath(system), `${JSON.stringify(last)}\n`, ownerOnly)
   } catch (error) {
     // There is a placement, so the command has succeeded.
     out.note(`Not saved as the last placement: ${error instanceof Error ? error.message : error}`)
@@ -74,31 +74,31 @@ export async function savePlacement(
  * Returns a field of your last placement at this service, else of the newest of the project in a running sandbox, and notes
  * which. Throws CliError when there is none.
  */
-export async function lastPlacement(session: CommandContext, field: Field): Promise<string> {
-  const { settings } = session
+export async function lastPlacement(context: CommandContext, field: Field): Promise<string> {
+  const { settings } = context
   if (settings.source.base_url === 'default') throw noSandboxFor(settings)
   const noun = field === 'asset_token' ? 'fill' : 'placement'
-  const saved = await readSaved(session)
-  const stored = saved === null ? null : await storedPlacement(session, saved, field)
+  const saved = await readSaved(context)
+  const stored = saved === null ? null : await storedPlacement(context, saved, field)
   const last = settings.sandbox === null || stored !== null ? saved : null
   const own = last?.[field] ?? null
   if (own !== null) {
-    session.out.note(`${field} of the last ${noun}${otherKey(settings, stored)}: ${own}`)
+    context.out.note(`${field} of the last ${noun}${otherKey(settings, stored)}: ${own}`)
     return own
   }
   const isMissing = last === null || field !== 'request_id'
-  const value = isMissing ? await newestField(session, field, noun) : null
+  const value = isMissing ? await newestField(context, field, noun) : null
   if (value !== null) return value
   throw missingField(field, isMissing ? `there is no last ${noun}` : 'the last placement has none')
 }
 
 /** Returns a field of the newest placement in a running sandbox, and notes whose it is; null when there is none. */
-async function newestField(session: CommandContext, field: Field, noun: string): Promise<string | null> {
-  const newest = session.settings.sandbox === null ? null : await newestPlacement(session, field)
-  const value = newest === null ? null : await readField(session, newest, field)
+async function newestField(context: CommandContext, field: Field, noun: string): Promise<string | null> {
+  const newest = context.settings.sandbox === null ? null : await newestPlacement(context, field)
+  const value = newest === null ? null : await readField(context, newest, field)
   if (newest === null || value === null) return null
   const named = field === 'slot_id' ? '' : `, ${newest.slot_id}`
-  session.out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
+  context.out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
   return value
 }
 
@@ -150,14 +150,14 @@ async function newestPlacement(
   return (await client().placements.list({ query }, { signal })).items[0] ?? null
 }
 
-async function readField(session: CommandContext, placement: PlacementItem, field: Field): Promise<string | null> {
+async function readField(context: CommandContext, placement: PlacementItem, field: Field): Promise<string | null> {
   const { slot_id, session_id, created_at_ms } = placement
   if (field === 'slot_id') return slot_id
   if (field === 'asset_token') {
-    return (await callEndpoint(session, 'decisions.get', { params: { slot_id } })).data.decision?.asset_token ?? null
+    return (await callEndpoint(context, 'decisions.get', { params: { slot_id } })).data.decision?.asset_token ?? null
   }
   const at = String(created_at_ms)
-  const { client, signal } = session
+  const { client, signal } = context
   const { items } = await client().requests.list(
     { query: { method: 'POST', path: '/v1/', since: at, until: at } },
     { signal },
@@ -167,8 +167,8 @@ async function readField(session: CommandContext, placement: PlacementItem, fiel
 }
 
 /** Returns the saved placement of a service; null when there is none, or it belongs to another service. */
-async function readSaved({ host, settings }: CommandContext): Promise<LastPlacement | null> {
-  const saved = parseJson(await readFile(lastPath(host), 'utf8').catch(() => ''))
+async function readSaved({ system, settings }: CommandContext): Promise<LastPlacement | null> {
+  const saved = parseJson(await readFile(lastPath(system), 'utf8').catch(() => ''))
   if (!hasTypes(saved, lastTypes)) return null
   const last = saved as unknown as LastPlacement
   const isOfService = URL.canParse(last.base_url) && isSameService(last.base_url, settings.base_url)
@@ -179,6 +179,6 @@ function inMemorySince({ sandbox }: Settings): number | null {
   return sandbox?.database === ':memory:' ? sandbox.started_at_ms : null
 }
 
-function lastPath(host: System): string {
-  return join(stateDirectory(host), 'last-placement.json')
+function lastPath(system: System): string {
+  return join(stateDirectory(system), 'last-placement.json')
 }

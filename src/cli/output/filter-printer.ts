@@ -1,5 +1,5 @@
 /** Prints values through `--jq` or `--template`, in the order of the calls. */
-import type { SystemStream } from '../run/host.ts'
+import type { SystemStream } from '../run/system.ts'
 import type { Style } from './terminal.ts'
 
 /** The result of `--jq` or `--template` for a value. */

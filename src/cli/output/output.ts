@@ -1,6 +1,6 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
 import { CliError, type Failure } from '../run/errors.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
 import { createFilterPrinter, type ValueFilter } from './filter-printer.ts'
 import { showInPager } from './pager.ts'
@@ -80,13 +80,13 @@ function usualView({ now }: Pick<System, 'now'>): View {
 }
 
 export function createOutput(
-  host: System,
-  { format, quiet, color, isPaged, view = usualView(host), filter = null }: OutputOptions,
+  system: System,
+  { format, quiet, color, isPaged, view = usualView(system), filter = null }: OutputOptions,
 ): Output {
   // Reading the properties of a stream opens it, so each is read only when something is printed to it.
-  const out = once(() => chooseStyle(host.stdout, color, host.env, view))
-  const err = once(() => chooseStyle(host.stderr, color, host.env, view))
-  const filtered = createFilterPrinter(host.stdout, filter, out)
+  const out = once(() => chooseStyle(system.stdout, color, system.env, view))
+  const err = once(() => chooseStyle(system.stderr, color, system.env, view))
+  const filtered = createFilterPrinter(system.stdout, filter, out)
   const isFiltered = filter !== null && format !== 'none'
   const isJson = format === 'json' || format === 'jsonl'
   const separated = format === 'csv' || format === 'tsv' ? format : null
@@ -105,12 +105,12 @@ export function createOutput(
       if (isFiltered) filtered.print([value])
       else if (isJson) printJson(value)
       else if (separated !== null) printSeparated(rows, separated)
-      else if (format === 'text') host.stdout.write(toPrintable(text(out())))
+      else if (format === 'text') system.stdout.write(toPrintable(text(out())))
       noteLeftOut()
     },
     list(whole, items, text, columns = []) {
       if (isFiltered) filtered.print(format === 'jsonl' ? items : [whole])
-      else if (format === 'jsonl') host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
+      else if (format === 'jsonl') system.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
       else if (format === 'json') printJson(whole)
       else if (separated !== null) printSeparated(items, separated, columns)
       else if (format === 'text') printPages(text(out()), items.length)
@@ -118,29 +118,29 @@ export function createOutput(
     },
     item(value, text) {
       if (isFiltered) filtered.print([value])
-      else if (isJson) host.stdout.write(`${jsonText(value)}\n`)
+      else if (isJson) system.stdout.write(`${jsonText(value)}\n`)
       else if (separated !== null) throw endless(separated)
-      else if (format === 'text') host.stdout.write(toPrintable([text(out())].flat()))
+      else if (format === 'text') system.stdout.write(toPrintable([text(out())].flat()))
     },
     document(text, media_type) {
       if (isFiltered) filtered.print([{ media_type, text }])
       else if (isJson) printJson({ media_type, text })
-      else if (format !== 'none') host.stdout.write(text)
+      else if (format !== 'none') system.stdout.write(text)
     },
     raw(text) {
-      if (format !== 'none') host.stdout.write(text)
+      if (format !== 'none') system.stdout.write(text)
     },
     note(text) {
-      if (!quiet) host.stderr.write(noteText(text, err()))
+      if (!quiet) system.stderr.write(noteText(text, err()))
     },
     failure(failure) {
-      host.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
+      system.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
     },
     bytes: (text, total, work) =>
-      quiet || isJson || !host.stderr.is_terminal
+      quiet || isJson || !system.stderr.is_terminal
         ? work(() => {})
-        : showBytes(host.stderr, err(), { text, total }, work),
-    progress: (text, work) => (quiet ? work : showProgress(host.stderr, err, text, work)),
+        : showBytes(system.stderr, err(), { text, total }, work),
+    progress: (text, work) => (quiet ? work : showProgress(system.stderr, err, text, work)),
     prepare: filtered.prepare,
     flush: filtered.flush,
   }
@@ -148,18 +148,18 @@ export function createOutput(
 
   function printPages(lines: readonly string[], count: number): void {
     const text = toPrintable(lines)
-    if (!isPaged || !showInPager(host, streamText(text, true))) host.stdout.write(text)
+    if (!isPaged || !showInPager(system, streamText(text, true))) system.stdout.write(text)
     if (count > 0 && lines.length === 0 && view.columns !== null) output.note('No table here has these columns.')
   }
 
   /** Prints one document: indented on a terminal, one line for programs. */
   function printJson(value: unknown): void {
-    host.stdout.write(`${jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)}\n`)
+    system.stdout.write(`${jsonText(value, format === 'json' && system.stdout.is_terminal ? 2 : undefined)}\n`)
   }
 
   function printSeparated(rows: readonly unknown[], as: SeparatedFormat, columns: readonly NamedField[] = []): void {
     const fields = view.columns?.map((name) => columns.find((column) => column.name === name)?.field ?? name) ?? null
-    host.stdout.write(separatedText(rows, as, { fields, time: view.time }))
+    system.stdout.write(separatedText(rows, as, { fields, time: view.time }))
   }
 
   function noteLeftOut(): void {

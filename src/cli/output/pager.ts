@@ -1,7 +1,7 @@
 /** Long lists in a pager, as git and gh show them. It starts a program, which the rest of the output does not. */
 import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 import { isDumbTerminal } from './terminal.ts'
 import { textWidth } from './text.ts'
 
@@ -13,10 +13,10 @@ const notFound = [127, 9009]
  * has to be printed: there is no terminal, the text fits the screen, no pager is wanted (SVC_PAGER or PAGER is empty or
  * cat), or it is not installed.
  */
-export function showInPager(host: System, text: string): boolean {
-  const { stdout, env, platform } = host
+export function showInPager(system: System, text: string): boolean {
+  const { stdout, env, platform } = system
   const { is_terminal, rows, columns = 80 } = stdout
-  if (!is_terminal || isDumbTerminal(host) || rows === undefined || countRows(text, columns) < rows) return false
+  if (!is_terminal || isDumbTerminal(system) || rows === undefined || countRows(text, columns) < rows) return false
   const isWindows = platform === 'win32'
   const command = (env.SVC_PAGER ?? env.PAGER ?? (isWindows ? 'more' : 'less')).trim()
   if (command === '' || command === 'cat') return false

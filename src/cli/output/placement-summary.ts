@@ -13,7 +13,7 @@ type SummaryRow = readonly [string, string | null]
 /** How a placement was requested. */
 interface RequestedBy {
   meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>
-  session: Pick<CommandContext, 'command_name' | 'settings'>
+  context: Pick<CommandContext, 'command_name' | 'settings'>
   /** The live key, if that is not the key of the settings. */
   live_key?: string | undefined
 }
@@ -21,7 +21,7 @@ interface RequestedBy {
 export function placementSummary(
   response: PlacementResponse,
   style: Style,
-  { meta, session, live_key }: RequestedBy,
+  { meta, context, live_key }: RequestedBy,
 ): string[] {
   return [
     ...alignPairs(
@@ -37,7 +37,7 @@ export function placementSummary(
       style,
     ),
     '',
-    ...nextSteps(response, session, live_key).map((line) => `${style.dim('next')}  ${line}`),
+    ...nextSteps(response, context, live_key).map((line) => `${style.dim('next')}  ${line}`),
   ]
 }
 

@@ -1,5 +1,5 @@
 /** Lines on stderr about work that is under way, erased when it has ended. */
-import type { SystemStream } from '../run/host.ts'
+import type { SystemStream } from '../run/system.ts'
 import { ownControl, printable, type Style } from './terminal.ts'
 
 /** A wait is shown after this time. */

@@ -5,7 +5,7 @@
  * guard removes it, so a value's content can never style it.
  */
 import { Chalk } from 'chalk'
-import { type System, type SystemStream, withReplaced } from '../run/host.ts'
+import { type System, type SystemStream, withReplaced } from '../run/system.ts'
 import type { ColorChoice, TimeChoice } from '../settings/table.ts'
 
 /**
@@ -77,11 +77,11 @@ export function streamText(text: string, is_terminal: boolean): string {
   return safe.replace(ownCode, '\u001b[$1').replace(ownClipboard, '\u001b]$1')
 }
 
-/** Returns the host with guarded streams. Commands get no other. */
-export function guardedHost(host: System): System {
-  const stdout = guarded(() => host.stdout)
-  const stderr = guarded(() => host.stderr)
-  return withReplaced(host, { stdout, stderr })
+/** Returns the system with guarded streams. Commands get no other. */
+export function guardStreams(system: System): System {
+  const stdout = guarded(() => system.stdout)
+  const stderr = guarded(() => system.stderr)
+  return withReplaced(system, { stdout, stderr })
 }
 
 /** Reading the properties of a stream opens it, so each is read only when needed. */

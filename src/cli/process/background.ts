@@ -11,7 +11,7 @@ import { hasTypes, parseJsonObject } from '#foundation/json.ts'
 import { startProgram } from '#foundation/programs.ts'
 import { formatTime } from '../output/text.ts'
 import { CliError, type Failure } from '../run/errors.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 import { createStateDirectory, stateFailure } from '../settings/state-directory.ts'
 
 /** Starting takes well under a second; migrating a large database takes longer. */
@@ -33,23 +33,25 @@ interface Background {
  * time.
  */
 export async function startInBackground(
-  host: System,
+  system: System,
   words: readonly string[],
   { home, signal, variables = {} }: { home: string; signal: AbortSignal; variables?: Record<string, string> },
 ): Promise<Background> {
-  const log_file = await newLogFile(host, home)
+  const log_file = await newLogFile(system, home)
   createPrivate(log_file)
   const log = openSync(log_file, 'a')
   const options: SpawnOptions = {
-    cwd: host.cwd,
+    cwd: system.cwd,
     // It outlives npm, so it must not watch npm as a script does.
-    env: { ...host.env, ...variables, npm_lifecycle_event: undefined },
+    env: { ...system.env, ...variables, npm_lifecycle_event: undefined },
     stdio: ['ignore', 'pipe', log],
     detached: true,
     windowsHide: true,
   }
-  const child = await startProgram([...host.program, ...words], options, host.platform).finally(() => closeSync(log))
-  const removeExitHandler = host.onExit(() => child.kill('SIGKILL'))
+  const child = await startProgram([...system.program, ...words], options, system.platform).finally(() =>
+    closeSync(log),
+  )
+  const removeExitHandler = system.onExit(() => child.kill('SIGKILL'))
   try {
     const line = await firstLine(child, AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]))
     child.stdout?.destroy()
@@ -132,11 +134,11 @@ function readLines(log_file: string): string[] {
 }
 
 /** Returns `logs/2026-01-31T12-00-00-000Z-4711.log` in the state directory, and removes the oldest logs. */
-async function newLogFile(host: System, home: string): Promise<string> {
+async function newLogFile(system: System, home: string): Promise<string> {
   const directory = join(home, 'logs')
   createStateDirectory(directory)
   const logs = (await readdir(directory)).filter((name) => name.endsWith('.log')).toSorted()
   for (const name of logs.slice(0, Math.max(0, logs.length - logsKept + 1)))
     rmSync(join(directory, name), { force: true })
-  return join(directory, `${formatTime(host.now()).replace(/[:.]/g, '-')}-${host.pid}.log`)
+  return join(directory, `${formatTime(system.now()).replace(/[:.]/g, '-')}-${system.pid}.log`)
 }

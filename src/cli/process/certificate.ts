@@ -15,7 +15,7 @@ import { ownerOnly } from '#foundation/permissions.ts'
 import { type SystemError, systemReason } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
 
 export interface Certificate {
@@ -37,10 +37,10 @@ const renewalMs = 30 * dayMs
 const maxNameLength = 120
 
 /** Reads the certificate and key from the given files. Throws CliError when one cannot be read. */
-export function readCertificate(host: System, files: { cert: string; key: string }): Certificate {
-  const path = resolve(host.cwd, files.cert)
+export function readCertificate(system: System, files: { cert: string; key: string }): Certificate {
+  const path = resolve(system.cwd, files.cert)
   const cert = readPem(path, '--tls-cert')
-  const key_path = resolve(host.cwd, files.key)
+  const key_path = resolve(system.cwd, files.key)
   return { cert, key: readPem(key_path, '--tls-key'), path, key_path }
 }
 
@@ -60,14 +60,14 @@ function readPem(path: string, flag: string): string {
  * Returns the certificate of the state directory `home` for loopback and `names`; creates it when there is none or it
  * expires soon. Throws CliError when the directory cannot be written.
  */
-export async function ownCertificate(host: System, home: string, names: readonly string[]): Promise<Certificate> {
+export async function ownCertificate(system: System, home: string, names: readonly string[]): Promise<Certificate> {
   const all = [...new Set(['localhost', '127.0.0.1', '::1', ...names.map(bare).filter((name) => name !== '')])]
   const folder = join(home, 'tls')
   const stem = join(folder, fileName(all))
   const path = `${stem}.crt`
   try {
     createFolder(folder, ownerOnly.folder)
-    const pair = readPair(`${stem}.pem`, host.now(), all) ?? (await createPair(host, `${stem}.pem`, all))
+    const pair = readPair(`${stem}.pem`, system.now(), all) ?? (await createPair(system, `${stem}.pem`, all))
     if (readOptional(path) !== pair.cert) replaceFile(path, pair.cert, ownerOnly)
     return { ...pair, path }
   } catch (error) {
@@ -109,14 +109,14 @@ function readOptional(file: string): string {
 }
 
 /** Writes a new pair. When another start was faster, its pair is returned. */
-async function createPair(host: System, file: string, names: readonly string[]) {
+async function createPair(system: System, file: string, names: readonly string[]) {
   const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: 'svc sandbox' }], {
     keyType: 'ec',
     algorithm: 'sha256',
     // A minute ago: clocks of phones and containers differ.
-    notBeforeDate: new Date(host.now() - 60_000),
-    notAfterDate: new Date(host.now() + lifetimeDays * dayMs),
+    notBeforeDate: new Date(system.now() - 60_000),
+    notAfterDate: new Date(system.now() + lifetimeDays * dayMs),
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
       { name: 'keyUsage', digitalSignature: true, critical: true },
@@ -128,7 +128,7 @@ async function createPair(host: System, file: string, names: readonly string[]) 
     ],
   })
   const pair = { cert: `${made.cert.trim()}\n`, key: `${made.private.trim()}\n` }
-  const partial = `${file}.${host.pid}.part`
+  const partial = `${file}.${system.pid}.part`
   rmSync(partial, { force: true })
   writePrivate(partial, pair.key + pair.cert)
   try {
@@ -136,7 +136,7 @@ async function createPair(host: System, file: string, names: readonly string[]) 
     linkSync(partial, file)
     rmSync(partial)
   } catch {
-    const others = readPair(file, host.now(), names)
+    const others = readPair(file, system.now(), names)
     if (others !== null) {
       rmSync(partial, { force: true })
       return others

@@ -2,7 +2,7 @@
 import type { SpawnOptions } from 'node:child_process'
 import { startProgram } from '#foundation/programs.ts'
 import type { CommandContext } from '../run/command.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 
 /** A failing opener ends immediately; one that keeps running has become the browser, or is waiting for it. */
 const failureTimeoutMs = 1_000
@@ -33,11 +33,11 @@ export async function openUrl({ env, platform }: Pick<System, 'env' | 'platform'
 }
 
 /** Opens a page for a command that prints its URL, and notes whether it did. Without a terminal nothing is opened. */
-export async function openPage({ host, out }: CommandContext, url: string): Promise<boolean> {
-  const isOpen = host.stdout.is_terminal && (await openUrl(host, url))
+export async function openPage({ system, out }: CommandContext, url: string): Promise<boolean> {
+  const isOpen = system.stdout.is_terminal && (await openUrl(system, url))
   // In text format the command itself prints the URL.
   const where = out.format === 'text' ? '.' : `: ${url}`
   if (isOpen) out.note(`Opened in the browser${where}`)
-  else out.note(`Not opened, ${host.stdout.is_terminal ? 'no browser was found' : 'this is not a terminal'}${where}`)
+  else out.note(`Not opened, ${system.stdout.is_terminal ? 'no browser was found' : 'this is not a terminal'}${where}`)
   return isOpen
 }

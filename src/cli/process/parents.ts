@@ -1,5 +1,5 @@
 /** Watches the processes between a package manager and this one. */
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 
 /** The interval between checks of the parents, milliseconds. */
 const parentIntervalMs = 500
@@ -20,11 +20,11 @@ interface ParentLink {
  * It is called only when a package manager says that it runs a script, and watches only the processes up to it: a
  * command started by a shell, a service manager or `svc start --detach` outlives its starter.
  */
-export function watchParents(host: System, onEnd: (pid: number) => void): () => void {
-  const links = linksToManager(host)
+export function watchParents(system: System, onEnd: (pid: number) => void): () => void {
+  const links = linksToManager(system)
   if (links.length === 0) return () => {}
   const timer = setInterval(() => {
-    const broken = links.find(({ child, parent }) => host.findParent(child)?.pid !== parent)
+    const broken = links.find(({ child, parent }) => system.findParent(child)?.pid !== parent)
     if (broken === undefined) return
     clearInterval(timer)
     onEnd(broken.parent)
@@ -34,10 +34,10 @@ export function watchParents(host: System, onEnd: (pid: number) => void): () => 
 }
 
 /** Returns the links from this process up to the package manager; none when no manager runs it. */
-function linksToManager(host: System): ParentLink[] {
+function linksToManager(system: System): ParentLink[] {
   const links: ParentLink[] = []
-  for (let child = host.pid; ; ) {
-    const parent = host.findParent(child)
+  for (let child = system.pid; ; ) {
+    const parent = system.findParent(child)
     if (parent === null || parent.pid <= 1) return []
     links.push({ child, parent: parent.pid })
     if (parent.name === null || managers.test(parent.name)) return links

@@ -6,24 +6,24 @@ import type { EndpointId } from '#contract/index.ts'
 import { parseJson } from '#foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { type PermittedKey, permittedControlToken, permittedSecretKey, type Settings } from '../settings/settings.ts'
-import { type System, version } from './host.ts'
 import { httpFetch } from './http-fetch.ts'
+import { type System, version } from './system.ts'
 
 /**
  * Returns the client of a service with its settings. It compares responses with the contract, except from a sandbox of
  * this very version if no fault rule has changed them: the tests cover that, and loading the schemas takes longer than
  * the call.
  */
-export function sessionClient(host: System, settings: Settings, credential?: PermittedKey): Client {
+export function serviceClient(system: System, settings: Settings, credential?: PermittedKey): Client {
   const { sandbox } = settings
-  return commandClient(host, {
+  return commandClient(system, {
     base_url: settings.base_url,
     // Resolved by the first request that needs a credential: others work without one.
     credential: () => credential ?? permittedSecretKey(settings) ?? undefined,
     origin: settings.origin ?? undefined,
     admin_token: permittedControlToken(settings),
     validate: (response, endpoint) => {
-      keepReceived(host, { endpoint, response })
+      keepReceived(system, { endpoint, response })
       return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'
     },
   })
@@ -45,8 +45,8 @@ export function commandClient({ env }: Pick<System, 'env'>, { admin_token, ...op
 const probeTimeoutMs = 500
 
 /** Whether a sandbox responds at a URL, even one of another user, whose locator cannot be read. Sends no key. */
-export async function isSandboxAt(host: Pick<System, 'env'>, base_url: string): Promise<boolean> {
-  const { health } = commandClient(host, { base_url, timeout_ms: probeTimeoutMs, validate: false })
+export async function isSandboxAt(system: Pick<System, 'env'>, base_url: string): Promise<boolean> {
+  const { health } = commandClient(system, { base_url, timeout_ms: probeTimeoutMs, validate: false })
   return health.live().then(
     ({ ok }) => ok === true,
     () => false,
@@ -62,17 +62,17 @@ interface Received {
 }
 
 const maxReceived = 20
-/** The last responses to a run of a command, by its host. */
+/** The last responses to a run of a command, by its system. */
 const lastReceived = new WeakMap<System, Received[]>()
 
-function keepReceived(host: System, received: Received): void {
-  const kept = lastReceived.get(host) ?? []
-  lastReceived.set(host, [...kept.slice(1 - maxReceived), received])
+function keepReceived(system: System, received: Received): void {
+  const kept = lastReceived.get(system) ?? []
+  lastReceived.set(system, [...kept.slice(1 - maxReceived), received])
 }
 
 /** Returns the error of the first response to a run that breaks the contract, or null if none does. */
-export async function brokenResponse(host: System): Promise<ContractError | null> {
-  const received = lastReceived.get(host) ?? []
+export async function brokenResponse(system: System): Promise<ContractError | null> {
+  const received = lastReceived.get(system) ?? []
   if (received.length === 0) return null
   const { compareResponse } = await known.schemas()
   for (const { endpoint, response } of received) {

@@ -10,7 +10,7 @@
 import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
-import { chooseStyle, guardedHost, oneLine, type View } from '../output/terminal.ts'
+import { chooseStyle, guardStreams, oneLine, type View } from '../output/terminal.ts'
 import {
   type ColorChoice,
   colorChoices,
@@ -32,7 +32,7 @@ import {
 } from './command.ts'
 import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
 import type { CommandNode } from './help.ts'
-import { commandName, type System, version } from './host.ts'
+import { commandName, type System, version } from './system.ts'
 
 const defaultColumns = 80
 
@@ -43,34 +43,34 @@ export async function runCommand(
   args: readonly string[],
   bare: System,
 ): Promise<number> {
-  const host = guardedHost(bare)
-  const view = { time: null, now_ms: host.now(), wide: false, columns: null, left_out: [] } as View
+  const system = guardStreams(bare)
+  const view = { time: null, now_ms: system.now(), wide: false, columns: null, left_out: [] } as View
   const output: OutputOptions = { format: 'text', quiet: false, color: 'auto', isPaged: false, view }
   try {
     const [first, ...rest] = args
-    if (first === 'help' && (await printTopic(rest[0], host))) return exitCodes.ok.exit_code
+    if (first === 'help' && (await printTopic(rest[0], system))) return exitCodes.ok.exit_code
     const parsed = await parseCommandLine(commands, withoutPseudoCommand(first, rest) ?? args)
-    Object.assign(output, outputOptions(parsed.common, host.env))
+    Object.assign(output, outputOptions(parsed.common, system.env))
     view.time = parsed.common.time
     if (parsed.kind === 'invalid') throw parsed.error
     if (parsed.kind === 'version') {
-      host.stdout.write(`${version}\n`)
+      system.stdout.write(`${version}\n`)
       return exitCodes.ok.exit_code
     }
     if (parsed.kind === 'help') {
-      const stream = parsed.isRequested ? host.stdout : host.stderr
+      const stream = parsed.isRequested ? system.stdout : system.stderr
       stream.write(
-        parsed.words.length === 0 ? rootHelp() : await renderHelp(commands, parsed.words, host, output.color),
+        parsed.words.length === 0 ? rootHelp() : await renderHelp(commands, parsed.words, system, output.color),
       )
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
-    const { runSession } = await import('./session.ts')
-    return await runSession(parsed, host, output)
+    const { runParsedCommand } = await import('./parsed-command.ts')
+    return await runParsedCommand(parsed, system, output)
   } catch (error) {
     const failure = await describe(error)
-    const hint = failure.hint?.replace(/\bsvc(?= [a-z])/g, commandName(host)) ?? null
+    const hint = failure.hint?.replace(/\bsvc(?= [a-z])/g, commandName(system)) ?? null
     const { createOutput } = await import('../output/output.ts')
-    createOutput(host, output).failure({ ...failure, hint })
+    createOutput(system, output).failure({ ...failure, hint })
     return exitCodes[failure.category].exit_code
   }
 }
@@ -81,27 +81,27 @@ function withoutPseudoCommand(first: string | undefined, rest: readonly string[]
   return first === 'help' ? [...rest, '--help'] : null
 }
 
-async function printTopic(name: string | undefined, host: System): Promise<boolean> {
+async function printTopic(name: string | undefined, system: System): Promise<boolean> {
   const { topics } = await import('./help-topics.ts')
   const topic = Object.hasOwn(topics, name ?? '') ? topics[name ?? ''] : undefined
   if (topic === undefined) return false
-  const lines = await topic(chooseStyle(host.stdout, 'auto', host.env))
-  host.stdout.write(`${lines.join('\n')}\n`)
+  const lines = await topic(chooseStyle(system.stdout, 'auto', system.env))
+  system.stdout.write(`${lines.join('\n')}\n`)
   return true
 }
 
 async function renderHelp(
   commands: readonly AnyCommand[],
   words: readonly string[],
-  host: System,
+  system: System,
   color: ColorChoice,
 ): Promise<string> {
   const { commandHelp, commandTree } = await import('./help.ts')
   const tree = await commandTree(commands.filter(({ name }) => name === words[0]))
   return commandHelp(tree, words, {
-    command_name: commandName(host),
-    columns: host.stdout.columns ?? defaultColumns,
-    style: chooseStyle(host.stdout, color, host.env),
+    command_name: commandName(system),
+    columns: system.stdout.columns ?? defaultColumns,
+    style: chooseStyle(system.stdout, color, system.env),
   })
 }
 

@@ -8,7 +8,7 @@ import type { Output } from '../output/output.ts'
 import type { Column } from '../output/table.ts'
 import type { PermittedKey, Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
-import type { System } from './host.ts'
+import type { System } from './system.ts'
 
 export interface Command {
   name: string
@@ -24,7 +24,7 @@ export interface Command {
   fields?: readonly string[]
   /**
    * Values of -o that only this command has, in addition to the common ones. The chosen one is in
-   * `session.flags.output`.
+   * `context.flags.output`.
    */
   formats?: readonly string[]
   /**
@@ -43,7 +43,7 @@ export interface Command {
   /** Command lines that work as written, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
   /** Returns the exit code. Failures are thrown. */
-  run(session: CommandContext, input: CommandInput): Promise<number>
+  run(context: CommandContext, input: CommandInput): Promise<number>
 }
 
 /** A noun with its verbs, such as `placements` with `create, list, explain`, or with its own nouns: `sandbox clock`. */
@@ -147,7 +147,7 @@ export function suggestedValues(option: DescribedOption): readonly string[] {
 }
 
 export interface CommandContext {
-  readonly host: System
+  readonly system: System
   readonly out: Output
   readonly settings: Settings
   /** Settings as the command line gave them, before the environment and the files. */
@@ -166,11 +166,11 @@ export interface CommandContext {
 }
 
 /** Whether text can use the whole terminal, and keys are read from it. */
-export function hasScreen({ host, out }: CommandContext): boolean {
-  return out.format === 'text' && host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
+export function hasScreen({ system, out }: CommandContext): boolean {
+  return out.format === 'text' && system.stdin_is_terminal && system.stdout.is_terminal && system.env.TERM !== 'dumb'
 }
 
 /** Notes on a terminal that a command is waiting for new entries, since it prints nothing until then. */
-export function noteFollowing({ host, out }: Pick<CommandContext, 'host' | 'out'>, what: string): void {
-  if (host.stdout.is_terminal) out.note(`Following ${what}. Ctrl-C ends it.`)
+export function noteFollowing({ system, out }: Pick<CommandContext, 'system' | 'out'>, what: string): void {
+  if (system.stdout.is_terminal) out.note(`Following ${what}. Ctrl-C ends it.`)
 }

@@ -4,16 +4,16 @@ import { decodeText, EncodingError } from '#foundation/encoding.ts'
 import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from './errors.ts'
 import { unreadable } from './file-errors.ts'
-import { readStdin, type System } from './host.ts'
+import { readStdin, type System } from './system.ts'
 
 /**
  * Resolves to the text of a file, or of stdin for `-`. `name` is what messages call it. Throws CliError when it cannot be
  * read, or is not text.
  */
-export async function readUserText(host: System, file: string, name?: string): Promise<string> {
-  const path = file === '-' ? null : resolve(host.cwd, file)
+export async function readUserText(system: System, file: string, name?: string): Promise<string> {
+  const path = file === '-' ? null : resolve(system.cwd, file)
   try {
-    return path === null ? decodeText(await readStdin(host)) : await readTextFile(path)
+    return path === null ? decodeText(await readStdin(system)) : await readTextFile(path)
   } catch (error) {
     throw readFailure(error, name ?? path ?? displayName(file))
   }

@@ -7,7 +7,7 @@ import { parseJsonObject } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import { unwritable } from '../run/file-errors.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
 import {
@@ -29,17 +29,17 @@ interface SettingFiles {
 }
 
 /** Reads every layer and resolves the settings. Throws CliError for an invalid file or value. */
-export async function loadSettings(host: System, flags: Flags): Promise<Settings> {
-  const files = await readSettingFiles(host, flags)
+export async function loadSettings(system: System, flags: Flags): Promise<Settings> {
+  const files = await readSettingFiles(system, flags)
   const { profile: _profile, $schema: _schema, sandbox: _sandbox, ...config } = files.config?.values ?? {}
-  const sandboxes = await runningSandboxes(stateDirectory(host), host)
+  const sandboxes = await runningSandboxes(stateDirectory(system), system)
   if (sandboxes.some(({ certificate }) => certificate !== undefined)) {
     const { trustCertificates } = await import('../process/certificate.ts')
     await trustCertificates(sandboxes)
   }
   const layers = {
     flags,
-    environment: environmentValues(host.env),
+    environment: environmentValues(system.env),
     config,
     profile: files.profile === undefined ? {} : profileNamed(files.profile, files.profiles),
     sandboxes,
@@ -51,17 +51,17 @@ export async function loadSettings(host: System, flags: Flags): Promise<Settings
   // The file is needed for a project whose keys are not in the locator.
   if (settings.source.client_id === 'default' || settings.source.client_id === 'sandbox') return settings
   if (settings.secret_key !== null && settings.publishable_key !== null) return settings
-  return resolveSettings({ ...layers, created: await createdProjects(host, settings) })
+  return resolveSettings({ ...layers, created: await createdProjects(system, settings) })
 }
 
 /** Saves a project of the service in the settings with its keys, so that --client-id finds them. */
-export async function saveProject(host: System, settings: Settings, project: LocatorProject): Promise<void> {
-  const others = (await createdProjects(host, settings)).filter(({ client_id }) => client_id !== project.client_id)
-  await writeJson(createdPath(host), { ...(await readCreated(host)), [serviceKey(settings)]: [...others, project] })
+export async function saveProject(system: System, settings: Settings, project: LocatorProject): Promise<void> {
+  const others = (await createdProjects(system, settings)).filter(({ client_id }) => client_id !== project.client_id)
+  await writeJson(createdPath(system), { ...(await readCreated(system)), [serviceKey(settings)]: [...others, project] })
 }
 
-async function createdProjects(host: System, settings: Settings): Promise<LocatorProject[]> {
-  const created = (await readCreated(host))[serviceKey(settings)]
+async function createdProjects(system: System, settings: Settings): Promise<LocatorProject[]> {
+  const created = (await readCreated(system))[serviceKey(settings)]
   return Array.isArray(created) ? created.filter(isLocatorProject) : []
 }
 
@@ -69,8 +69,8 @@ async function createdProjects(host: System, settings: Settings): Promise<Locato
  * Returns the projects created by `svc projects create`, by service. The file contains keys: only its owner can read
  * it.
  */
-async function readCreated(host: System): Promise<Record<string, unknown>> {
-  return parseJsonObject(await readFile(createdPath(host), 'utf8').catch(() => '')) ?? {}
+async function readCreated(system: System): Promise<Record<string, unknown>> {
+  return parseJsonObject(await readFile(createdPath(system), 'utf8').catch(() => '')) ?? {}
 }
 
 /** A database file outlives its sandbox; a sandbox in memory starts without the projects of an earlier one. */
@@ -79,13 +79,13 @@ function serviceKey({ sandbox, base_url }: Settings): string {
   return sandbox.database === ':memory:' ? `${sandbox.url} ${sandbox.started_at_ms}` : sandbox.database
 }
 
-function createdPath(host: System): string {
-  return join(stateDirectory(host), 'projects.json')
+function createdPath(system: System): string {
+  return join(stateDirectory(system), 'projects.json')
 }
 
 /** Reads the config file and the profiles. Throws CliError for a file that its schema rejects. */
-export async function readSettingFiles(host: System, flags: SettingValues): Promise<SettingFiles> {
-  const path = await findConfig(host, flags)
+export async function readSettingFiles(system: System, flags: SettingValues): Promise<SettingFiles> {
+  const path = await findConfig(system, flags)
   const config = path === null ? null : await readSettingFile<ConfigFile>(path, 'ConfigFile')
   if (config === null && path !== null) {
     const problem = isPresent(path)
@@ -93,11 +93,11 @@ export async function readSettingFiles(host: System, flags: SettingValues): Prom
       : `There is no config file ${path}.`
     throw new CliError('usage', 'config_missing', problem)
   }
-  const profiles = (await readSettingFile<ProfilesFile>(profilesPath(host), 'ProfilesFile')) ?? { profiles: {} }
+  const profiles = (await readSettingFile<ProfilesFile>(profilesPath(system), 'ProfilesFile')) ?? { profiles: {} }
   return {
     config: path === null || config === null ? null : { path, values: config },
-    profiles: { path: profilesPath(host), values: profiles },
-    profile: flags.profile ?? environmentValues(host.env).profile ?? config?.profile ?? profiles.current,
+    profiles: { path: profilesPath(system), values: profiles },
+    profile: flags.profile ?? environmentValues(system.env).profile ?? config?.profile ?? profiles.current,
   }
 }
 
@@ -114,17 +114,17 @@ export function environmentValues(env: Readonly<Record<string, string | undefine
 }
 
 /** Returns the config file in use when it lies above the working directory and nothing names it; null otherwise. */
-export async function configAbove(host: System, flags: SettingValues): Promise<string | null> {
-  if ((flags.config ?? environmentValues(host.env).config) !== undefined) return null
-  const path = await findConfig(host, flags)
-  return path === null || dirname(path) === resolve(host.cwd) ? null : path
+export async function configAbove(system: System, flags: SettingValues): Promise<string | null> {
+  if ((flags.config ?? environmentValues(system.env).config) !== undefined) return null
+  const path = await findConfig(system, flags)
+  return path === null || dirname(path) === resolve(system.cwd) ? null : path
 }
 
 /** Returns the config file that is named, whether or not it exists, or the nearest one; null when there is none. */
-export async function findConfig(host: System, flags: SettingValues): Promise<string | null> {
-  const named = flags.config ?? environmentValues(host.env).config
-  if (named !== undefined) return resolve(host.cwd, named)
-  for (let directory = host.cwd; ; directory = dirname(directory)) {
+export async function findConfig(system: System, flags: SettingValues): Promise<string | null> {
+  const named = flags.config ?? environmentValues(system.env).config
+  if (named !== undefined) return resolve(system.cwd, named)
+  for (let directory = system.cwd; ; directory = dirname(directory)) {
     const path = join(directory, configFileName)
     if (isPresent(path)) return path
     if (directory === dirname(directory)) return null
@@ -143,8 +143,8 @@ function isPresent(path: string): boolean {
   }
 }
 
-export function profilesPath(host: System): string {
-  return join(stateDirectory(host), 'profiles.json')
+export function profilesPath(system: System): string {
+  return join(stateDirectory(system), 'profiles.json')
 }
 
 interface NamedProfiles<P> {

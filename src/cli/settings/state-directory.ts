@@ -10,7 +10,7 @@ import { hasTypes, parseJson } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { CliError } from '../run/errors.ts'
 import { unwritable } from '../run/file-errors.ts'
-import type { System } from '../run/host.ts'
+import type { System } from '../run/system.ts'
 
 /** A path that never exists and cannot be created, used when no home directory is known. */
 const nowhere = join('/dev/null', 'svc')
@@ -144,13 +144,13 @@ export async function removeLocator(
   await rm(locatorPath(home, pid, pid_scope), { force: true }).catch(() => {})
 }
 
-/** What a host knows about processes. */
-type ProcessHost = Pick<System, 'isRunning' | 'readProcessStart' | 'pid_scope'>
+/** What a system knows about processes. */
+type ProcessTable = Pick<System, 'isRunning' | 'readProcessStart' | 'pid_scope'>
 
 /** Resolves to the fields of a locator that identify the process of this host. */
-export async function ownProcess(host: Pick<System, 'pid' | 'pid_scope' | 'readProcessStart'>) {
-  const { pid, pid_scope } = host
-  return { pid, pid_scope: pid_scope ?? undefined, process_start: (await host.readProcessStart(pid)) ?? undefined }
+export async function ownProcess(system: Pick<System, 'pid' | 'pid_scope' | 'readProcessStart'>) {
+  const { pid, pid_scope } = system
+  return { pid, pid_scope: pid_scope ?? undefined, process_start: (await system.readProcessStart(pid)) ?? undefined }
 }
 
 /**
@@ -159,10 +159,10 @@ export async function ownProcess(host: Pick<System, 'pid' | 'pid_scope' | 'readP
  */
 export async function isSandboxProcess(
   { pid, process_start }: Pick<Locator, 'pid' | 'process_start'>,
-  host: Pick<System, 'isRunning' | 'readProcessStart'>,
+  system: Pick<System, 'isRunning' | 'readProcessStart'>,
 ): Promise<'certain' | 'likely' | 'no'> {
-  if (!host.isRunning(pid)) return 'no'
-  const start = process_start === undefined ? null : await host.readProcessStart(pid)
+  if (!system.isRunning(pid)) return 'no'
+  const start = process_start === undefined ? null : await system.readProcessStart(pid)
   if (start === null) return 'likely'
   return start === process_start || isSameStart(Number(start), Number(process_start)) ? 'certain' : 'no'
 }
@@ -176,8 +176,8 @@ function isSameStart(start: number, written: number): boolean {
 }
 
 /** Returns the sandboxes whose process is running, newest first. Removes locators that a crash left behind. */
-export async function runningSandboxes(home: string, host: ProcessHost): Promise<Locator[]> {
-  const running = (await readLocators(home, host)).flatMap(({ locator }) => locator ?? [])
+export async function runningSandboxes(home: string, system: ProcessTable): Promise<Locator[]> {
+  const running = (await readLocators(home, system)).flatMap(({ locator }) => locator ?? [])
   return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
 }
 
@@ -191,11 +191,11 @@ export function usedByDefault(sandboxes: readonly Locator[]): Locator[] {
 }
 
 /** Returns the paths of locators of running processes that this version or user cannot read: they are left alone. */
-export async function foreignLocators(home: string, host: ProcessHost): Promise<string[]> {
-  return (await readLocators(home, host)).flatMap(({ path, locator }) => (locator === null ? path : []))
+export async function foreignLocators(home: string, system: ProcessTable): Promise<string[]> {
+  return (await readLocators(home, system)).flatMap(({ path, locator }) => (locator === null ? path : []))
 }
 
-async function readLocators(home: string, host: ProcessHost) {
+async function readLocators(home: string, system: ProcessTable) {
   const names = await readdir(sandboxesDirectory(home)).catch(() => [])
   const found: { path: string; locator: Locator | null }[] = []
   for (const name of names) {
@@ -210,9 +210,9 @@ async function readLocators(home: string, host: ProcessHost) {
     const value = text === null ? null : parseJson(text)
     const locator = isLocator(value) ? value : null
     // Of another container or boot: its pid says nothing here, so nobody knows here whether it is running.
-    if (locator?.pid_scope !== undefined && locator.pid_scope !== host.pid_scope) continue
-    if (namespace !== undefined && host.pid_scope?.endsWith(`[${namespace}]`) !== true) continue
-    if (value !== undefined && (await isSandboxProcess(locator ?? { pid: Number(pid) }, host)) !== 'no')
+    if (locator?.pid_scope !== undefined && locator.pid_scope !== system.pid_scope) continue
+    if (namespace !== undefined && system.pid_scope?.endsWith(`[${namespace}]`) !== true) continue
+    if (value !== undefined && (await isSandboxProcess(locator ?? { pid: Number(pid) }, system)) !== 'no')
       found.push({ path, locator })
     else await rm(path, { force: true }).catch(() => {})
   }

@@ -3,7 +3,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type Column, paintWord } from '#cli/output/table.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { loadSettings } from '#cli/settings/files.ts'
 import { isValidSetting, type PermittedKey, permittedKey, type Settings } from '#cli/settings/settings.ts'
 import { type HttpRequest, isProductionKey } from '#client/exchange.ts'
@@ -40,17 +40,17 @@ export const check: Command = {
   ],
   tables: [columns],
   examples: ['contract check', 'contract check -o json'],
-  async run(session, { args, options }) {
+  async run(context, { args, options }) {
     const { reportLines, summarizeEndpoints } = await import('#qa/contract-check/report.ts')
-    const settings = args[0] === undefined ? session.settings : await loadServiceSettings(session, args[0])
+    const settings = args[0] === undefined ? context.settings : await loadServiceSettings(context, args[0])
     const subject = requireSubject(settings, options.allowLive === true)
-    const work = checkService(session, subject, options.openapi as string | undefined)
-    const { report, openapi } = await session.out.progress(`checking ${settings.base_url}`, work)
+    const work = checkService(context, subject, options.openapi as string | undefined)
+    const { report, openapi } = await context.out.progress(`checking ${settings.base_url}`, work)
     const { endpoints, differences } = report
     const isAsDocumented = differences.every(({ weight }) => weight !== 'documented')
     const summary = summarizeEndpoints(endpoints)
     const mode = isProductionKey(subject.secret_key) ? 'live' : 'test'
-    session.out.list(
+    context.out.list(
       { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
       differences,
       (style) => [...reportLines(report, columns, style), ...openapiLines(openapi)],
@@ -59,7 +59,7 @@ export const check: Command = {
       const message = `Nothing of ${settings.base_url} was checked: none of ${endpoints.length} endpoints could be judged.`
       throw nothingChecked(message, 'The list above says why. See the requests: -o json')
     }
-    session.out.note(
+    context.out.note(
       isAsDocumented
         ? `${settings.base_url} matches the documentation in everything that was checked.`
         : `${settings.base_url} differs from the documentation.`,
@@ -74,8 +74,8 @@ function wholeUrl(text: string): string {
 }
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
-async function loadServiceSettings({ host, flags }: CommandContext, url: string): Promise<Settings> {
-  if (isValidSetting('base_url', url)) return loadSettings(host, { ...flags, base_url: url })
+async function loadServiceSettings({ system, flags }: CommandContext, url: string): Promise<Settings> {
+  if (isValidSetting('base_url', url)) return loadSettings(system, { ...flags, base_url: url })
   const hint = 'For example: svc contract check http://127.0.0.1:4010'
   throw new CliError('usage', 'argument_invalid', `'${url}' is not an http or https URL.`, hint)
 }
@@ -110,17 +110,17 @@ interface OpenapiReport {
   not_compared: string | null
 }
 
-async function checkService(session: CommandContext, subject: Subject, openapi_url: string | undefined) {
+async function checkService(context: CommandContext, subject: Subject, openapi_url: string | undefined) {
   const { base_url } = subject
   const { serviceReport } = await import('#qa/contract-check/report.ts')
-  const { cases, leftOut } = await runSuite(session, subject)
-  const send = (request: HttpRequest) => fetchRaw(request, base_url, session.signal)
+  const { cases, leftOut } = await runSuite(context, subject)
+  const send = (request: HttpRequest) => fetchRaw(request, base_url, context.signal)
   const { openapi, differences } = await checkOpenapi(send, base_url, openapi_url)
   return { report: serviceReport(cases, leftOut, differences), openapi }
 }
 
 /** Runs the suite `contract-check` as a plain client of the service, one request at a time. */
-async function runSuite({ host, signal }: CommandContext, subject: Subject) {
+async function runSuite({ system, signal }: CommandContext, subject: Subject) {
   const { expand } = await import('#qa/run/plan.ts')
   const { loadSuites } = await import('#qa/suite/builtin.ts')
   const { runPlan } = await import('#qa/run/runner.ts')
@@ -135,9 +135,9 @@ async function runSuite({ host, signal }: CommandContext, subject: Subject) {
       {
         targets: [target],
         workers: 1,
-        seed: host.randomText(16),
+        seed: system.randomText(16),
         reporter: {},
-        environment: { now: () => host.now(), curl: () => '', command_name: 'svc' },
+        environment: { now: () => system.now(), curl: () => '', command_name: 'svc' },
         svc_version: version,
         interrupt: signal,
         bail: null,

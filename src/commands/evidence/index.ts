@@ -22,24 +22,24 @@ const exportEvidence = endpointCommand('evidence.export', {
   arguments: [new Argument('[file]', 'file to write; default: stdout')],
   options: [new Option('--file <file>', 'the same as the argument'), forceOption()],
   examples: ['evidence export', 'evidence export evidence.jsonl --force'],
-  async run(session, { args, options }) {
-    const { host, out } = session
+  async run(context, { args, options }) {
+    const { system, out } = context
     if (args[0] !== undefined && options.file !== undefined && args[0] !== options.file)
       throw new CliError('usage', 'argument_invalid', 'The argument and --file name different files.', 'Give one.')
     const file = args[0] ?? (options.file as string | undefined)
     if (file === undefined) {
-      for await (const line of exportedLines(session)) out.raw(line)
+      for await (const line of exportedLines(context)) out.raw(line)
       return 0
     }
-    const path = resolve(host.cwd, file)
+    const path = resolve(system.cwd, file)
     let count = 0
     const counted = async function* () {
-      for await (const line of exportedLines(session)) {
+      for await (const line of exportedLines(context)) {
         count++
         yield line
       }
     }
-    await writeAtomically(session, path, counted(), { overwrite: options.overwrite === true })
+    await writeAtomically(context, path, counted(), { overwrite: options.overwrite === true })
     out.note(`Wrote ${path}, ${count} lines.`)
     return 0
   },
@@ -52,12 +52,12 @@ const tamperEvidence: Command = {
   arguments: [new Argument('<export>', 'file written by svc evidence export'), new Argument('<copy>', 'file to write')],
   options: [new Option('--seq <n>', 'position of the entry to change; default: the first').argParser(countFromOne)],
   examples: ['evidence tamper evidence.jsonl tampered.jsonl', 'evidence tamper evidence.jsonl tampered.jsonl --seq 1'],
-  async run(session, { args, options }) {
-    const [from, to] = args.map((path) => resolve(session.host.cwd, path as string)) as [string, string]
+  async run(context, { args, options }) {
+    const [from, to] = args.map((path) => resolve(context.system.cwd, path as string)) as [string, string]
     if (from === to)
       throw new CliError('usage', 'argument_invalid', 'The copy must be a different file from the export.')
     const seq = (options.seq as number | undefined) ?? 1
-    const client_id = namedProject(session)
+    const client_id = namedProject(context)
     let changed: string | null = null
     const copied = async function* () {
       for await (const { bytes, isWhole } of readLines(from)) {
@@ -73,8 +73,8 @@ const tamperEvidence: Command = {
       }
       if (changed === null) throw new CliError('usage', 'entry_missing', `${from} has no entry ${seq} to change.`)
     }
-    await writeAtomically(session, to, copied(), { overwrite: true })
-    session.out.note(`Changed entry ${seq} of ${changed} in ${to}. To see it found: svc evidence verify ${args[1]}`)
+    await writeAtomically(context, to, copied(), { overwrite: true })
+    context.out.note(`Changed entry ${seq} of ${changed} in ${to}. To see it found: svc evidence verify ${args[1]}`)
     return 0
   },
 }
@@ -83,10 +83,10 @@ const tamperEvidence: Command = {
  * Yields the lines of an export, each with its line break, after the reader of exports has accepted it. Entries that are
  * appended in the meantime are left out.
  */
-async function* exportedLines(session: CommandContext): AsyncGenerator<string> {
-  const { client_id: only } = await projectFilter(session)
+async function* exportedLines(context: CommandContext): AsyncGenerator<string> {
+  const { client_id: only } = await projectFilter(context)
   const query = only === undefined ? {} : { client_id: only }
-  const { checkpoints, manifest } = (await callEndpoint(session, 'evidence.manifest', { query })).data
+  const { checkpoints, manifest } = (await callEndpoint(context, 'evidence.manifest', { query })).data
   const reader = createExportReader(manifest.public_key)
   const checked = (line: Parameters<typeof writeLine>[0]) => {
     const text = writeLine(line)
@@ -100,7 +100,7 @@ async function* exportedLines(session: CommandContext): AsyncGenerator<string> {
     for (let after_seq = 0; after_seq < entries; ) {
       const limit = Math.min(1000, entries - after_seq)
       const input: CallInput = { params: { client_id }, query: { after_seq, limit, checkpoint: 'false' } }
-      const { data } = await callEndpoint(session, 'evidence.export', input)
+      const { data } = await callEndpoint(context, 'evidence.export', input)
       for (const entry of data.entries) yield checked({ line: 'entry', client_id, ...entry })
       if (data.entries.length === 0) break
       after_seq += data.entries.length
@@ -156,19 +156,19 @@ function verify(): Command {
   })
   return {
     ...live,
-    async run(session, input) {
+    async run(context, input) {
       const [file] = input.args
       if (file === undefined && input.options.publicKey !== undefined) {
         const hint = 'Name its file: svc evidence verify FILE --public-key KEY'
         throw new CliError('usage', 'argument_missing', '--public-key is for an export.', hint)
       }
-      if (file === undefined) return live.run(session, input)
+      if (file === undefined) return live.run(context, input)
       const public_key = (input.options.publicKey as string | undefined) ?? null
       const reader = createExportReader(public_key)
-      for await (const { bytes, isWhole } of readLines(resolve(session.host.cwd, file)))
+      for await (const { bytes, isWhole } of readLines(resolve(context.system.cwd, file)))
         if (!reader.add(bytes, isWhole)) break
       const verification = reader.finish()
-      session.out.data(verification, (style) => [
+      context.out.data(verification, (style) => [
         ...chainTable(verification, style),
         ...verification.public_keys.map((key) => style.dim(`signed by ${key}`)),
       ])

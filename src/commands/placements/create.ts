@@ -97,56 +97,56 @@ export const create = endpointCommand('placements.create', {
   run,
 })
 
-async function run(session: CommandContext, input: CommandInput): Promise<number> {
+async function run(context: CommandContext, input: CommandInput): Promise<number> {
   const options = input.options as unknown as CreateOptions
-  const body = await createBody(session, options)
+  const body = await createBody(context, options)
   const query = options.waitMs === undefined ? {} : { wait_ms: options.waitMs }
-  const live_key = options.live ? liveKey(session) : undefined
+  const live_key = options.live ? liveKey(context) : undefined
   const denial = options.consent === 'denied' ? explainDenial(body) : null
 
   if (options.curl) {
     const lines = [
-      ...(denial === null ? [] : [curlLine(session, 'consent.set', { body: denial }, live_key)]),
-      curlLine(session, 'placements.create', { query, body }, live_key),
+      ...(denial === null ? [] : [curlLine(context, 'consent.set', { body: denial }, live_key)]),
+      curlLine(context, 'placements.create', { query, body }, live_key),
     ]
-    session.out.document(lines.join(''), shellMediaType)
+    context.out.document(lines.join(''), shellMediaType)
     return 0
   }
-  const credential = live_key === undefined ? undefined : permittedKey(session.settings, live_key)
-  if (options.data === undefined && session.settings.secret_key !== null) checkRequired('placements.create', body, [])
+  const credential = live_key === undefined ? undefined : permittedKey(context.settings, live_key)
+  if (options.data === undefined && context.settings.secret_key !== null) checkRequired('placements.create', body, [])
   if (denial !== null) {
-    await callEndpoint(session, 'consent.set', { body: denial }, credential)
-    session.out.note(`Stored consent denied for session ${denial.session_id} with POST /v1/consent.`)
+    await callEndpoint(context, 'consent.set', { body: denial }, credential)
+    context.out.note(`Stored consent denied for session ${denial.session_id} with POST /v1/consent.`)
   }
-  const { data, meta } = await callEndpoint(session, 'placements.create', { query, body }, credential)
-  await savePlacement(session, data, meta)
-  session.out.data(data, (style) =>
+  const { data, meta } = await callEndpoint(context, 'placements.create', { query, body }, credential)
+  await savePlacement(context, data, meta)
+  context.out.data(data, (style) =>
     meta.differences.length === 0
       ? // A live key of your own is not printed: the next command finds it where this one did.
         placementSummary(data, style, {
           meta,
-          session,
-          live_key: live_key === session.settings.secret_key ? undefined : live_key,
+          context,
+          live_key: live_key === context.settings.secret_key ? undefined : live_key,
         })
       : describeValue(data, style),
   )
   if (options.open) {
-    if (data.placement === null) session.out.note('Not opened: there is no fill to show.')
-    else await openPage(session, data.placement.render.frame_url)
+    if (data.placement === null) context.out.note('Not opened: there is no fill to show.')
+    else await openPage(context, data.placement.render.frame_url)
   }
-  checkExpectations(session, data, options.expect ?? [])
+  checkExpectations(context, data, options.expect ?? [])
   return 0
 }
 
 /** Returns the body of the request. Flags are written by path, so that they are merged into --data. */
 async function createBody(
-  { host, settings }: CommandContext,
+  { system, settings }: CommandContext,
   options: CreateOptions,
 ): Promise<Record<string, unknown>> {
-  const body = await buildBody(host, 'placements.create', {
+  const body = await buildBody(system, 'placements.create', {
     defaults: {
       ...(settings.client_id === null ? {} : { client_id: settings.client_id }),
-      session_id: `sess_${host.randomText(12)}`,
+      session_id: `sess_${system.randomText(12)}`,
       job_type: 'chat',
     },
     flags: Object.fromEntries(Object.entries(bodyFields(options)).filter(([, value]) => value !== undefined)),

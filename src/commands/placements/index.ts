@@ -88,7 +88,7 @@ export const placements: Noun = {
         examples: ['placements explain', 'placements explain --all', 'placements explain -o json'],
         options: [new Option('--all', 'show each removed campaign')],
         tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
-        defaultParam: (session) => lastPlacement(session, 'slot_id'),
+        defaultParam: (context) => lastPlacement(context, 'slot_id'),
         text: (detail, style, { options }) => explanation(detail, style, options.all === true),
       }),
     ),
@@ -99,13 +99,13 @@ export const placements: Noun = {
 function ofRequest(command: Command): Command {
   return {
     ...command,
-    async run(session, input) {
+    async run(context, input) {
       const [id] = input.args
-      if (id?.startsWith('req_') !== true) return command.run(session, input)
-      const { slot_id } = await session
+      if (id?.startsWith('req_') !== true) return command.run(context, input)
+      const { slot_id } = await context
         .client()
-        .requests.show({ params: { request_id: id } }, { signal: session.signal })
-      if (slot_id !== null) return command.run(session, { ...input, args: [slot_id] })
+        .requests.show({ params: { request_id: id } }, { signal: context.signal })
+      if (slot_id !== null) return command.run(context, { ...input, args: [slot_id] })
       const hint = `See what it was: svc requests show ${id}`
       throw new CliError('usage', 'slot_missing', `The request ${id} is about no slot.`, hint)
     },

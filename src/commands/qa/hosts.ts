@@ -5,9 +5,9 @@ import { type Column, paintDim, paintWord, tableLines } from '#cli/output/table.
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines } from '#cli/output/text.ts'
 import { type Command, type CommandContext, suggestValues } from '#cli/run/command.ts'
-import { commandClient, sessionClient } from '#cli/run/command-client.ts'
+import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, didYouMean, exitCodes, noSandbox } from '#cli/run/errors.ts'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Client } from '#client/client.ts'
@@ -75,7 +75,7 @@ export const hosts: Command = {
   ],
   tables: [listColumns, rowColumns],
   examples: ['qa hosts', 'qa hosts --list', 'qa hosts --url http://localhost:3000 --only strict-csp --only isolated'],
-  async run(session, { options }) {
+  async run(context, { options }) {
     const flags = options as unknown as HostsFlags
     const { conditions } = await import('#hosts/matrix.ts')
     const names = chosenNames(
@@ -86,17 +86,17 @@ export const hosts: Command = {
       const items = conditions
         .filter(({ name }) => names.includes(name))
         .map(({ name, title, simulated }) => ({ condition: name, title, simulated }))
-      session.out.list({ items }, items, (style) => tableLines(listColumns, items, style))
+      context.out.list({ items }, items, (style) => tableLines(listColumns, items, style))
       return exitCodes.ok.exit_code
     }
     checkUrl(flags.url)
-    if (flags.reporter !== undefined) await createReporter(session, flags.reporter)
-    const drive = await loadDrive(session, flags.steps)
-    const list = await readList(session, flags.filterList)
-    const path = await browserProgram(session, { engine: 'chromium', path: flags.browserPath }, '')
-    const service = await openService(session, flags.url)
+    if (flags.reporter !== undefined) await createReporter(context, flags.reporter)
+    const drive = await loadDrive(context, flags.steps)
+    const list = await readList(context, flags.filterList)
+    const path = await browserProgram(context, { engine: 'chromium', path: flags.browserPath }, '')
+    const service = await openService(context, flags.url)
     try {
-      return await tryPage(session, flags, { names, drive, list, path, service })
+      return await tryPage(context, flags, { names, drive, list, path, service })
     } catch (error) {
       throw qaFailure(error)
     } finally {
@@ -140,9 +140,9 @@ function checkUrl(url: string | undefined): void {
   )
 }
 
-async function readList({ host }: CommandContext, file: string | undefined): Promise<string | null> {
+async function readList({ system }: CommandContext, file: string | undefined): Promise<string | null> {
   if (file === undefined) return null
-  return readUserText(host, file)
+  return readUserText(system, file)
 }
 
 /** The sandbox, and the page. */
@@ -156,24 +156,24 @@ interface Service {
 }
 
 /** Without --url, and without a running sandbox, both are our own. */
-async function openService(session: CommandContext, url: string | undefined): Promise<Service> {
-  const { settings, host } = session
+async function openService(context: CommandContext, url: string | undefined): Promise<Service> {
+  const { settings, system } = context
   const isMissing = settings.sandbox === null && settings.source.base_url === 'default'
   if (isMissing && url !== undefined) throw noSandbox('The page needs one: svc start')
   const { openOwnPage } = await import('#hosts/own-page.ts')
   if (!isMissing) {
     const { base_url, client_id } = settings
-    const client = sessionClient(host, settings)
+    const client = serviceClient(system, settings)
     const kind = settings.sandbox === null ? 'service' : 'sandbox'
     const page =
-      url === undefined ? await openOwnPage(base_url, client, client_id ?? 'proj_demo', host.randomText(8)) : null
+      url === undefined ? await openOwnPage(base_url, client, client_id ?? 'proj_demo', system.randomText(8)) : null
     const close = async () => page?.close()
     return { base_url, client, client_id: client_id ?? 'proj_demo', kind, url: page?.url ?? url!, close }
   }
-  const { sandbox } = await startOnFreePort(session, { port: 0, host: '127.0.0.1', ephemeral: true })
+  const { sandbox } = await startOnFreePort(context, { port: 0, host: '127.0.0.1', ephemeral: true })
   const client_id = sandbox.keys.client_id
-  const client = commandClient(host, { base_url: sandbox.url, credential: keyOfStarted(sandbox), validate: 'report' })
-  const page = await openOwnPage(sandbox.url, client, client_id, host.randomText(8))
+  const client = commandClient(system, { base_url: sandbox.url, credential: keyOfStarted(sandbox), validate: 'report' })
+  const page = await openOwnPage(sandbox.url, client, client_id, system.randomText(8))
   const close = async () => {
     await page.close()
     await sandbox.close()
@@ -191,7 +191,7 @@ interface Trial {
 }
 
 async function tryPage(
-  session: CommandContext,
+  context: CommandContext,
   flags: HostsFlags,
   { names, drive, list, path, service }: Trial,
 ): Promise<number> {
@@ -202,10 +202,10 @@ async function tryPage(
   ])
   const { base_url, client, client_id, url } = service
   const project = await client.projects.show({ params: { client_id } }).catch(() => null)
-  const signal = onFirstInterrupt(session)
-  const started_at_ms = session.host.now()
-  session.out.note(`trying ${url} under ${names.length} ${names.length === 1 ? 'condition' : 'conditions'}`)
-  const browser = await startBrowser(session, path, { reachable: 'anything' })
+  const signal = onFirstInterrupt(context)
+  const started_at_ms = context.system.now()
+  context.out.note(`trying ${url} under ${names.length} ${names.length === 1 ? 'condition' : 'conditions'}`)
+  const browser = await startBrowser(context, path, { reachable: 'anything' })
   const extension = names.includes('extension') ? await openExtensionBrowser(path) : null
   try {
     const rows = await tryHosts(names, {
@@ -223,7 +223,7 @@ async function tryPage(
       browser: () => browser.get(),
     })
     if (signal.aborted) return exitCodes.interrupted.exit_code
-    await report(session, flags, service, { rows, started_at_ms })
+    await report(context, flags, service, { rows, started_at_ms })
     const isRight = rows.length > 0 && rows.every(({ shows, counts }) => shows && counts)
     return isRight ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   } finally {
@@ -233,12 +233,12 @@ async function tryPage(
 }
 
 async function report(
-  session: CommandContext,
+  context: CommandContext,
   flags: HostsFlags,
   { base_url, kind, url }: Service,
   { rows, started_at_ms }: { rows: readonly CauseRow[]; started_at_ms: number },
 ): Promise<void> {
-  const { out, host } = session
+  const { out, system } = context
   if (flags.reporter === undefined || out.format !== 'text') {
     out.data({ url, conditions: rows }, (style) => matrixLines(url, rows, style))
   }
@@ -247,8 +247,8 @@ async function report(
   if (specs.length === 0) return
   const cases = rows.map((row) => toReportCase(row, started_at_ms))
   const target = { base_url, kind, version: null, key_mode: 'test' as const }
-  const reporter = await createReporter(session, specs)
-  const ended_at_ms = host.now()
+  const reporter = await createReporter(context, specs)
+  const ended_at_ms = system.now()
   await reporter.start?.({ target, cases: cases.length, svc_version: version, started_at_ms })
   for (const each of cases) await reporter.case?.(each)
   await reporter.end?.({

@@ -12,7 +12,7 @@ import { ownControl } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
-import { type System, version } from '#cli/run/host.ts'
+import { type System, version } from '#cli/run/system.ts'
 import { writeJson } from '#cli/settings/files.ts'
 import { readJson } from '#cli/settings/schemas.ts'
 import { stateDirectory } from '#cli/settings/state-directory.ts'
@@ -90,49 +90,49 @@ const run: Command = {
     new Option('--allow-live', 'accept production keys'),
   ],
   examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],
-  async run(session, input) {
+  async run(context, input) {
     const given = input.options as unknown as RunFlags
     // `--browser formats`: a word that is no engine is the first suite.
     const suite = typeof given.browser === 'string' && !isEngine(given.browser) ? given.browser : null
     const flags: RunFlags = suite === null ? given : { ...given, browser: true }
-    const interrupt = onFirstInterrupt(session)
-    const again = flags.lastFailed === true ? await lastRun(session.host) : null
+    const interrupt = onFirstInterrupt(context)
+    const again = flags.lastFailed === true ? await lastRun(context.system) : null
     const names = [...(suite === null ? [] : [suite]), ...suiteNames(input)]
     const suites = names.length > 0 ? names : (again?.suites ?? [])
-    const once = () => runOnce(session, flags, suites, interrupt)
-    return flags.watch === true ? runOnChange(session, suites, interrupt, once) : once()
+    const once = () => runOnce(context, flags, suites, interrupt)
+    return flags.watch === true ? runOnChange(context, suites, interrupt, once) : once()
   },
 }
 
 async function runOnce(
-  session: CommandContext,
+  context: CommandContext,
   given: RunFlags,
   names: readonly string[],
   interrupt: AbortSignal,
 ): Promise<number> {
   const engine = typeof given.browser === 'string' ? parseEngine(given.browser) : 'chromium'
   const flags = { ...given, workers: given.workers ?? defaultWorkers[engine] }
-  const again = flags.lastFailed === true ? await lastRun(session.host) : null
+  const again = flags.lastFailed === true ? await lastRun(context.system) : null
   if (again?.failed.length === 0) {
-    session.out.data({ cases: [] }, () => [])
+    context.out.data({ cases: [] }, () => [])
     throw nothingChecked(
-      `Nothing ran: no case failed in the last run in ${session.host.cwd}.`,
+      `Nothing ran: no case failed in the last run in ${context.system.cwd}.`,
       'Run them all: leave out --last-failed.',
     )
   }
-  const reporter = await createReporter(session, flags.reporter)
+  const reporter = await createReporter(context, flags.reporter)
   const alternative = 'Without --browser only the cases that need none run.'
   const program = wantsBrowser(flags)
-    ? await browserProgram(session, { engine, path: flags.browserPath }, alternative)
+    ? await browserProgram(context, { engine, path: flags.browserPath }, alternative)
     : null
-  const cases = await chosenCases(session, names, flags, again)
+  const cases = await chosenCases(context, names, flags, again)
   // Before anything else is started: without the browser no case can run.
-  const browser = program === null ? null : await startBrowser(session, program, { engine })
+  const browser = program === null ? null : await startBrowser(context, program, { engine })
   try {
-    const targets = await openTargets(session, flags, cases.length, browser)
+    const targets = await openTargets(context, flags, cases.length, browser)
     try {
-      const result = await runOn(session, flags, cases, { targets: targets.targets, reporter, interrupt })
-      await storeRun(session.host, names, result.cases, again)
+      const result = await runOn(context, flags, cases, { targets: targets.targets, reporter, interrupt })
+      await storeRun(context.system, names, result.cases, again)
       if (result.interrupted !== null) return exitCodes.interrupted.exit_code
       const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
       if (!isFailed) refuseNothing(result)
@@ -158,20 +158,20 @@ function refuseNothing({ cases, target }: RunResult): void {
 }
 
 async function runOn(
-  session: CommandContext,
+  context: CommandContext,
   flags: RunFlags & { workers: number },
   cases: readonly PlannedCase[],
   using: { targets: readonly Target[]; reporter: Reporter; interrupt: AbortSignal },
 ): Promise<RunResult> {
   const { runPlan } = await import('#qa/run/runner.ts')
-  const { host } = session
+  const { system } = context
   return runPlan(cases, {
     ...using,
     workers: flags.workers,
-    seed: flags.seed === undefined ? host.randomText(16) : String(flags.seed),
+    seed: flags.seed === undefined ? system.randomText(16) : String(flags.seed),
     environment: {
-      now: () => host.now(),
-      command_name: session.command_name,
+      now: () => system.now(),
+      command_name: context.command_name,
       curl: ({ body, headers, ...request }, variables) =>
         curlCommand({ ...request, headers: { ...headers }, ...(body === null ? {} : { body }) }, variables),
     },
@@ -187,13 +187,13 @@ function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
 }
 
 async function chosenCases(
-  session: CommandContext,
+  context: CommandContext,
   names: readonly string[],
   flags: RunFlags,
   again: { failed: readonly string[] } | null,
 ): Promise<PlannedCase[]> {
   const { expand, needsBrowser, select } = await import('#qa/run/plan.ts')
-  const all = expand(await loadSuites(session, names))
+  const all = expand(await loadSuites(context, names))
   const selection: Selection = {
     ...(flags.grep === undefined ? {} : { grep: flags.grep }),
     tags: flags.tag ?? [],
@@ -211,7 +211,7 @@ async function chosenCases(
   }
   const skipped = all.filter(needsBrowser).length
   if (selection.browser !== true && skipped > 0) {
-    session.out.note(`${skipped} cases need a browser; --browser runs them too.`)
+    context.out.note(`${skipped} cases need a browser; --browser runs them too.`)
   }
   if (chosen.length > 0) return chosen
   throw new CliError('usage', 'no_case', 'No case matches these names and flags.', 'List the cases: svc qa list')
@@ -246,16 +246,16 @@ type LastRun = z.infer<typeof LastRun>
 const keptRuns = 50
 
 /** Returns the last run in the working directory. Throws CliError when there is none. */
-async function lastRun(host: System): Promise<LastRun> {
-  const found = (await runs(host)).find(({ directory }) => directory === host.cwd)
+async function lastRun(system: System): Promise<LastRun> {
+  const found = (await runs(system)).find(({ directory }) => directory === system.cwd)
   if (found !== undefined) return found
   const hint = 'Run the suites first: svc qa run --fresh'
-  throw new CliError('usage', 'last_run_missing', `No suite has run in ${host.cwd} yet.`, hint)
+  throw new CliError('usage', 'last_run_missing', `No suite has run in ${system.cwd} yet.`, hint)
 }
 
 /** Stores the failed cases. In a rerun of the cases that failed last (`again`), those that did not run stay. */
 async function storeRun(
-  host: System,
+  system: System,
   suites: readonly string[],
   cases: readonly CaseResult[],
   again: LastRun | null,
@@ -264,22 +264,22 @@ async function storeRun(
   const failed = cases.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
   const left = again?.failed.filter((id) => !ran.has(id)) ?? []
   const run: LastRun = {
-    directory: host.cwd,
+    directory: system.cwd,
     suites: [...(again?.suites ?? suites)],
     failed: [...new Set([...failed, ...left])],
   }
   // A run needs no state directory: without a writable one, the next run just cannot rerun its failures.
-  const others = (await runs(host).catch(() => [])).filter(({ directory }) => directory !== host.cwd)
-  await writeJson(searchPath(host), { runs: [run, ...others].slice(0, keptRuns) }).catch(() => {})
+  const others = (await runs(system).catch(() => [])).filter(({ directory }) => directory !== system.cwd)
+  await writeJson(searchPath(system), { runs: [run, ...others].slice(0, keptRuns) }).catch(() => {})
 }
 
-async function runs(host: System): Promise<LastRun[]> {
-  const file = await readJson(searchPath(host), z.object({ runs: z.array(LastRun) }))
+async function runs(system: System): Promise<LastRun[]> {
+  const file = await readJson(searchPath(system), z.object({ runs: z.array(LastRun) }))
   return file?.runs ?? []
 }
 
-function searchPath(host: System): string {
-  return join(stateDirectory(host), 'qa-runs.json')
+function searchPath(system: System): string {
+  return join(stateDirectory(system), 'qa-runs.json')
 }
 
 /** Time between two looks at the files. */
@@ -291,7 +291,7 @@ const clearScreen = () => ownControl('2J') + ownControl('H')
  * a suite are printed, and the next change is awaited. Returns the exit code.
  */
 async function runOnChange(
-  { host, out }: CommandContext,
+  { system, out }: CommandContext,
   names: readonly string[],
   interrupt: AbortSignal,
   run: () => Promise<number>,
@@ -301,10 +301,10 @@ async function runOnChange(
     const hint = 'Name one: svc qa run shop.yaml --watch'
     throw new CliError('usage', 'watch_nothing', '--watch needs a suite file: built-in suites do not change.', hint)
   }
-  const read = () => files.map((file) => readBytes(resolve(host.cwd, file))).join('\0')
+  const read = () => files.map((file) => readBytes(resolve(system.cwd, file))).join('\0')
   for (;;) {
     const before = read()
-    if (host.stdout.is_terminal) host.stdout.write(clearScreen())
+    if (system.stdout.is_terminal) system.stdout.write(clearScreen())
     const code = await run().catch((error: unknown) => {
       if (!(error instanceof CliError) || !['suite_invalid', 'no_case', 'nothing_checked'].includes(error.code))
         throw error

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '#cli/endpoint/input.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { commandClient, sessionClient } from '#cli/run/command-client.ts'
+import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
-import { type System, version } from '#cli/run/host.ts'
+import { type System, version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Client } from '#client/client.ts'
 import { fetchText } from '#client/node-fetch.ts'
@@ -80,14 +80,14 @@ export const observe: Command = {
     'qa observe --url http://localhost:3000 --for 30s',
     'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start',
   ],
-  async run(session, { options, args, passthrough }) {
+  async run(context, { options, args, passthrough }) {
     const given = options as unknown as ObserveFlags
-    checkFlags(session.host, given, args.flat(), passthrough ?? [])
+    checkFlags(context.system, given, args.flat(), passthrough ?? [])
     // Wrong names are reported before anything is watched.
-    await createReporter(session, given.reporter)
-    const drive = await loadDrive(session, given.steps)
-    const flags = { ...given, drive, interrupt: onFirstInterrupt(session), started_at_ms: session.host.now() }
-    return passthrough?.length ? observeProgram(session, flags, passthrough) : observeService(session, flags)
+    await createReporter(context, given.reporter)
+    const drive = await loadDrive(context, given.steps)
+    const flags = { ...given, drive, interrupt: onFirstInterrupt(context), started_at_ms: context.system.now() }
+    return passthrough?.length ? observeProgram(context, flags, passthrough) : observeService(context, flags)
   },
 }
 
@@ -100,26 +100,26 @@ interface Watching extends ObserveFlags {
 }
 
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
-export async function loadDrive({ host }: CommandContext, file: string | undefined): Promise<PageSteps | undefined> {
+export async function loadDrive({ system }: CommandContext, file: string | undefined): Promise<PageSteps | undefined> {
   if (file === undefined) return undefined
   const { loadPageSteps } = await import('#qa/browser/page-steps.ts')
-  const text = await readUserText(host, file)
+  const text = await readUserText(system, file)
   try {
-    return loadPageSteps(text, file, undefined, () => host.now())
+    return loadPageSteps(text, file, undefined, () => system.now())
   } catch (error) {
     throw await suiteFailure(error, 'A list of steps: [{ click: text=Accept }, { wait_for: visible }]')
   }
 }
 
 /** Judges the requests of the running sandbox from now on, or with --since those already in its journal. */
-async function observeService(session: CommandContext, flags: Watching): Promise<number> {
-  const { base_url, sandbox } = session.settings
-  const client = sessionClient(session.host, session.settings)
+async function observeService(context: CommandContext, flags: Watching): Promise<number> {
+  const { base_url, sandbox } = context.settings
+  const client = serviceClient(context.system, context.settings)
   const { info, service } = await findService(client, base_url)
-  if (info === null) throw sandboxMissing(session, service)
+  if (info === null) throw sandboxMissing(context, service)
   const after = flags.since === undefined ? await newestRequest(client) : undefined
-  return report(session, flags, {
-    page: await watch(session, flags, base_url),
+  return report(context, flags, {
+    page: await watch(context, flags, base_url),
     client,
     base_url,
     kind: sandbox === null ? 'service' : 'sandbox',
@@ -130,18 +130,18 @@ async function observeService(session: CommandContext, flags: Watching): Promise
 }
 
 /** Judges the requests of a program against its own sandbox. The program's own failure takes precedence. */
-function observeProgram(session: CommandContext, flags: Watching, words: readonly string[]): Promise<number> {
+function observeProgram(context: CommandContext, flags: Watching, words: readonly string[]): Promise<number> {
   const { url, interrupt } = flags
   const isServer = url !== undefined
-  return runWithSandbox(session, words, { interrupt, forwards: !isServer }, async (program) => {
+  return runWithSandbox(context, words, { interrupt, forwards: !isServer }, async (program) => {
     const { base_url, secret_key, group } = program
     if (isServer) await untilResponding(url, words, program)
-    const page = isServer ? await watch(session, flags, base_url) : null
+    const page = isServer ? await watch(context, flags, base_url) : null
     const isStopped = isServer && program.exitCode() === null
     if (isStopped) group.end('SIGTERM')
     const code = await group.ended
-    return report(session, flags, {
-      client: commandClient(session.host, { base_url, credential: secret_key, validate: 'report' }),
+    return report(context, flags, {
+      client: commandClient(context.system, { base_url, credential: secret_key, validate: 'report' }),
       base_url,
       kind: 'fresh',
       is_ended: true,
@@ -159,18 +159,18 @@ async function newestRequest(client: Client): Promise<string | null> {
 }
 
 /** Resolves when the time is up or the user interrupts, with the records of the page if one is watched. */
-async function watch(session: CommandContext, flags: Watching, base_url: string): Promise<PageSeen | null> {
+async function watch(context: CommandContext, flags: Watching, base_url: string): Promise<PageSeen | null> {
   const { url, for: for_ms, since, interrupt } = flags
-  if (url !== undefined) return watchInBrowser(session, { ...flags, url }, base_url)
+  if (url !== undefined) return watchInBrowser(context, { ...flags, url }, base_url)
   if (since !== undefined && for_ms === undefined) return null
   const end = for_ms === undefined ? 'press Ctrl-C to judge it' : `it is judged after ${for_ms / 1_000} s`
-  session.out.note(`watching ${base_url}: use the integration; ${end}`)
+  context.out.note(`watching ${base_url}: use the integration; ${end}`)
   await sleep(for_ms ?? maxTimer_ms, undefined, { signal: interrupt }).catch(() => {})
   return null
 }
 
 async function watchInBrowser(
-  session: CommandContext,
+  context: CommandContext,
   { url, for: for_ms, browser: word, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
   base_url: string,
 ): Promise<PageSeen> {
@@ -178,15 +178,15 @@ async function watchInBrowser(
   const is_headed = headedFlag(flags) !== null
   const alternative = 'Without --url only the requests are judged.'
   const engine = parseEngine(word ?? 'chromium')
-  const path = await browserProgram(session, { engine, path: browserPath, is_headed }, alternative)
-  const browser = await startBrowser(session, path, { engine, reachable: 'anything', is_headed })
+  const path = await browserProgram(context, { engine, path: browserPath, is_headed }, alternative)
+  const browser = await startBrowser(context, path, { engine, reachable: 'anything', is_headed })
   const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
   const driven = steps === undefined ? '' : `, driving it with ${steps}`
   const end =
     length_ms === null
       ? ': use it; press Ctrl-C or close its window to judge it'
       : ` for ${length_ms / 1_000} s; press Ctrl-C to judge it now`
-  session.out.note(`watching ${url}${driven}${end}`)
+  context.out.note(`watching ${url}${driven}${end}`)
   const prepare = drive?.prepare
   const bases = listBases(base_url)
   const options = {
@@ -254,9 +254,9 @@ interface Observation {
   command_code?: number
 }
 
-async function report(session: CommandContext, flags: Watching, observation: Observation): Promise<number> {
+async function report(context: CommandContext, flags: Watching, observation: Observation): Promise<number> {
   const { createObservationList, judge, toRunResult } = await import('#diagnosis/observe.ts')
-  const { host, out, settings, command_name } = session
+  const { system, out, settings, command_name } = context
   const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags
   const info = await client.sandbox.info()
@@ -277,11 +277,11 @@ async function report(session: CommandContext, flags: Watching, observation: Obs
     },
     svc_version: version,
     started_at_ms,
-    ended_at_ms: host.now(),
+    ended_at_ms: system.now(),
     is_strict: flags.strict === true,
     curl: ({ body, ...request }) => curlCommand({ ...request, ...(body === null ? {} : { body }) }),
   })
-  const reporter = await createReporter(session, flags.reporter, {
+  const reporter = await createReporter(context, flags.reporter, {
     list: (to) => createObservationList({ verdicts, watched, what }, to),
   })
   try {
@@ -332,13 +332,13 @@ function headedFlag({ interactive, headed }: Pick<ObserveFlags, 'interactive' | 
 }
 
 function checkFlags(
-  host: System,
+  system: System,
   { url, since, steps, ...flags }: ObserveFlags,
   words: readonly (string | undefined)[],
   command: readonly string[],
 ): void {
   const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
-  if (words.length > 0) throw commandMissing(`svc qa observe -- ${shownCommand(words)}`, host)
+  if (words.length > 0) throw commandMissing(`svc qa observe -- ${shownCommand(words)}`, system)
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
@@ -348,7 +348,7 @@ function checkFlags(
   if (needsPage !== null && url === undefined) {
     throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')
   }
-  if (headed !== null && host.platform === 'linux' && !host.env.DISPLAY && !host.env.WAYLAND_DISPLAY) {
+  if (headed !== null && system.platform === 'linux' && !system.env.DISPLAY && !system.env.WAYLAND_DISPLAY) {
     const message = `${headed} opens a window, but there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.`
     const hint = 'Drive the page with a file of steps instead: --steps FILE. Or run it on a desktop.'
     throw new CliError('unreachable', 'display_missing', message, hint)

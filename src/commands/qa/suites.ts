@@ -18,10 +18,10 @@ export function suiteNames({ args }: CommandInput): string[] {
 }
 
 /** Returns suites by name or file, every built-in one when none is named. Throws CliError with every problem found. */
-export async function loadSuites({ host }: CommandContext, names: readonly string[]): Promise<LoadedSuite[]> {
+export async function loadSuites({ system }: CommandContext, names: readonly string[]): Promise<LoadedSuite[]> {
   const { builtinNames, loadSuites } = await import('#qa/suite/builtin.ts')
   try {
-    return loadSuites(names.length === 0 ? builtinNames() : names, (file) => resolve(host.cwd, file))
+    return loadSuites(names.length === 0 ? builtinNames() : names, (file) => resolve(system.cwd, file))
   } catch (error) {
     throw await suiteFailure(error)
   }
@@ -47,17 +47,17 @@ export const list: Command = {
   arguments: [suitesArgument],
   examples: ['qa list', 'qa list formats -o json'],
   tables: [suiteColumns, caseColumns],
-  async run(session, input) {
+  async run(context, input) {
     const names = suiteNames(input)
     const { expand, needsBrowser } = await import('#qa/run/plan.ts')
-    const items = (await loadSuites(session, names)).map((suite) => ({
+    const items = (await loadSuites(context, names)).map((suite) => ({
       suite: suite.name,
       title: suite.title,
       file: suite.file,
       tags: [...new Set(suite.cases.flatMap(({ tags }) => tags))],
       cases: expand([suite]).map((planned) => describeCase(planned, needsBrowser(planned))),
     }))
-    session.out.list({ items }, items, (style) => {
+    context.out.list({ items }, items, (style) => {
       if (names.length === 0) {
         const rows = items.map((item) => ({ ...item, cases: item.cases.length }))
         return tableLines(suiteColumns, rows, style)
@@ -78,10 +78,10 @@ export const show: Command = {
     const { builtinNames } = await import('#qa/suite/builtin.ts')
     return `Built-in suites: ${builtinNames().join(', ')}. To list the cases of one: svc qa list NAME`
   },
-  async run({ host, out }, { args }) {
+  async run({ system, out }, { args }) {
     const { showText } = await import('#qa/suite/builtin.ts')
     try {
-      const text = showText(String(args[0]), (file) => resolve(host.cwd, file))
+      const text = showText(String(args[0]), (file) => resolve(system.cwd, file))
       out.data({ text }, () => text.trimEnd().split('\n'))
     } catch (error) {
       throw await suiteFailure(error)
@@ -98,7 +98,7 @@ export const validate: Command = {
   arguments: [new Argument('[suites...]', 'suite files, or names of built-in suites')],
   options: [new Option('--schema', 'print the JSON schema of suites instead')],
   examples: ['qa validate formats', 'qa validate formats errors -o json', 'qa validate --schema'],
-  async run(session, input) {
+  async run(context, input) {
     const names = suiteNames(input)
     if (names.length > 0 === (input.options.schema === true)) {
       const message = names.length > 0 ? '--schema takes no suites.' : 'Name the suites to check.'
@@ -112,13 +112,13 @@ export const validate: Command = {
     if (input.options.schema === true) {
       const { qaSuiteSchema } = await import('#qa/suite/schema.ts')
       const schema = qaSuiteSchema()
-      session.out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
+      context.out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
       return 0
     }
     const { expand } = await import('#qa/run/plan.ts')
-    const loaded = await loadSuites(session, names)
+    const loaded = await loadSuites(context, names)
     const items = loaded.map((suite) => ({ file: suite.file, suite: suite.name, cases: expand([suite]).length }))
-    session.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${cases} cases`))
+    context.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${cases} cases`))
     return 0
   },
 }

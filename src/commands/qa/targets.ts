@@ -8,7 +8,7 @@ import { Option } from 'commander'
 import { repeatable } from '#cli/endpoint/input.ts'
 import { type CommandContext, suggestValues } from '#cli/run/command.ts'
 import { CliError, noSandbox } from '#cli/run/errors.ts'
-import type { SystemStream } from '#cli/run/host.ts'
+import type { SystemStream } from '#cli/run/system.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
 import { replaceFile } from '#foundation/file-system.ts'
 import { type Engine, engineNames, engines, installHints } from '#qa/browser/engines.ts'
@@ -39,7 +39,7 @@ const casesPerFresh = 20
 
 /** Opens the targets of a run of `cases` cases. Throws CliError when there is none, or none that is allowed. */
 export async function openTargets(
-  session: CommandContext,
+  context: CommandContext,
   flags: TargetFlags,
   cases: number,
   browser: BrowserHost | null,
@@ -53,8 +53,8 @@ export async function openTargets(
     const most = browser === null ? maxFresh : maxFreshWithBrowser
     const choices =
       flags.fresh === true
-        ? await startFresh(session, flags, Math.min(most, Math.ceil(cases / casesPerFresh)), closing)
-        : [chosenService(session, flags)]
+        ? await startFresh(context, flags, Math.min(most, Math.ceil(cases / casesPerFresh)), closing)
+        : [chosenService(context, flags)]
     const targets: Target[] = []
     for (const options of choices) {
       const target = await openTarget({ ...options, browser })
@@ -70,18 +70,18 @@ export async function openTargets(
 
 /** Starts at most `most` sandboxes in memory, and no more than there are workers. */
 async function startFresh(
-  session: CommandContext,
+  context: CommandContext,
   { seed, workers }: TargetFlags,
   most: number,
   closing: (() => Promise<void>)[],
 ): Promise<TargetChoice[]> {
-  if (session.flags.base_url !== undefined) {
+  if (context.flags.base_url !== undefined) {
     throw new CliError('usage', 'target_twice', '--fresh and --base-url name two targets.', 'Leave one of them out.')
   }
   const choices: TargetChoice[] = []
   while (choices.length < Math.max(1, Math.min(workers ?? most, most))) {
     const options = { port: 0, host: '127.0.0.1', ephemeral: true as const, ...(seed === undefined ? {} : { seed }) }
-    const { sandbox } = await startOnFreePort(session, options)
+    const { sandbox } = await startOnFreePort(context, options)
     closing.push(() => sandbox.close())
     const { client_id, publishable_key } = sandbox.keys
     const keys = { secret: keyOfStarted(sandbox), publishable: publishable_key }
@@ -129,14 +129,14 @@ export function parseEngine(word: string): Engine {
 
 /** Returns the program of the browser. Throws CliError when there is none: cases are never skipped for that. */
 export async function browserProgram(
-  { host }: CommandContext,
+  { system }: CommandContext,
   { engine, path, is_headed = false }: { engine: Engine; path: string | undefined; is_headed?: boolean },
   alternative: string,
 ): Promise<string> {
   const { findEngine } = await import('#qa/browser/find.ts')
-  const given = path === undefined ? null : resolve(host.cwd, path)
+  const given = path === undefined ? null : resolve(system.cwd, path)
   if (given !== null && existsSync(given)) return given
-  const found = given === null ? await findEngine(engine, host, is_headed) : null
+  const found = given === null ? await findEngine(engine, system, is_headed) : null
   if (found !== null) return found.program()
   throw new CliError(
     'unreachable',
@@ -150,13 +150,18 @@ export async function browserProgram(
 
 /** Starts the browser, which may reach the host of the base URL only, unless `options` allow others. Throws CliError. */
 export async function startBrowser(
-  { host, settings }: CommandContext,
+  { system, settings }: CommandContext,
   path: string,
   options: Partial<BrowserOptions> = {},
 ): Promise<BrowserHost> {
   const { openBrowserHost } = await import('#qa/browser/launch.ts')
   try {
-    return await openBrowserHost({ path, host, reachable: [new URL(settings.base_url).hostname], ...options })
+    return await openBrowserHost({
+      path,
+      computer: system,
+      reachable: [new URL(settings.base_url).hostname],
+      ...options,
+    })
   } catch (error) {
     throw qaFailure(error)
   }
@@ -169,7 +174,7 @@ export const reporterOption = suggestValues(
 
 /** Returns the reporters of `--reporter`; with -o json the whole result goes to stdout too. Throws CliError. */
 export async function createReporter(
-  { host, out, settings }: CommandContext,
+  { system, out, settings }: CommandContext,
   specs: readonly string[] = [],
   own: OwnReporters = {},
 ): Promise<Reporter> {
@@ -178,11 +183,11 @@ export async function createReporter(
   const silent: SystemStream = { write: () => {}, is_terminal: false, columns: undefined }
   try {
     const tools = {
-      stdout: createSink(settings.output === 'none' ? silent : host.stdout, out.style),
-      progress: createSink(host.stderr, out.noteStyle),
+      stdout: createSink(settings.output === 'none' ? silent : system.stdout, out.style),
+      progress: createSink(system.stderr, out.noteStyle),
       quiet: out.quiet || isJson || settings.output === 'none',
-      now: () => host.now(),
-      writeFile: async (path: string, content: string) => replaceFile(resolve(host.cwd, path), content),
+      now: () => system.now(),
+      writeFile: async (path: string, content: string) => replaceFile(resolve(system.cwd, path), content),
     }
     return createReporters(isJson ? [...specs.filter((spec) => spec.includes('=')), 'json'] : specs, tools, own)
   } catch (error) {

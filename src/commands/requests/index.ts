@@ -33,7 +33,7 @@ import { tail } from './tail.ts'
 const showDetail = endpointCommand('requests.show', {
   details: 'Without request_id: the request of your last placement, else of the newest of the project.',
   examples: ['requests show', 'requests show --curl', 'requests show -o json'],
-  defaultParam: (session) => lastPlacement(session, 'request_id'),
+  defaultParam: (context) => lastPlacement(context, 'request_id'),
   text: ({ request_headers, request_body, response_headers, response_body, ...detail }, style) => [
     ...describeRecord(detail, style),
     ...describeValue(
@@ -54,7 +54,7 @@ const show: Command = {
     ...(showDetail.options ?? []),
     new Option('--curl', `print the curl command that sends it again, with ${secretKeyVariable}`),
   ],
-  run: (session, input) => (input.options.curl === true ? showCurl(session, input) : showDetail.run(session, input)),
+  run: (context, input) => (input.options.curl === true ? showCurl(context, input) : showDetail.run(context, input)),
 }
 
 /** Returns a body of the journal as a value where it is JSON, with every digit of its numbers, else as text. */
@@ -65,16 +65,16 @@ function jsonOrText(body: string | null): unknown {
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-async function showCurl(session: CommandContext, { args }: CommandInput): Promise<number> {
-  const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
-  const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
+async function showCurl(context: CommandContext, { args }: CommandInput): Promise<number> {
+  const request_id = args[0] ?? (await lastPlacement(context, 'request_id'))
+  const { data } = await callEndpoint(context, 'requests.show', { params: { request_id } })
   if (!methods.includes(data.method)) {
     throw new CliError('usage', 'method_unknown', `${data.method} ${data.path} cannot be shown as a command.`)
   }
-  const request = journaledRequest(data, session.settings.base_url)
+  const request = journaledRequest(data, context.settings.base_url)
   const parts = redactedParts(request)
-  if (parts.length > 0) session.out.note(`Redacted, fill in before you send it: ${parts.join(', ')}.`)
-  session.out.document(`${curlCommand(request)}\n`, shellMediaType)
+  if (parts.length > 0) context.out.note(`Redacted, fill in before you send it: ${parts.join(', ')}.`)
+  context.out.document(`${curlCommand(request)}\n`, shellMediaType)
   return 0
 }
 
@@ -89,18 +89,18 @@ const replay = endpointCommand('requests.replay', {
   run,
 })
 
-async function run(session: CommandContext, { args, options }: CommandInput): Promise<number> {
-  const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
-  const set = await assignedValues(session, request_id, (options.set as string[] | undefined) ?? [])
+async function run(context: CommandContext, { args, options }: CommandInput): Promise<number> {
+  const request_id = args[0] ?? (await lastPlacement(context, 'request_id'))
+  const set = await assignedValues(context, request_id, (options.set as string[] | undefined) ?? [])
   const key_id = options.keyId as string | undefined
-  const { data } = await callEndpoint(session, 'requests.replay', {
+  const { data } = await callEndpoint(context, 'requests.replay', {
     params: { request_id },
     body: { ...(set === null ? {} : { set }), ...(key_id === undefined ? {} : { key_id }) },
   })
   const { exchange, not_restored, replayed, status_before } = data
   const { method, path, key, key_id: used_key_id } = exchange
-  for (const { path, message } of not_restored) session.out.note(`${path}: ${message}`)
-  session.out.data(data, (style) => [
+  for (const { path, message } of not_restored) context.out.note(`${path}: ${message}`)
+  context.out.data(data, (style) => [
     ...alignPairs(
       [
         ['replayed', replayed],
@@ -119,12 +119,12 @@ async function run(session: CommandContext, { args, options }: CommandInput): Pr
 
 /** Returns the values of `--set` by path, with the types of the API's fields; null when nothing is set. */
 async function assignedValues(
-  session: CommandContext,
+  context: CommandContext,
   request_id: string,
   assignments: readonly string[],
 ): Promise<Record<string, unknown> | null> {
   if (assignments.length === 0) return null
-  const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
+  const { data } = await callEndpoint(context, 'requests.show', { params: { request_id } })
   const sent = parseJsonObject(data.request_body ?? '')
   const schema = chooseVariant(endpointAt(data.method, data.path)?.body ?? null, Object.keys(sent ?? {}))
   return Object.fromEntries(
@@ -173,8 +173,8 @@ const list = endpointCommand('requests.list', {
   columns,
   empty: emptyJournal,
   examples: ['requests list', 'requests list --status 400 --since 10m -o jsonl'],
-  run: async (session, input) =>
-    printFullPage(session, 'requests.list', 'query', await listQuery(session, filters, input)),
+  run: async (context, input) =>
+    printFullPage(context, 'requests.list', 'query', await listQuery(context, filters, input)),
 })
 
 const find = endpointCommand('requests.find', {
@@ -185,9 +185,9 @@ const find = endpointCommand('requests.find', {
     'requests find --path /v1/placements --body overrides.allowed_formats.0=banner',
     'requests find --header content-type=application/json --limit 5 -o jsonl',
   ],
-  run: async (session, input) => {
-    const match = { ...(await readMatch(session, input)), ...flagValues(pageOptions, input.options) }
-    return printFullPage(session, 'requests.find', 'body', match)
+  run: async (context, input) => {
+    const match = { ...(await readMatch(context, input)), ...flagValues(pageOptions, input.options) }
+    return printFullPage(context, 'requests.find', 'body', match)
   },
 })
 
@@ -198,7 +198,7 @@ export const requests: Noun = {
 
 /** Prints one page, combined from several responses: each covers a limited part of the journal. */
 async function printFullPage(
-  session: CommandContext,
+  context: CommandContext,
   id: 'requests.list' | 'requests.find',
   place: 'query' | 'body',
   wanted: object & { limit?: number },
@@ -207,11 +207,11 @@ async function printFullPage(
   const items: RequestItem[] = []
   let input: object = wanted
   for (;;) {
-    const { data } = await callEndpoint(session, id, { [place]: input })
+    const { data } = await callEndpoint(context, id, { [place]: input })
     items.push(...data.items)
     const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
-      printPage(session, { items, next_cursor }, wanted, { columns, empty: emptyJournal })
+      printPage(context, { items, next_cursor }, wanted, { columns, empty: emptyJournal })
       return 0
     }
     input = { ...wanted, limit: limit - items.length, cursor: next_cursor }

@@ -22,11 +22,11 @@ export function listOptions(): Map<string, Option> {
 }
 
 export async function listQuery(
-  session: CommandContext,
+  context: CommandContext,
   options: Map<string, Option>,
   input: CommandInput,
 ): Promise<Record<string, unknown>> {
-  return { ...(await projectFilter(session)), ...flagValues(options, input.options) }
+  return { ...(await projectFilter(context)), ...flagValues(options, input.options) }
 }
 
 const scalarOptions = endpointOptions('requests.nearest').body
@@ -42,7 +42,7 @@ export function matchOptions(): Option[] {
 }
 
 /** Returns the match of the flags. A value of --body gets the type of the field at that path in the API. */
-export async function readMatch(session: CommandContext, { options }: CommandInput): Promise<RequestMatch> {
+export async function readMatch(context: CommandContext, { options }: CommandInput): Promise<RequestMatch> {
   const values = flagValues(scalarOptions, options) as RequestMatch
   const headers = ((options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
   const { method, path: of } = values
@@ -52,7 +52,7 @@ export async function readMatch(session: CommandContext, { options }: CommandInp
     return [path, scalar(valueAt(chooseVariant(shape, path.split('.', 1)), path.split('.'), value), value)] as const
   })
   return {
-    ...(await projectFilter(session)),
+    ...(await projectFilter(context)),
     ...values,
     ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
     ...(fields.length === 0 ? {} : { body: Object.fromEntries(fields) }),
@@ -86,9 +86,9 @@ export const count = endpointCommand('requests.count', {
   details: 'Prints the number for the whole journal.',
   options: matchOptions(),
   examples: ['requests count --path /v1/beacons', 'requests count --status-class 4xx --since 1h -o json'],
-  async run(session, input) {
-    const found = await countMatches(session, await readMatch(session, input))
-    session.out.data({ count: found }, () => [String(found)])
+  async run(context, input) {
+    const found = await countMatches(context, await readMatch(context, input))
+    context.out.data({ count: found }, () => [String(found)])
     return 0
   },
 })
@@ -102,13 +102,13 @@ export const nearest = endpointCommand('requests.nearest', {
     'requests nearest --path /v1/placements --body job_type=voice',
     'requests nearest --path /v1/placements --status 404 --limit 1 -o json',
   ],
-  async run(session, input) {
-    const match = { ...(await readMatch(session, input)), ...flagValues(nearestLimit, input.options) }
-    const { data } = await callEndpoint(session, 'requests.nearest', { body: match })
-    session.out.list(data, data.items, () =>
+  async run(context, input) {
+    const match = { ...(await readMatch(context, input)), ...flagValues(nearestLimit, input.options) }
+    const { data } = await callEndpoint(context, 'requests.nearest', { body: match })
+    context.out.list(data, data.items, () =>
       data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
     )
-    if (data.items.length === 0) session.out.note(emptyJournal)
+    if (data.items.length === 0) context.out.note(emptyJournal)
     return 0
   },
 })
@@ -134,12 +134,12 @@ export const verify: Command = {
   run,
 }
 
-async function run(session: CommandContext, input: CommandInput): Promise<number> {
-  const match = await readMatch(session, input)
+async function run(context: CommandContext, input: CommandInput): Promise<number> {
+  const match = await readMatch(context, input)
   const { text: expected, isMet } = readExpectation(input.options)
-  const count = await countMatches(session, match)
+  const count = await countMatches(context, match)
   const { since, client_id } = match
-  const looked_at = await countMatches(session, {
+  const looked_at = await countMatches(context, {
     ...(since === undefined ? {} : { since }),
     ...(client_id === undefined ? {} : { client_id }),
   })
@@ -155,19 +155,19 @@ async function run(session: CommandContext, input: CommandInput): Promise<number
   // Without a condition, an empty journal is what --none asks for.
   const isConditional = Object.keys(match).some((name) => name !== 'since' && name !== 'client_id')
   if (isMet(count) && looked_at === 0 && isConditional) {
-    session.out.data({ ok: false, count, expected, looked_at }, figures)
+    context.out.data({ ok: false, count, expected, looked_at }, figures)
     const message = `Nothing was verified: the journal has no request${since === undefined ? '' : ' since then'}.`
     throw nothingChecked(message, 'Run the integration first. To expect an empty journal: svc requests verify --none')
   }
   if (isMet(count)) {
-    session.out.data({ ok: true, count, expected, looked_at }, figures)
+    context.out.data({ ok: true, count, expected, looked_at }, figures)
     return 0
   }
   const isTooFew = count === 0 || isMet(count + 1)
   const newest = { body: { ...match, limit: printedRequests } }
-  const matching = isTooFew ? [] : (await callEndpoint(session, 'requests.find', newest)).data.items
-  const nearest = matching.length > 0 ? [] : (await callEndpoint(session, 'requests.nearest', newest)).data.items
-  session.out.data({ ok: false, count, expected, looked_at, matching, nearest }, (style) => [
+  const matching = isTooFew ? [] : (await callEndpoint(context, 'requests.find', newest)).data.items
+  const nearest = matching.length > 0 ? [] : (await callEndpoint(context, 'requests.nearest', newest)).data.items
+  context.out.data({ ok: false, count, expected, looked_at, matching, nearest }, (style) => [
     ...figures(style),
     ...matching.map((request) => `match  ${describe(request)}`),
     ...nearest.flatMap((miss) => [`near   ${describe(miss)}`, ...failedLines(miss).map((line) => `       ${line}`)]),
@@ -185,11 +185,11 @@ function readExpectation(options: CommandInput['options']): { text: string; isMe
 }
 
 /** Counts over the whole journal: each response covers a limited part of it. */
-async function countMatches(session: CommandContext, match: RequestMatch): Promise<number> {
+async function countMatches(context: CommandContext, match: RequestMatch): Promise<number> {
   let total = 0
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const body: object = { ...match, ...(cursor === undefined ? {} : { cursor }) }
-    const { data } = await callEndpoint(session, 'requests.count', { body })
+    const { data } = await callEndpoint(context, 'requests.count', { body })
     total += data.count
     cursor = nextCursor(data, cursor)
   }

@@ -33,23 +33,23 @@ export const tail: Command = {
     'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each request when it is answered, until Ctrl-C, with exit code 130. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
   options: [...options.values(), new Option('--compact', 'Print lines even on a terminal.')],
   examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
-  async run(session, input) {
-    const query = await listQuery(session, options, input)
-    if (input.options.compact !== true && hasScreen(session)) {
+  async run(context, input) {
+    const query = await listQuery(context, options, input)
+    if (input.options.compact !== true && hasScreen(context)) {
       const [{ runScreen }, { requestSource }, { noFilter }] = await Promise.all([
         import('#tail/run-screen.ts'),
         import('#tail/requests.ts'),
         import('#tail/model.ts'),
       ])
-      return runScreen(session, {
+      return runScreen(context, {
         source: requestSource,
         filter: noFilter,
         has_history: query.since !== undefined,
-        connect: () => connect(session),
+        connect: () => connect(context),
         follow: (connect, signal) => followItems(connect, query, signal),
       })
     }
-    return untilCtrlC(printFollowed(session, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY))
+    return untilCtrlC(printFollowed(context, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY))
   },
 }
 
@@ -62,23 +62,23 @@ export const logs: Command = {
     new Option('--no-follow', 'stop after the requests that the journal has'),
   ],
   examples: ['sandbox logs --no-follow', 'sandbox logs --since 10m --no-follow -o jsonl'],
-  async run(session, input) {
-    const query = await listQuery(session, options, input)
+  async run(context, input) {
+    const query = await listQuery(context, options, input)
     const latest = query.since === undefined ? defaultLines : Number.POSITIVE_INFINITY
-    if (input.options.follow !== false) return untilCtrlC(printFollowed(session, query, latest))
-    const items = await latestRequests(session.client(), query, latest, session.signal)
-    for (const item of items) print(session, item)
-    if (items.length === 0) session.out.note(emptyNote(session, query, emptyJournal))
+    if (input.options.follow !== false) return untilCtrlC(printFollowed(context, query, latest))
+    const items = await latestRequests(context.client(), query, latest, context.signal)
+    for (const item of items) print(context, item)
+    if (items.length === 0) context.out.note(emptyNote(context, query, emptyJournal))
     return 0
   },
 }
 
-async function printFollowed(session: CommandContext, query: RequestQuery, latest: number): Promise<number> {
-  const { out, signal } = session
-  for await (const message of followRequests(() => connect(session), query, latest, signal)) {
-    if (message.kind === 'connected' && !message.is_again) noteFollowing(session, 'requests')
+async function printFollowed(context: CommandContext, query: RequestQuery, latest: number): Promise<number> {
+  const { out, signal } = context
+  for await (const message of followRequests(() => connect(context), query, latest, signal)) {
+    if (message.kind === 'connected' && !message.is_again) noteFollowing(context, 'requests')
     const note = message.kind === 'request' ? null : describeInterruption(message)
-    if (message.kind === 'request') print(session, message.item)
+    if (message.kind === 'request') print(context, message.item)
     else if (note !== null) out.note(note)
   }
   return 0

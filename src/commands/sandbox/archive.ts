@@ -18,13 +18,13 @@ export const exportCommand = endpointCommand('sandbox.export', {
   arguments: [new Argument('[file]', 'file to write').default(defaultFile)],
   options: [forceOption()],
   examples: ['sandbox export', 'sandbox export monday.svc.gz --force'],
-  async run(session, { args, options }) {
-    const { host, out, signal } = session
-    const file = resolve(host.cwd, args[0] ?? defaultFile)
-    const bytes = session.client().sandbox.export({}, { signal })
+  async run(context, { args, options }) {
+    const { system, out, signal } = context
+    const file = resolve(system.cwd, args[0] ?? defaultFile)
+    const bytes = context.client().sandbox.export({}, { signal })
     const how = { overwrite: options.overwrite === true, mode: ownerOnly.file }
     await out.bytes('GET /_sandbox/export: writing the file', null, (done) =>
-      writeAtomically(session, file, counted(bytes, done), how),
+      writeAtomically(context, file, counted(bytes, done), how),
     )
     const size_bytes = statSync(file).size
     out.data({ file, size_bytes }, () => [`Wrote ${file}, ${sizeText(size_bytes)}.`])
@@ -37,23 +37,23 @@ export const importCommand = endpointCommand('sandbox.import', {
   arguments: [new Argument('<file>', 'file written by svc sandbox export')],
   options: [new Option('-y, --yes', 'do not ask')],
   examples: ['sandbox import sandbox.svc.gz', 'sandbox import sandbox.svc.gz -o json'],
-  async run(session, { args, options }) {
-    const file = resolve(session.host.cwd, args[0]!)
+  async run(context, { args, options }) {
+    const file = resolve(context.system.cwd, args[0]!)
     let body: Blob
     try {
       body = await openAsBlob(file)
     } catch (error) {
       throw unreadable(file, error as Error, 'Name a file written by svc sandbox export.')
     }
-    if (options.yes !== true) await confirmImport(session, args[0]!)
-    const data = await session.out.bytes('POST /_sandbox/import', body.size, (done) => {
+    if (options.yes !== true) await confirmImport(context, args[0]!)
+    const data = await context.out.bytes('POST /_sandbox/import', body.size, (done) => {
       const read = body.stream.bind(body)
       // Read by the transport as it sends it; then the sandbox verifies it.
       body.stream = () => read().pipeThrough(counter(done))
-      return session.client().sandbox.import({ body }, { signal: session.signal })
+      return context.client().sandbox.import({ body }, { signal: context.signal })
     })
     const { projects, evidence_entries } = data
-    session.out.data(data, () => [
+    context.out.data(data, () => [
       `Restored ${basename(file)}: ${projects} projects, ${evidence_entries} evidence entries verified.`,
     ])
     return 0
@@ -61,11 +61,11 @@ export const importCommand = endpointCommand('sandbox.import', {
 })
 
 /** Asks before the state of others is replaced. Throws CliError unless the answer is yes, or if nobody can be asked. */
-async function confirmImport(session: CommandContext, file: string): Promise<void> {
-  const { data } = await callEndpoint(session, 'sandbox.info', {})
+async function confirmImport(context: CommandContext, file: string): Promise<void> {
+  const { data } = await callEndpoint(context, 'sandbox.info', {})
   if (data.nodes === null) return
   const question = `Replace the state of ${data.database} (${data.url}) for everyone who uses it?`
-  if (canAsk(session) && (await confirm(session, question))) return
+  if (canAsk(context) && (await confirm(context, question))) return
   const message = `Nothing was imported: ${data.database} is shared.`
   throw new CliError('usage', 'not_confirmed', message, `To replace its state: svc sandbox import ${file} --yes`)
 }

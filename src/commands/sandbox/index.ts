@@ -23,18 +23,18 @@ const reset = endpointCommand('sandbox.reset', {
     'On a terminal it asks first if the database is a file. Without a terminal, or with --no-input, it does not ask, because scripts reset between tests.',
   options: [new Option('-y, --yes', 'do not ask')],
   examples: ['sandbox reset --yes', 'sandbox reset -o none'],
-  input: async (session, { options }) => {
-    if (options.yes !== true && canAsk(session)) await confirmReset(session)
+  input: async (context, { options }) => {
+    if (options.yes !== true && canAsk(context)) await confirmReset(context)
     return { body: {} }
   },
   text: () => ['Reset to the seed.'],
 })
 
 /** Asks before a file is reset. Throws CliError unless the answer is yes. */
-async function confirmReset(session: CommandContext): Promise<void> {
-  const { data } = await callEndpoint(session, 'sandbox.info', {})
+async function confirmReset(context: CommandContext): Promise<void> {
+  const { data } = await callEndpoint(context, 'sandbox.info', {})
   if (data.database === ':memory:') return
-  if (await confirm(session, `Delete everything recorded in ${data.database} (${data.url})?`)) return
+  if (await confirm(context, `Delete everything recorded in ${data.database} (${data.url})?`)) return
   throw new CliError('usage', 'not_confirmed', 'Nothing was reset.', 'To skip the question: svc sandbox reset --yes')
 }
 
@@ -51,8 +51,8 @@ const migrate: Command = {
     'sandbox migrate --store postgres://svc@db.internal:5432/svc',
     'sandbox migrate --namespace pr-42 -o json',
   ],
-  async run({ host, out }, { options }) {
-    const store = (options.store as string | undefined) ?? startEnvironment(host.env, new Set(['store'])).store
+  async run({ system, out }, { options }) {
+    const store = (options.store as string | undefined) ?? startEnvironment(system.env, new Set(['store'])).store
     if (store === undefined) {
       throw new CliError(
         'usage',

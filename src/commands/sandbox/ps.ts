@@ -4,7 +4,7 @@ import { plural, timeText } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
 import { noOwnSandbox, noSandbox } from '#cli/run/errors.ts'
-import type { System } from '#cli/run/host.ts'
+import type { System } from '#cli/run/system.ts'
 import { permittedControlToken } from '#cli/settings/settings.ts'
 import {
   checkReadable,
@@ -31,27 +31,27 @@ export const ps: Command = {
     'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else the newest that svc start started, else the one of svc exec if there is only one (exec: COMMAND). For its details: svc sandbox status',
   examples: ['sandbox ps', 'sandbox ps -o json'],
   tables: [psColumns],
-  async run({ host, out, settings, command_name }) {
-    await checkReadable(stateDirectory(host))
-    const running = await runningSandboxes(stateDirectory(host), host)
+  async run({ system, out, settings, command_name }) {
+    await checkReadable(stateDirectory(system))
+    const running = await runningSandboxes(stateDirectory(system), system)
     const rows = await Promise.all(
       running.map(async (sandbox) => {
         const { url, inspector_url, database, pid, version, started_at_ms, command } = sandbox
         const used = pid === settings.sandbox?.pid
-        const [state, shared] = await Promise.all([readiness(host, sandbox), sharedFields(host, sandbox)])
+        const [state, shared] = await Promise.all([readiness(system, sandbox), sharedFields(system, sandbox)])
         const ready = state === 'ready'
         const ofExec = command === undefined ? {} : { command }
         return { state, url, inspector_url, database, pid, version, started_at_ms, ...shared, ...ofExec, ready, used }
       }),
     )
     if (rows.length === 0) {
-      const isOther = settings.source.base_url === 'default' && (await host.respondsAt(settings.base_url))
+      const isOther = settings.source.base_url === 'default' && (await system.respondsAt(settings.base_url))
       const { message, hint } = isOther
         ? noOwnSandbox(settings.base_url)
         : noSandbox(`Start one: ${command_name} start`)
       out.note(`${message} ${hint}`)
     }
-    await noteForeignLocators({ host, out })
+    await noteForeignLocators({ system, out })
     const listed = rows.map(({ state: _, ...row }) => row)
     out.data(listed, (style) =>
       rows.length === 0
@@ -64,7 +64,7 @@ export const ps: Command = {
               database: databaseText(row),
               up:
                 style.view.time === null
-                  ? upTime(host.now() - row.started_at_ms)
+                  ? upTime(system.now() - row.started_at_ms)
                   : timeText(row.started_at_ms, style, true),
             })),
             style,
@@ -75,8 +75,8 @@ export const ps: Command = {
 }
 
 /** Notes running sandboxes of another svc version or another user, which this one cannot use. */
-export async function noteForeignLocators({ host, out }: Pick<CommandContext, 'host' | 'out'>): Promise<void> {
-  for (const path of await foreignLocators(stateDirectory(host), host))
+export async function noteForeignLocators({ system, out }: Pick<CommandContext, 'system' | 'out'>): Promise<void> {
+  for (const path of await foreignLocators(stateDirectory(system), system))
     out.note(`Left alone, because another version of svc or another user wrote it: ${path}`)
 }
 
@@ -87,12 +87,12 @@ interface SharedFields {
 }
 
 /** Resolves to the namespace of a shared store and its number of nodes; null for a database file, without a request. */
-async function sharedFields(host: System, sandbox: Locator): Promise<SharedFields | null> {
+async function sharedFields(system: System, sandbox: Locator): Promise<SharedFields | null> {
   const { url: base_url, namespace } = sandbox
   if (namespace === undefined) return null
   const count = async () => {
     const admin_token = permittedControlToken({ base_url, allow_http: false, sandbox })
-    const client = commandClient(host, { base_url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
+    const client = commandClient(system, { base_url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
     return (await client.sandbox.info()).nodes?.length ?? null
   }
   return { namespace, nodes: await count().catch(() => null) }

@@ -10,7 +10,7 @@ import type { Certificate } from '#cli/process/certificate.ts'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { type Category, CliError } from '#cli/run/errors.ts'
-import type { System } from '#cli/run/host.ts'
+import type { System } from '#cli/run/system.ts'
 import { configFileName, readSettingFiles } from '#cli/settings/files.ts'
 import {
   defaultPort,
@@ -69,52 +69,52 @@ export const start: Command = {
   ],
   outlivesTerminal: true,
   examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json', 'start --detach --open'],
-  async run(session, { options }) {
-    const chosen = await startOptions(session, flagValues(flags, options))
+  async run(context, { options }) {
+    const chosen = await startOptions(context, flagValues(flags, options))
     const isOpened = options.open === true
-    return options.detach === true ? startDetached(session, chosen, isOpened) : startHere(session, chosen, isOpened)
+    return options.detach === true ? startDetached(context, chosen, isOpened) : startHere(context, chosen, isOpened)
   },
 }
 
-async function startHere(session: CommandContext, options: StartOptions, isOpened: boolean): Promise<number> {
-  const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
-  const home = stateDirectory(session.host)
+async function startHere(context: CommandContext, options: StartOptions, isOpened: boolean): Promise<number> {
+  const stopped = new Promise<string>((resolve) => context.onInterrupt(resolve))
+  const home = stateDirectory(context.system)
   const unwritable = stateProblem(home)
   // In memory or on a server it needs no file; commands can then find it by its URL.
   if (unwritable !== null && options.ephemeral !== true && options.store === undefined) throw unwritable
   // Loading the emulator would double the young generation once more. Code cached under other flags is not used.
-  session.host.keepHeapSmall()
-  session.host.optimizeSooner()
-  const { sandbox, certificate } = await startOnFreePort(session, options)
-  const pid_scope = session.host.pid_scope ?? undefined
+  context.system.keepHeapSmall()
+  context.system.optimizeSooner()
+  const { sandbox, certificate } = await startOnFreePort(context, options)
+  const pid_scope = context.system.pid_scope ?? undefined
   let drain_ms = 0
   const { shared } = sandbox
   const ready = describeReady(sandbox, certificate)
   try {
-    if (unwritable === null) await writeOwnLocator(session, home, sandbox, ready)
-    else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${ready.url} and the keys.`)
-    noteStart(session, sandbox, options)
-    printReady(session, ready, { chosen: options })
-    if (isOpened) await openPage(session, demoUrl(ready))
+    if (unwritable === null) await writeOwnLocator(context, home, sandbox, ready)
+    else context.out.note(`warning: ${unwritable.message} Other commands need --base-url ${ready.url} and the keys.`)
+    noteStart(context, sandbox, options)
+    printReady(context, ready, { chosen: options })
+    if (isOpened) await openPage(context, demoUrl(ready))
     const signal = await stopped
-    session.out.note(`${signal}: stopping`)
+    context.out.note(`${signal}: stopping`)
     // Ctrl-C comes from a user who waits for the end.
     if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrain_ms
   } finally {
     await close(sandbox, { home, pid_scope, drain_ms })
   }
-  session.out.note('stopped')
+  context.out.note('stopped')
   return 0
 }
 
 async function writeOwnLocator(
-  { host }: CommandContext,
+  { system }: CommandContext,
   home: string,
   { shared, first_token, admin_token }: Sandbox,
   ready: Ready,
 ): Promise<void> {
   const own = shared === null ? ready : { ...ready, admin_token: first_token ?? admin_token }
-  await writeLocator(home, { ...own, ...(await ownProcess(host)), started_at_ms: host.now() })
+  await writeLocator(home, { ...own, ...(await ownProcess(system)), started_at_ms: system.now() })
 }
 
 function noteStart(
@@ -149,28 +149,28 @@ const tokenNote =
 const defaultDrain_ms = 3_000
 
 /** Runs `svc start -o json` in the background, with the same options. */
-async function startDetached(session: CommandContext, options: StartOptions, isOpened: boolean): Promise<number> {
-  const { host, out, flags, signal } = session
+async function startDetached(context: CommandContext, options: StartOptions, isOpened: boolean): Promise<number> {
+  const { system, out, flags, signal } = context
   const config = flags.config === undefined ? [] : [`--config=${flags.config}`]
   const { words, variables } = startWords(options)
-  const starting = startInBackground(host, ['start', ...words, ...config, '-o', 'json'], {
-    home: stateDirectory(host),
+  const starting = startInBackground(system, ['start', ...words, ...config, '-o', 'json'], {
+    home: stateDirectory(system),
     signal,
     variables,
   })
   const { line, notes, log_file } = await out.progress('waiting until the sandbox is ready', starting)
   for (const note of notes) out.note(note)
   const ready = JSON.parse(line) as Ready
-  const isOnly = (await running(session)).length === 1
-  printReady(session, ready, { log_file, stop_options: isOnly ? '' : ` --base-url ${ready.url}`, chosen: options })
-  if (isOpened) await openPage(session, demoUrl(ready))
+  const isOnly = (await running(context)).length === 1
+  printReady(context, ready, { log_file, stop_options: isOnly ? '' : ` --base-url ${ready.url}`, chosen: options })
+  if (isOpened) await openPage(context, demoUrl(ready))
   return 0
 }
 
-function printReady({ host, out, command_name }: CommandContext, ready: Ready, details: StartDetails): void {
+function printReady({ system, out, command_name }: CommandContext, ready: Ready, details: StartDetails): void {
   const { log_file = null } = details
   out.item(log_file === null ? ready : { ...ready, log_file }, (style) =>
-    startBlock(ready, { command_name, home: host.home, ...details }, style),
+    startBlock(ready, { command_name, home: system.home, ...details }, style),
   )
 }
 
@@ -188,11 +188,11 @@ function demoUrl(ready: Ready): string {
 
 /** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which ones. */
 async function startOptions(
-  { host, out, flags: settings }: CommandContext,
+  { system, out, flags: settings }: CommandContext,
   flags: StartOptions,
 ): Promise<StartOptions> {
-  const given = inMemory(mergeStartOptions(flags, startEnvironment(host.env)))
-  const { config } = await readSettingFiles(host, settings)
+  const given = inMemory(mergeStartOptions(flags, startEnvironment(system.env)))
+  const { config } = await readSettingFiles(system, settings)
   if (config?.values.sandbox === undefined) return given
   const section = { ...config.values.sandbox }
   for (const name of ['db', 'tls_cert', 'tls_key'] as const) {
@@ -216,30 +216,30 @@ function inMemory(options: StartOptions): StartOptions {
 
 /** Starts a sandbox, on the next free port if the default one is taken. Throws CliError if it cannot start. */
 export async function startOnFreePort(
-  session: CommandContext,
+  context: CommandContext,
   options: StartOptions,
 ): Promise<{ sandbox: Sandbox; certificate: Certificate | null }> {
-  const home = stateDirectory(session.host)
+  const home = stateDirectory(context.system)
   const { store } = options
   const isFile = store === undefined && options.ephemeral !== true
-  const database = !isFile ? memory : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
+  const database = !isFile ? memory : resolve(context.system.cwd, options.db ?? join(home, 'sandbox.db'))
   if (isFile && options.db === undefined) createStateDirectory(home)
-  const certificate = await loadCertificate(session.host, home, options)
+  const certificate = await loadCertificate(context.system, home, options)
   const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
-  const report = failureReport((line) => session.host.stderr.write(`${printable(line)}\n`))
+  const report = failureReport((line) => context.system.stderr.write(`${printable(line)}\n`))
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
       const chosen = sandboxOptions(options, port, database, certificate)
       // The same end as by a signal, whatever this process does beside the sandbox.
-      const stop = () => void session.host.signal(session.host.pid, 'SIGTERM')
+      const stop = () => void context.system.signal(context.system.pid, 'SIGTERM')
       const sandbox = await startSandbox({ ...chosen, stop, report })
-      if (port !== first) session.out.note(`Port ${first} is taken by ${await holder(session, first)}: using ${port}.`)
+      if (port !== first) context.out.note(`Port ${first} is taken by ${await holder(context, first)}: using ${port}.`)
       return { sandbox, certificate }
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error
       const isNextTried = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
-      if (!isNextTried) throw await startFailure(session, error, port, database)
+      if (!isNextTried) throw await startFailure(context, error, port, database)
     }
   }
 }
@@ -279,12 +279,12 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
 }
 
 /** Returns the certificate of --tls, or from the given files; null for http. */
-async function loadCertificate(host: System, home: string, options: StartOptions): Promise<Certificate | null> {
+async function loadCertificate(system: System, home: string, options: StartOptions): Promise<Certificate | null> {
   const { tls, tls_cert: cert, tls_key: key, public_url = '', allowed_host = [] } = options
   if (tls !== true && cert === undefined && key === undefined) return null
   const { ownCertificate, readCertificate } = await import('#cli/process/certificate.ts')
-  if (cert !== undefined && key !== undefined) return readCertificate(host, { cert, key })
-  if (tls === true) return ownCertificate(host, home, [...allowed_host, URL.parse(public_url)?.hostname ?? ''])
+  if (cert !== undefined && key !== undefined) return readCertificate(system, { cert, key })
+  if (tls === true) return ownCertificate(system, home, [...allowed_host, URL.parse(public_url)?.hostname ?? ''])
   const [given, missing] = cert === undefined ? ['--tls-key', '--tls-cert'] : ['--tls-cert', '--tls-key']
   const hint = 'Give both, or --tls for a certificate that svc makes.'
   throw new CliError('usage', 'option_missing', `${given} needs ${missing} FILE.`, hint)
@@ -319,7 +319,7 @@ function sandboxOptions(
 
 /** Returns the failure with the process that holds the port, or the sandbox that has the database open. */
 async function startFailure(
-  session: CommandContext,
+  context: CommandContext,
   error: SandboxFailure,
   port: number,
   database: string,
@@ -328,9 +328,9 @@ async function startFailure(
     new CliError(categories[error.code], error.code, message, hint)
   if (error.code === 'port_in_use') {
     const hint = `Try: svc start --port ${port + 1}, or --port 0 for any free one.`
-    return failure(`Port ${port} is taken by ${await holder(session, port)}.`, hint)
+    return failure(`Port ${port} is taken by ${await holder(context, port)}.`, hint)
   }
-  const user = (await running(session)).find((sandbox) => sandbox.database === database)
+  const user = (await running(context)).find((sandbox) => sandbox.database === database)
   if (error.code === 'database_in_use' && user !== undefined) {
     const hint = 'Use it, stop it with svc sandbox stop, or start another: svc start --ephemeral'
     return failure(`A sandbox with this database is already running: ${user.url} (pid ${user.pid}).`, hint)
@@ -338,13 +338,13 @@ async function startFailure(
   return failure(error.message, error.hint)
 }
 
-async function holder(session: CommandContext, port: number): Promise<string> {
+async function holder(context: CommandContext, port: number): Promise<string> {
   const { portHolder } = await import('#cli/process/port-holder.ts')
-  return portHolder(port, session.host.platform, await running(session))
+  return portHolder(port, context.system.platform, await running(context))
 }
 
-function running({ host }: CommandContext) {
-  return runningSandboxes(stateDirectory(host), host)
+function running({ system }: CommandContext) {
+  return runningSandboxes(stateDirectory(system), system)
 }
 
 /** What a start prints beside what it has started. */

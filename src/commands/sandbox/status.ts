@@ -3,9 +3,9 @@ import { Option } from 'commander'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, formatValue, plural, timeText } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { commandClient, sessionClient } from '#cli/run/command-client.ts'
+import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
-import type { System } from '#cli/run/host.ts'
+import type { System } from '#cli/run/system.ts'
 import type { Source } from '#cli/settings/settings.ts'
 import type { Locator } from '#cli/settings/state-directory.ts'
 import { settingsTable } from '#cli/settings/table.ts'
@@ -20,23 +20,23 @@ export const status: Command = {
     'Shows where it runs, why it was chosen, and whether it is ready. Exit code 5 if --check finds damage, 7 if none is running or it is not ready. To list all: svc sandbox ps',
   options: [new Option('--check', 'also verify the database and the evidence')],
   examples: ['sandbox status', 'sandbox status --check -o json'],
-  async run(session, { options }) {
-    const { settings, out } = session
-    if (settings.sandbox === null && settings.source.base_url === 'default') throw notRunning(session)
-    const state = await readiness(session.host, { url: settings.base_url })
-    if (settings.sandbox === null && state === 'no response') throw notRunning(session)
-    const { info, refusal } = await readInfo(session)
-    if (settings.sandbox === null && info === null && refusal?.reason_code == null) throw notRunning(session)
+  async run(context, { options }) {
+    const { settings, out } = context
+    if (settings.sandbox === null && settings.source.base_url === 'default') throw notRunning(context)
+    const state = await readiness(context.system, { url: settings.base_url })
+    if (settings.sandbox === null && state === 'no response') throw notRunning(context)
+    const { info, refusal } = await readInfo(context)
+    if (settings.sandbox === null && info === null && refusal?.reason_code == null) throw notRunning(context)
     const isChecked = options.check === true
-    const integrity = isChecked && info !== null ? await checkIntegrity(session) : null
-    const found: FoundSandbox = { place: findLocation(session, info), state, info }
-    out.data({ ...describeFound(session, found), ...(isChecked ? { integrity } : {}) }, (style) =>
+    const integrity = isChecked && info !== null ? await checkIntegrity(context) : null
+    const found: FoundSandbox = { place: findLocation(context, info), state, info }
+    out.data({ ...describeFound(context, found), ...(isChecked ? { integrity } : {}) }, (style) =>
       alignPairs(
-        [...placePairs(session, found, style), ...infoPairs(info, style), ...integrityPairs(integrity, style)],
+        [...placePairs(context, found, style), ...infoPairs(info, style), ...integrityPairs(integrity, style)],
         style,
       ),
     )
-    printNotes(session, found, refusal)
+    printNotes(context, found, refusal)
     if (state !== 'ready' || (isChecked && integrity === null)) return exitCodes.unreachable.exit_code
     return integrity?.ok === false ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
   },
@@ -81,13 +81,13 @@ function notRunning({ settings }: CommandContext): CliError {
 
 /** Resolves to what the sandbox says of itself, or to why it does not. One that does not respond says nothing. */
 async function readInfo({
-  host,
+  system,
   settings,
   signal,
 }: CommandContext): Promise<{ info: SandboxInfo | null; refusal: ServiceError | null }> {
   const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
   try {
-    return { info: await sessionClient(host, settings).sandbox.info({}, options), refusal: null }
+    return { info: await serviceClient(system, settings).sandbox.info({}, options), refusal: null }
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof ServiceError) return { info: null, refusal: error }
@@ -96,8 +96,8 @@ async function readInfo({
   }
 }
 
-function checkIntegrity({ host, settings, signal, out }: CommandContext): Promise<Integrity> {
-  return out.progress('checking the database', sessionClient(host, settings).sandbox.integrity({}, { signal }))
+function checkIntegrity({ system, settings, signal, out }: CommandContext): Promise<Integrity> {
+  return out.progress('checking the database', serviceClient(system, settings).sandbox.integrity({}, { signal }))
 }
 
 type Place = Pick<SandboxInfo, 'url' | 'inspector_url' | 'database' | 'version' | 'pid'>
@@ -117,7 +117,7 @@ function findLocation({ settings }: CommandContext, info: SandboxInfo | null) {
 }
 
 function placePairs(
-  { host, settings }: CommandContext,
+  { system, settings }: CommandContext,
   { place, state, info }: FoundSandbox,
   style: Style,
 ): [string, string | null][] {
@@ -134,7 +134,7 @@ function placePairs(
     ['database', database === ':memory:' ? 'in memory, lost when it stops' : database],
     ['namespace', sandbox?.namespace ?? null],
     ['nodes', info?.nodes == null ? null : info.nodes.map((node) => `${node.url} (${node.host})`).join('  ')],
-    ['started', started === null ? null : `${timeText(started, style)}, ${upTime(host.now() - started)} ago`],
+    ['started', started === null ? null : `${timeText(started, style)}, ${upTime(system.now() - started)} ago`],
     ['pid', pid === null ? null : String(pid)],
     ['version', version],
     ['projects', projectNames(sandbox, info).join('  ') || null],
@@ -203,8 +203,8 @@ export const responseTimeout_ms = 2_000
 export type State = 'ready' | 'not ready' | 'no response'
 
 /** A probe needs no admin token, wherever the sandbox listens. */
-export async function readiness(host: System, { url }: Pick<Locator, 'url'>): Promise<State> {
-  const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
+export async function readiness(system: System, { url }: Pick<Locator, 'url'>): Promise<State> {
+  const client = commandClient(system, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
   return client.health.ready().then(
     () => 'ready',
     (error: unknown) => (error instanceof ServiceError ? 'not ready' : 'no response'),

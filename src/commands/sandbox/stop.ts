@@ -5,7 +5,7 @@ import { portHolder } from '#cli/process/port-holder.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
 import { CliError } from '#cli/run/errors.ts'
-import { type System, version } from '#cli/run/host.ts'
+import { type System, version } from '#cli/run/system.ts'
 import { permittedControlToken } from '#cli/settings/settings.ts'
 import {
   checkReadable,
@@ -30,16 +30,16 @@ export const stop: Command = {
     'First checks that the process is the sandbox, since any other process is left alone, then waits until it has ended. With several sandboxes, choose one with --base-url, or stop --all. One of svc exec ends with its command; --base-url stops both.',
   options: [new Option('--all', 'stop every running sandbox')],
   examples: ['sandbox stop', 'sandbox stop --all'],
-  async run(session, { options }) {
-    const running = await confirmedSandboxes(session)
-    await noteForeignLocators(session)
-    const chosen = options.all === true ? running.filter(isStarted) : [chooseOne(session, running)]
-    if (chosen.length === 0) session.out.note('No sandbox is running. Nothing to stop.')
+  async run(context, { options }) {
+    const running = await confirmedSandboxes(context)
+    await noteForeignLocators(context)
+    const chosen = options.all === true ? running.filter(isStarted) : [chooseOne(context, running)]
+    if (chosen.length === 0) context.out.note('No sandbox is running. Nothing to stop.')
     for (const sandbox of chosen) {
-      await requestStop(session, sandbox)
-      await session.out.progress(`stopping ${sandbox.url}`, untilEnded(session, sandbox))
+      await requestStop(context, sandbox)
+      await context.out.progress(`stopping ${sandbox.url}`, untilEnded(context, sandbox))
     }
-    session.out.data(
+    context.out.data(
       chosen.map(({ url, pid }) => ({ url, pid, stopped: true })),
       () => chosen.map(({ url, pid }) => `stopped ${url} (pid ${pid})`),
     )
@@ -48,23 +48,23 @@ export const stop: Command = {
 }
 
 /** Asks the sandbox itself: a signal would end it by force on Windows. One that is too busy or too old gets the signal. */
-async function requestStop({ host, flags }: CommandContext, sandbox: Locator): Promise<void> {
+async function requestStop({ system, flags }: CommandContext, sandbox: Locator): Promise<void> {
   try {
-    await controlClient(host, sandbox, flags.allow_http === true).sandbox.stop({ body: {} })
+    await controlClient(system, sandbox, flags.allow_http === true).sandbox.stop({ body: {} })
   } catch (error) {
     if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error
-    host.terminate(sandbox.pid)
+    system.terminate(sandbox.pid)
   }
 }
 
 /** Returns the sandboxes whose locators are correct. Notes the others, and removes locators written by this version. */
-async function confirmedSandboxes({ host, out, flags }: CommandContext): Promise<Locator[]> {
-  const home = stateDirectory(host)
+async function confirmedSandboxes({ system, out, flags }: CommandContext): Promise<Locator[]> {
+  const home = stateDirectory(system)
   await checkReadable(home)
   const confirmed: Locator[] = []
-  for (const sandbox of await runningSandboxes(home, host)) {
+  for (const sandbox of await runningSandboxes(home, system)) {
     const { url, pid } = sandbox
-    const state = await processState(sandbox, host, flags.allow_http === true)
+    const state = await processState(sandbox, system, flags.allow_http === true)
     if (state === 'running') confirmed.push(sandbox)
     else if (state === 'unreachable') out.note(unreachableText(sandbox))
     else if (state === 'silent') out.note(`${url} does not respond. If pid ${pid} is its process, end it: kill ${pid}`)
@@ -87,25 +87,25 @@ function unreachableText({ url, pid }: Locator): string {
  */
 async function processState(
   sandbox: Locator,
-  host: System,
+  system: System,
   allow_http: boolean,
 ): Promise<'running' | 'silent' | 'unreachable' | 'ended'> {
   const { url, pid } = sandbox
-  const otherwise = (await isSandboxProcess(sandbox, host)) === 'certain' ? 'unreachable' : 'ended'
+  const otherwise = (await isSandboxProcess(sandbox, system)) === 'certain' ? 'unreachable' : 'ended'
   try {
-    return (await controlClient(host, sandbox, allow_http).sandbox.info()).pid === pid ? 'running' : otherwise
+    return (await controlClient(system, sandbox, allow_http).sandbox.info()).pid === pid ? 'running' : otherwise
   } catch (error) {
     const refuses = error instanceof ServiceError && error.reason_code !== null
     if (!refuses && !(error instanceof UnreachableError && error.timed_out)) return otherwise
-    const holder = await portHolder(Number(new URL(url).port), host.platform, [])
+    const holder = await portHolder(Number(new URL(url).port), system.platform, [])
     return holder.startsWith(`pid ${pid} `) ? 'running' : 'silent'
   }
 }
 
-function controlClient(host: System, sandbox: Locator, allow_http: boolean) {
+function controlClient(system: System, sandbox: Locator, allow_http: boolean) {
   const { url } = sandbox
   const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })
-  return commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
+  return commandClient(system, { base_url: url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
 }
 
 function chooseOne({ settings: { source, base_url } }: CommandContext, running: readonly Locator[]): Locator {
@@ -137,10 +137,10 @@ function isStarted({ command }: Locator): boolean {
 }
 
 /** Resolves when the process has ended. Throws CliError when it has not after `stopTimeout_ms`. */
-async function untilEnded({ host }: CommandContext, { pid, url }: Locator): Promise<void> {
-  const deadline = host.now() + stopTimeout_ms
-  while (host.isRunning(pid)) {
-    if (host.now() > deadline) {
+async function untilEnded({ system }: CommandContext, { pid, url }: Locator): Promise<void> {
+  const deadline = system.now() + stopTimeout_ms
+  while (system.isRunning(pid)) {
+    if (system.now() > deadline) {
       const message = `${url} (pid ${pid}) has not stopped within ${stopTimeout_ms / 1000} s.`
       throw new CliError('unreachable', 'stop_timeout', message)
     }

@@ -1,8 +1,8 @@
 /** `svc completion SHELL`: the command tree as a shell script. */
 
 import { Argument, Option } from 'commander'
-import { listCompletionSlots, type NameSource, nameSources } from '#cli/completion/places.ts'
 import { completionScripts } from '#cli/completion/scripts.ts'
+import { listCompletionSlots, type NameSource, nameSources } from '#cli/completion/slots.ts'
 import type { Command, CommandContext, LazyCommand } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { commandTree } from '#cli/run/help.ts'
@@ -26,10 +26,10 @@ export function completion(commands: readonly LazyCommand[]): Command {
     options: [new Option('--names <source>', 'print the names that a script requests').choices(nameSources)],
     acceptsInvalidSettings: true,
     examples: ['completion bash', 'completion fish'],
-    async run(session, { args, options }) {
-      const { out } = session
+    async run(context, { args, options }) {
+      const { out } = context
       if (options.names !== undefined) {
-        const names = await nameReaders[options.names as NameSource](session)
+        const names = await nameReaders[options.names as NameSource](context)
         out.list(names, names, () => names)
         return 0
       }
@@ -46,8 +46,8 @@ export function completion(commands: readonly LazyCommand[]): Command {
 }
 
 /** Reads the names of each source. Without a sandbox there are no names, and Tab completes nothing. */
-const nameReaders: Readonly<Record<NameSource, (session: CommandContext) => Promise<string[]>>> = {
-  profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
+const nameReaders: Readonly<Record<NameSource, (context: CommandContext) => Promise<string[]>>> = {
+  profiles: async ({ system }) => Object.keys((await readJson(profilesPath(system), ProfilesFile))?.profiles ?? {}),
   topics: async () => readTopics().flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)]),
   scenarios: async () => scenariosOfPackage().map(({ name }) => name),
   suites: async () => (await import('#qa/suite/builtin.ts')).builtinNames(),
@@ -82,6 +82,6 @@ function ofSandbox(
     call: { signal: AbortSignal },
     settings: CommandContext['settings'],
   ) => Promise<string[]>,
-): (session: CommandContext) => Promise<string[]> {
+): (context: CommandContext) => Promise<string[]> {
   return async ({ settings, client, signal }) => (settings.sandbox === null ? [] : read(client(), { signal }, settings))
 }

@@ -51,10 +51,10 @@ const list: Command = {
   details: 'Shows only the beginning of a secret key; svc config get prints it in full.',
   examples: ['config list', 'config list -o json'],
   tables: [settingColumns],
-  async run(session) {
-    const { config, profiles, profile = null } = await readSettingFiles(session.host, session.flags)
+  async run(context) {
+    const { config, profiles, profile = null } = await readSettingFiles(context.system, context.flags)
     const shown = {
-      settings: fileSettingNames.map((setting) => ({ ...resolved(session, setting), setting })),
+      settings: fileSettingNames.map((setting) => ({ ...resolved(context, setting), setting })),
       config_file: config?.path ?? null,
       profiles_file: profiles.path,
       profile,
@@ -63,7 +63,7 @@ const list: Command = {
     const settings = shown.settings.map((row) =>
       row.setting === 'secret_key' || row.setting === 'control_token' ? masked(row) : row,
     )
-    session.out.data({ ...shown, settings }, (style) => [
+    context.out.data({ ...shown, settings }, (style) => [
       ...tableLines(
         settingColumns,
         settings.map((row) => ({ ...row, source: row.value === null ? '-' : row.source })),
@@ -90,11 +90,11 @@ const get: Command = {
     'Prints the value that commands use here: from a flag, the environment, svc.config.json, the profile or the sandbox.',
   arguments: [nameArgument()],
   examples: ['config get base_url', 'config get client_id -o json'],
-  async run(session, { args }) {
+  async run(context, { args }) {
     const setting = args[0] as FileSettingName
-    const { value, source } = resolved(session, setting)
-    if (value === null) session.out.note(`${setting} is not set.`)
-    session.out.data({ setting, value, source }, () => (value === null ? [] : [value]))
+    const { value, source } = resolved(context, setting)
+    if (value === null) context.out.note(`${setting} is not set.`)
+    context.out.data({ setting, value, source }, () => (value === null ? [] : [value]))
     return 0
   },
 }
@@ -111,20 +111,20 @@ const set: Command = {
   options: [new Option('--local', `write ${configFileName} of this project instead of a profile`)],
   acceptsInvalidSettings: true,
   examples: ['config set client_id proj_demo', 'config set base_url http://127.0.0.1:4010 --profile local'],
-  async run(session, { args, options }) {
+  async run(context, { args, options }) {
     const setting = args[0] as (typeof writtenNames)[number]
     if (setting === 'profile' && options.local !== true) {
       const hint =
         'Choose it for yourself: svc config use NAME. Or for this project: svc config set profile NAME --local'
       throw new CliError('usage', 'setting_misplaced', 'A profile cannot name a profile.', hint)
     }
-    const text = args[1] === '-' ? await readLine(session) : (args[1] ?? '')
+    const text = args[1] === '-' ? await readLine(context) : (args[1] ?? '')
     const value = text === '' ? undefined : checkSetting(setting, text, setting)
     const { path, where } = options.local
-      ? await setInConfig(session, setting, value)
-      : await setInProfile(session, setting, value)
-    session.out.note(`${value === undefined ? 'Removed' : 'Set'} ${setting} in ${where}.`)
-    session.out.data({ setting, file: path, removed: value === undefined }, () => [])
+      ? await setInConfig(context, setting, value)
+      : await setInProfile(context, setting, value)
+    context.out.note(`${value === undefined ? 'Removed' : 'Set'} ${setting} in ${where}.`)
+    context.out.data({ setting, file: path, removed: value === undefined }, () => [])
     return 0
   },
 }
@@ -136,9 +136,9 @@ const use: Command = {
   arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
   acceptsInvalidSettings: true,
   examples: ['config use local', 'config use default'],
-  async run({ host, out }, { args }) {
+  async run({ system, out }, { args }) {
     const name = args[0] ?? ''
-    const path = profilesPath(host)
+    const path = profilesPath(system)
     const values = (await readJson(path, ProfilesFile)) ?? { profiles: {} }
     profileNamed(name, { path, values })
     await writeJson(path, { ...values, current: name })
@@ -154,8 +154,8 @@ const leave: Command = {
   details: 'The profile stays. Commands use the running sandbox again, unless a flag, variable or file says otherwise.',
   acceptsInvalidSettings: true,
   examples: ['config leave', 'config leave -o json'],
-  async run({ host, out }) {
-    const path = profilesPath(host)
+  async run({ system, out }) {
+    const path = profilesPath(system)
     const { current = null, ...others } = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
     if (current !== null) await writeJson(path, others)
     out.note(current === null ? 'No profile was in use.' : `Commands no longer use the profile ${current}.`)
@@ -171,8 +171,8 @@ const remove: Command = {
   arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
   acceptsInvalidSettings: true,
   examples: ['config delete local', 'config delete default -o json'],
-  async run({ host, out }, { args: [name = ''] }) {
-    const path = profilesPath(host)
+  async run({ system, out }, { args: [name = ''] }) {
+    const path = profilesPath(system)
     const values = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
     profileNamed(name, { path, values })
     const { [name]: _, ...profiles } = values.profiles
@@ -191,14 +191,14 @@ const validate: Command = {
   options: [new Option('--schema', 'print the JSON schema instead')],
   acceptsInvalidSettings: true,
   examples: ['config validate', 'config validate --schema'],
-  async run(session, { options }) {
-    const { out } = session
+  async run(context, { options }) {
+    const { out } = context
     if (options.schema) {
       const schema = configFileSchema()
       out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
       return 0
     }
-    const rows = await checkedFiles(session)
+    const rows = await checkedFiles(context)
     if (rows.length === 0) out.note(`There is no ${configFileName} here or in a parent directory, and no profile.`)
     out.data(rows, (style) =>
       rows.flatMap(({ file, valid, problems }) => [
@@ -225,11 +225,11 @@ function masked<Row extends { value: string | null }>(row: Row): Row {
 }
 
 /** Writes into a profile. The file is checked with the new value, so that an invalid value in it can be replaced. */
-async function setInProfile(session: CommandContext, setting: SettingName, value: string | undefined) {
-  const { host, flags } = session
-  const path = profilesPath(host)
+async function setInProfile(context: CommandContext, setting: SettingName, value: string | undefined) {
+  const { system, flags } = context
+  const path = profilesPath(system)
   const file = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
-  const named = flags.profile ?? environmentValues(host.env).profile
+  const named = flags.profile ?? environmentValues(system.env).profile
   const name = checkSetting('profile', named ?? file.current ?? firstProfile, 'profile')
   const profile = { ...(Object.hasOwn(file.profiles, name) ? file.profiles[name] : {}), [setting]: value }
   const current = file.current ?? (named === undefined ? name : undefined)
@@ -239,8 +239,8 @@ async function setInProfile(session: CommandContext, setting: SettingName, value
 }
 
 /** Writes into the nearest svc.config.json, or creates one in this directory. */
-async function setInConfig({ host, flags }: CommandContext, setting: SettingName, value: string | undefined) {
-  const path = (await findConfig(host, flags)) ?? join(host.cwd, configFileName)
+async function setInConfig({ system, flags }: CommandContext, setting: SettingName, value: string | undefined) {
+  const path = (await findConfig(system, flags)) ?? join(system.cwd, configFileName)
   const before = await readJson(path, AnyFields)
   const written = { ...(before ?? (await schemaReference(path))), [setting]: value }
   writeConfig(path, checkFile(path, written, ConfigFile))
@@ -257,17 +257,17 @@ async function schemaReference(path: string): Promise<{ $schema?: string }> {
 
 /** Returns the problems of svc.config.json and of the profiles, if these files exist. */
 async function checkedFiles({
-  host,
+  system,
   flags,
 }: CommandContext): Promise<{ file: string; problems: string[]; valid: boolean }[]> {
-  const config = await findConfig(host, flags)
-  const profiles = profilesPath(host)
+  const config = await findConfig(system, flags)
+  const profiles = profilesPath(system)
   const found = new Map<string, string[]>()
   if (config !== null) found.set(config, (await problemsIn(config, ConfigFile)) ?? ['No such file.'])
   const problems = await problemsIn(profiles, ProfilesFile)
   if (problems !== null) found.set(profiles, problems)
   if ([...found.values()].every((problems) => problems.length === 0)) {
-    const { profile, profiles: file } = await readSettingFiles(host, flags)
+    const { profile, profiles: file } = await readSettingFiles(system, flags)
     const isKnown = profile === undefined || Object.hasOwn(file.values.profiles, profile)
     if (!isKnown) found.set(file.path, [`There is no profile ${profile}.`])
   }
@@ -275,6 +275,6 @@ async function checkedFiles({
 }
 
 /** Reads the first line of stdin. */
-async function readLine({ host }: CommandContext): Promise<string> {
-  return (await readUserText(host, '-')).split(/\r?\n/)[0] ?? ''
+async function readLine({ system }: CommandContext): Promise<string> {
+  return (await readUserText(system, '-')).split(/\r?\n/)[0] ?? ''
 }

@@ -41,15 +41,15 @@ export const scaffold: Command = {
     ),
   ],
   examples: ['init node-server my-server', 'init --list'],
-  async run(session, { options, args: [template, dir] }) {
+  async run(context, { options, args: [template, dir] }) {
     const flags = options as ScaffoldOptions
     try {
-      if (flags.list) return list(session)
-      const choice = await choose(session, template, dir, flags)
-      return await create(session, choice, flags)
+      if (flags.list) return list(context)
+      const choice = await choose(context, template, dir, flags)
+      return await create(context, choice, flags)
     } catch (error) {
       if (!(error instanceof ScaffoldError)) throw error
-      throw new CliError('usage', error.code, error.message, `${error.hint}${fromElsewhere(session, error)}`)
+      throw new CliError('usage', error.code, error.message, `${error.hint}${fromElsewhere(context, error)}`)
     }
   },
 }
@@ -73,21 +73,21 @@ function list({ out }: CommandContext): number {
 }
 
 async function choose(
-  session: CommandContext,
+  context: CommandContext,
   template: string | undefined,
   dir: string | undefined,
   { yes = false }: ScaffoldOptions,
 ): Promise<Choice> {
-  const { host } = session
+  const { system } = context
   const found = template === undefined ? null : findTemplate(template)
-  if (found !== null && (dir !== undefined || yes)) return toChoice(found, dir ?? found.name, host.cwd)
-  if (found === null && (yes || !canAsk(session))) throw missing('TEMPLATE', 'template_missing', 'svc init --list')
-  if (!canAsk(session)) throw missing('DIR', 'directory_missing', `svc init ${template} my-${template}`)
-  const selected = found ?? (hasArrowKeys(session) ? await selectTemplate(session) : null)
-  const prompt = openPrompt(session)
+  if (found !== null && (dir !== undefined || yes)) return toChoice(found, dir ?? found.name, system.cwd)
+  if (found === null && (yes || !canAsk(context))) throw missing('TEMPLATE', 'template_missing', 'svc init --list')
+  if (!canAsk(context)) throw missing('DIR', 'directory_missing', `svc init ${template} my-${template}`)
+  const selected = found ?? (hasArrowKeys(context) ? await selectTemplate(context) : null)
+  const prompt = openPrompt(context)
   try {
-    const chosen = selected ?? (await askTemplate(session, prompt))
-    return dir === undefined ? await askPlace(session, prompt, chosen) : toChoice(chosen, dir, host.cwd)
+    const chosen = selected ?? (await askTemplate(context, prompt))
+    return dir === undefined ? await askPlace(context, prompt, chosen) : toChoice(chosen, dir, system.cwd)
   } finally {
     prompt.close()
   }
@@ -102,8 +102,8 @@ function missing(what: string, code: string, command: string): CliError {
 }
 
 /** Whether the list can be drawn on the terminal. Otherwise a prompt asks for the template's number or name. */
-function hasArrowKeys({ host }: CommandContext): boolean {
-  return host.stdout.is_terminal && !isDumbTerminal(host)
+function hasArrowKeys({ system }: CommandContext): boolean {
+  return system.stdout.is_terminal && !isDumbTerminal(system)
 }
 
 async function selectTemplate({ signal }: CommandContext): Promise<Template> {
@@ -114,27 +114,27 @@ async function selectTemplate({ signal }: CommandContext): Promise<Template> {
   return template
 }
 
-async function askTemplate({ host }: CommandContext, prompt: Prompt): Promise<Template> {
+async function askTemplate({ system }: CommandContext, prompt: Prompt): Promise<Template> {
   const templates = listTemplates()
   const width = Math.max(...templates.map(({ name }) => name.length))
   for (const [index, { name, summary }] of templates.entries()) {
-    host.stderr.write(`  ${index + 1}  ${name.padEnd(width)}  ${summary}\n`)
+    system.stderr.write(`  ${index + 1}  ${name.padEnd(width)}  ${summary}\n`)
   }
-  return askUntilValid(host, prompt, `Template (1-${templates.length} or its name): `, (answer) =>
+  return askUntilValid(system, prompt, `Template (1-${templates.length} or its name): `, (answer) =>
     findTemplate(templates[Number(answer) - 1]?.name ?? answer, templates),
   )
 }
 
-async function askPlace({ host }: CommandContext, prompt: Prompt, template: Template): Promise<Choice> {
+async function askPlace({ system }: CommandContext, prompt: Prompt, template: Template): Promise<Choice> {
   const usual = `my-${template.name}`
-  return askUntilValid(host, prompt, `Directory [${usual}]: `, (answer) =>
-    toChoice(template, answer || usual, host.cwd),
+  return askUntilValid(system, prompt, `Directory [${usual}]: `, (answer) =>
+    toChoice(template, answer || usual, system.cwd),
   )
 }
 
 /** Asks again until `read` accepts the answer. */
 async function askUntilValid<T>(
-  { stderr }: CommandContext['host'],
+  { stderr }: CommandContext['system'],
   prompt: Prompt,
   question: string,
   read: (answer: string) => T,
@@ -153,7 +153,7 @@ async function askUntilValid<T>(
 }
 
 async function create(
-  { host, out }: CommandContext,
+  { system, out }: CommandContext,
   { template, place }: Choice,
   { dryRun = false, overwrite = false }: ScaffoldOptions,
 ): Promise<number> {
@@ -164,8 +164,8 @@ async function create(
     await out.progress(`Writing ${place.shown}`, writeProject(place.directory, project.files).catch(unwritable(place)))
     if (!project.package.has_types) out.note(typesMissing)
   }
-  const manager = packageManager(host.env.npm_config_user_agent)
-  const next = nextSteps(host.env.npm_config_user_agent, place.shown, template.scripts)
+  const manager = packageManager(system.env.npm_config_user_agent)
+  const next = nextSteps(system.env.npm_config_user_agent, place.shown, template.scripts)
   const created = {
     template: template.name,
     name: place.name,
@@ -212,10 +212,10 @@ function quoted(path: string): string {
 }
 
 /** Returns how to call this svc from another directory, if it is installed only for this one. */
-function fromElsewhere({ command_name, host }: CommandContext, { code }: ScaffoldError): string {
+function fromElsewhere({ command_name, system }: CommandContext, { code }: ScaffoldError): string {
   if (code !== 'directory_outside' || command_name === 'svc') return ''
   // A checkout includes its own Node, which npx found; elsewhere `node` may be an older one.
-  const [program = ''] = host.program
+  const [program = ''] = system.program
   const node = program.startsWith(join(packageRoot, 'node_modules')) ? program : 'node'
   return ` There this command is: ${node} ${join(packageRoot, 'bin/svc.js')} init`
 }

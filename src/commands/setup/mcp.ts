@@ -1,7 +1,7 @@
 /** `svc mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
 import { Option } from 'commander'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { sessionClient } from '#cli/run/command-client.ts'
+import { serviceClient } from '#cli/run/command-client.ts'
 import { CliError, noSandbox } from '#cli/run/errors.ts'
 import { loadSettings } from '#cli/settings/files.ts'
 import { permittedControlToken, permittedSecretKey, type Settings } from '#cli/settings/settings.ts'
@@ -28,18 +28,18 @@ export const mcp: Command = {
   ].join('\n\n'),
   options: [new Option('--start', 'start a sandbox in memory when none is running')],
   examples: ['mcp', 'mcp --start'],
-  async run(session, { options }) {
-    const { host, out, command_name } = session
-    const interrupt = onFirstInterrupt(session)
-    if (host.stdin_is_terminal) {
+  async run(context, { options }) {
+    const { system, out, command_name } = context
+    const interrupt = onFirstInterrupt(context)
+    if (system.stdin_is_terminal) {
       out.note(
         `Waiting for messages from an agent, which normally starts this command itself: ${command_name} docs agents.`,
       )
     }
-    const own = options.start === true ? await startWhenNone(session) : null
+    const own = options.start === true ? await startWhenNone(context) : null
     try {
       const { serveStdio } = await import('#mcp/stdio.ts')
-      await serveStdio(host, sandboxAccess(session), interrupt)
+      await serveStdio(system, sandboxAccess(context), interrupt)
     } finally {
       await own?.close()
     }
@@ -48,16 +48,16 @@ export const mcp: Command = {
 }
 
 /** Starts a sandbox that other commands can find too, unless one is running or a service is named. */
-async function startWhenNone(session: CommandContext): Promise<{ close(): Promise<void> } | null> {
-  const { host, out, settings } = session
+async function startWhenNone(context: CommandContext): Promise<{ close(): Promise<void> } | null> {
+  const { system, out, settings } = context
   if (settings.source.base_url !== 'default') return null
-  const { sandbox } = await startOnFreePort(session, { ephemeral: true })
-  const home = stateDirectory(host)
+  const { sandbox } = await startOnFreePort(context, { ephemeral: true })
+  const home = stateDirectory(system)
   const { url, inspector_url, database, pid, version, projects } = sandbox
-  const pid_scope = host.pid_scope ?? undefined
+  const pid_scope = system.pid_scope ?? undefined
   const locator: Locator = {
     ...{ url, inspector_url, database, pid, pid_scope, version, projects },
-    started_at_ms: host.now(),
+    started_at_ms: system.now(),
   }
   const isFound = stateProblem(home) === null
   if (isFound) await writeLocator(home, locator)
@@ -70,11 +70,11 @@ async function startWhenNone(session: CommandContext): Promise<{ close(): Promis
   }
 }
 
-function sandboxAccess(session: CommandContext): SandboxAccess {
-  const { host, flags, command_name } = session
+function sandboxAccess(context: CommandContext): SandboxAccess {
+  const { system, flags, command_name } = context
   /** Read again on each call: a sandbox may have been started or stopped since. */
   const settings = async (): Promise<Settings> => {
-    const current = await loadSettings(host, flags)
+    const current = await loadSettings(system, flags)
     if (current.source.base_url !== 'default') return current
     const hint = `Start one in another terminal: ${command_name} start. Or let this server do it: ${command_name} mcp --start.`
     throw noSandbox(hint)
@@ -82,7 +82,7 @@ function sandboxAccess(session: CommandContext): SandboxAccess {
   return {
     command_name,
     mayWrite: true,
-    client: async () => sessionClient(host, await settings()),
+    client: async () => serviceClient(system, await settings()),
     async clientId() {
       const { client_id } = await settings()
       if (client_id !== null) return client_id
@@ -99,8 +99,8 @@ function sandboxAccess(session: CommandContext): SandboxAccess {
       const kind = sandbox === null ? 'service' : 'sandbox'
       return { kind, base_url, client_id, origin, keys, admin_token: permittedControlToken(current) }
     },
-    diagnose: async () => diagnose(await gather({ ...session, settings: await settings() }, undefined, [])),
-    now: () => host.now(),
-    randomText: (length) => host.randomText(length),
+    diagnose: async () => diagnose(await gather({ ...context, settings: await settings() }, undefined, [])),
+    now: () => system.now(),
+    randomText: (length) => system.randomText(length),
   }
 }

@@ -18,10 +18,10 @@ export const namespaces: Noun = {
       details: 'On a terminal it asks first.',
       options: [new Option('-y, --yes', 'do not ask')],
       examples: ['namespaces delete pr-42 --yes', 'namespaces delete pr-42 -o none'],
-      async input(session, { args, options }) {
+      async input(context, { args, options }) {
         const name = args[0] ?? ''
-        const isAsked = options.yes !== true && canAsk(session)
-        if (isAsked && !(await confirm(session, `Delete the namespace ${name} with everything in it?`))) {
+        const isAsked = options.yes !== true && canAsk(context)
+        if (isAsked && !(await confirm(context, `Delete the namespace ${name} with everything in it?`))) {
           const hint = `To skip the question: svc namespaces delete ${name} --yes`
           throw new CliError('usage', 'not_confirmed', 'Nothing was deleted.', hint)
         }

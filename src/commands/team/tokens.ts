@@ -19,8 +19,8 @@ const resetAdmin: Command = {
     'tokens reset-admin --store postgres://svc:secret@db.internal/svc',
     'tokens reset-admin --store postgres://svc@db.internal/svc -o json',
   ],
-  async run({ host, out }, { options }) {
-    const url = (options.store as string | undefined) ?? startEnvironment(host.env, new Set(['store'])).store
+  async run({ system, out }, { options }) {
+    const url = (options.store as string | undefined) ?? startEnvironment(system.env, new Set(['store'])).store
     if (url === undefined) {
       const hint = 'A sandbox with a database file prints its admin token on every start.'
       throw new CliError('usage', 'option_missing', 'Name the database: --store URL, or SVC_STORE.', hint)

@@ -42,13 +42,13 @@ export const trigger: Command = {
     'trigger banner --repeat 3 --rate 5 -o jsonl',
     'trigger --list',
   ],
-  async run(session, { args: [name], options }) {
-    if (options.list === true) return list(session)
+  async run(context, { args: [name], options }) {
+    if (options.list === true) return list(context)
     const { repeat = 1, rate, format = 'banner' } = options as { repeat?: number; rate?: number; format?: TurnFormat }
     const wanted = triggerScenarios.filter((each) =>
       name === undefined ? formats.some((format) => format === each.name) : name === 'all' || each.name === name,
     )
-    const { sandbox, secret_key } = session.settings
+    const { sandbox, secret_key } = context.settings
     if (secret_key !== null && isProductionKey(secret_key)) {
       const hint = 'Use a key that begins with sk_test_.'
       throw new CliError(
@@ -63,18 +63,18 @@ export const trigger: Command = {
       const message = `${name} needs the control plane of a sandbox on this computer.`
       throw new CliError('usage', 'sandbox_needed', message, 'Start one: svc start')
     }
-    return play(session, played, { repeat, format, pause_ms: rate === undefined ? 0 : 1_000 / rate })
+    return play(context, played, { repeat, format, pause_ms: rate === undefined ? 0 : 1_000 / rate })
   },
 }
 
 async function play(
-  session: CommandContext,
+  context: CommandContext,
   scenarios: readonly TriggerScenario[],
   { repeat, format, pause_ms }: { repeat: number; format: TurnFormat; pause_ms: number },
 ): Promise<number> {
-  const { host, out, settings, signal } = session
+  const { system, out, settings, signal } = context
   const now = async () =>
-    settings.sandbox === null ? host.now() : (await session.client().clock.show({}, { signal })).now_ms
+    settings.sandbox === null ? system.now() : (await context.client().clock.show({}, { signal })).now_ms
   const failed: Step[] = []
   const page: Page = { client: null }
   let turn = 0
@@ -89,7 +89,7 @@ async function play(
         if (!step.ok) failed.push(step)
         out.item(step, (style) => stepLines(step, scenario, style))
       }
-      await scenario.play(startTurn(session, { scenario: scenario.name, turn, now, page }, onStep), of)
+      await scenario.play(startTurn(context, { scenario: scenario.name, turn, now, page }, onStep), of)
       const rest_ms = pause_ms - (performance.now() - started)
       const isLast = round === repeat - 1 && scenario === scenarios.at(-1)
       if (rest_ms > 0 && !isLast) await wait(rest_ms, undefined, { signal }).catch(() => signal.throwIfAborted())

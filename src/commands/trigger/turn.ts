@@ -83,13 +83,13 @@ export interface Page {
 export const viewed_ms = 2_500
 
 export function startTurn(
-  session: CommandContext,
+  context: CommandContext,
   { scenario, turn, now, page }: { scenario: string; turn: number; now: () => Promise<number>; page: Page },
   onStep: (step: Step) => void,
 ): Turn {
-  const session_id = `sess_${session.host.randomText(12)}`
-  const { settings, signal } = session
-  const server = session.client()
+  const session_id = `sess_${context.system.randomText(12)}`
+  const { settings, signal } = context
+  const server = context.client()
   let beacons = 0
   let shown_ms: number | null = null
   /** Returns when the ad was shown, on the clock of the service: however long activation and decision have taken. */
@@ -158,7 +158,7 @@ export function startTurn(
     if (page.client !== null || publishable_key === null) return page.client
     const called = await self.call('browser.activate', { body: { publishable_key } })
     self.report('activate', called, called.ok ? 'activated' : called.reason, { expected: 'activated' })
-    if (called.ok) page.client = session.client({ credential: issuedToken(settings, called.data.activation_token) })
+    if (called.ok) page.client = context.client({ credential: issuedToken(settings, called.data.activation_token) })
     return page.client
   }
 }

@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import { portHolder } from '#cli/process/port-holder.ts'
 import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { findConfig, loadSettings } from '#cli/settings/files.ts'
 import { resolveSettings, type Settings } from '#cli/settings/settings.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
@@ -51,15 +51,15 @@ const connectWithinMs = 1_000
  * Returns the settings. When a settings file is wrong, returns only those from flags and the running sandbox, with the
  * problem.
  */
-export async function settingsOrProblem({ host, flags }: CommandContext): Promise<{
+export async function settingsOrProblem({ system, flags }: CommandContext): Promise<{
   settings: Settings
   problem: Machine['config']['problem']
 }> {
   try {
-    return { settings: await loadSettings(host, flags), problem: null }
+    return { settings: await loadSettings(system, flags), problem: null }
   } catch (error) {
     if (!(error instanceof CliError)) throw error
-    const sandboxes = await runningSandboxes(stateDirectory(host), host)
+    const sandboxes = await runningSandboxes(stateDirectory(system), system)
     const settings = resolveSettings({ flags, environment: {}, config: {}, profile: {}, sandboxes })
     return { settings, problem: { message: error.message, hint: error.hint } }
   }
@@ -67,26 +67,26 @@ export async function settingsOrProblem({ host, flags }: CommandContext): Promis
 
 /** Gathers everything about this computer; `service` is what responded at the base URL. */
 export async function gatherMachine(
-  { host, flags, command_name }: CommandContext,
+  { system, flags, command_name }: CommandContext,
   settings: Settings,
   problem: Machine['config']['problem'],
   service: Machine['service'],
 ): Promise<Machine> {
-  const home = stateDirectory(host)
-  const sandboxes = await runningSandboxes(home, host)
+  const home = stateDirectory(system)
+  const sandboxes = await runningSandboxes(home, system)
   const url = new URL(settings.base_url)
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const isHeld = service === 'none' && isLoopback(url.hostname) && (await isTaken(url.hostname, port))
   return {
-    node_version: host.node_version,
-    platform: host.platform,
+    node_version: system.node_version,
+    platform: system.platform,
     state_directory: { path: home, problem: await writeProblem(home) },
-    config: { path: await findConfig(host, flags).catch(() => null), problem },
+    config: { path: await findConfig(system, flags).catch(() => null), problem },
     settings,
     service,
-    port: { number: port, holder: isHeld ? await portHolder(port, host.platform, sandboxes) : null },
+    port: { number: port, holder: isHeld ? await portHolder(port, system.platform, sandboxes) : null },
     running_urls: sandboxes.map(({ url }) => url),
-    browser: (await findBrowser(host))?.path ?? null,
+    browser: (await findBrowser(system))?.path ?? null,
     command_name,
   }
 }

@@ -24,7 +24,7 @@ export interface BrowserOptions {
   engine?: Engine
   /** Its program file. */
   path: string
-  host: BrowserComputer
+  computer: BrowserComputer
   /** Host names that pages may reach beside loopback: that of the service. Any other does not resolve. */
   reachable: readonly string[] | 'anything'
   /** In a window that you can use. */
@@ -90,7 +90,7 @@ async function launch(options: BrowserOptions): Promise<Launched> {
  */
 async function launchByPlaywright(
   engine: 'chromium' | 'firefox',
-  { path, host, reachable, is_headed = false }: BrowserOptions,
+  { path, computer, reachable, is_headed = false }: BrowserOptions,
 ): Promise<Launched> {
   const { chromium, firefox } = await import('playwright-core').catch(() => {
     throw new QaError(
@@ -112,7 +112,7 @@ async function launchByPlaywright(
   if (engine === 'firefox') {
     const { launchFirefox } = await import('./firefox.ts')
     const preferences = hosts === null ? {} : onlyTo(hosts)
-    return launchFirefox(firefox, { ...launched, firefoxUserPrefs: preferences }, host.platform)
+    return launchFirefox(firefox, { ...launched, firefoxUserPrefs: preferences }, computer.platform)
   }
   const server = await chromium.launchServer({
     ...launched,
@@ -143,15 +143,15 @@ function onlyTo(hosts: readonly string[]): NonNullable<LaunchOptions['firefoxUse
   }
 }
 
-async function launchWebKit({ path, host, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
-  const programs = await webkitPrograms(path, host, is_headed)
-  const isBlind = programs?.screen === null && host.env.DISPLAY === undefined
+async function launchWebKit({ path, computer, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
+  const programs = await webkitPrograms(path, computer, is_headed)
+  const isBlind = programs?.screen === null && computer.env.DISPLAY === undefined
   if (programs === null || isBlind) {
     const what = programs === null ? 'MiniBrowser, which WebKitWebDriver opens,' : 'A display for WebKit: Xvfb'
     throw new QaError('browser_missing', `${what} was not found.`, installHints.webkit)
   }
   const { openWebKit } = await import('./webkit/browser.ts')
-  const { browser, kill } = await openWebKit({ programs, host, reachable })
+  const { browser, kill } = await openWebKit({ programs, computer, reachable })
   return { browser, process: { kill }, cannot: [] }
 }
 

@@ -17,7 +17,7 @@ import { openWindow, screenSize, WebDriverError, type WebDriverSession, type Web
 
 interface WebKitOptions {
   programs: WebKitPrograms
-  host: BrowserComputer
+  computer: BrowserComputer
   /** Host names that pages may reach beside loopback. */
   reachable: readonly string[] | 'anything'
 }
@@ -77,7 +77,7 @@ function limited<Value extends object>(value: Value, name: string): Value {
 }
 
 class Context {
-  readonly #host: BrowserComputer
+  readonly #computer: BrowserComputer
   readonly #reachable: WebKitOptions['reachable']
   readonly #listeners = new Map<string, Set<Listener>>()
   #routes: { matches(url: URL): boolean; handler: Handler }[] = []
@@ -89,8 +89,8 @@ class Context {
   #landings: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor({ host, reachable }: Pick<WebKitOptions, 'host' | 'reachable'>) {
-    this.#host = host
+  constructor({ computer, reachable }: Pick<WebKitOptions, 'computer' | 'reachable'>) {
+    this.#computer = computer
     this.#reachable = reachable
   }
 
@@ -109,7 +109,7 @@ class Context {
   async open(programs: WebKitPrograms, options: ContextOptions): Promise<string> {
     this.#proxy = await openProxy({
       reachable: this.#reachable,
-      newNonce: () => this.#host.randomText(24),
+      newNonce: () => this.#computer.randomText(24),
       onRequest: (request) => this.emit('request', request),
       onResponse: (response) => this.emit('response', response),
       onFailure: (request) => this.emit('requestfailed', request),
@@ -122,7 +122,7 @@ class Context {
     try {
       this.#session = await openWindow({
         programs,
-        env: this.#host.env,
+        env: this.#computer.env,
         proxy_port: this.#proxy.port,
         color_scheme: options.colorScheme === 'dark' ? 'dark' : 'light',
         reduced_motion: options.reducedMotion === 'reduce',

@@ -65,9 +65,9 @@ export interface SystemStream {
   readonly rows?: number | undefined
 }
 
-/** Returns a host with some of its properties replaced; the others are read from it on access. */
-export function withReplaced(host: System, replaced: Partial<System>): System {
-  return Object.create(host, Object.getOwnPropertyDescriptors(replaced))
+/** Returns a system with some of its properties replaced; the others are read from it on access. */
+export function withReplaced(system: System, replaced: Partial<System>): System {
+  return Object.create(system, Object.getOwnPropertyDescriptors(replaced))
 }
 
 /** Reads stdin to its end. */

@@ -1,5 +1,5 @@
 /**
- * Runs one parsed command in a session: settings are resolved; signals, and the end of its reader or parent, interrupt
+ * Runs one parsed command: settings are resolved; signals, and the end of its reader or parent, interrupt
  * it. Its client sends the keys that the settings permit, and notes differences from the contract.
  */
 import { createOutput, type OutputOptions } from '../output/output.ts'
@@ -8,9 +8,9 @@ import { configAbove, loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { Command, CommandContext, CommandInput } from './command.ts'
-import { brokenResponse, sessionClient } from './command-client.ts'
+import { brokenResponse, serviceClient } from './command-client.ts'
 import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
-import { commandName, type System, withReplaced } from './host.ts'
+import { commandName, type System, withReplaced } from './system.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */
 const maxDoubledSignalMs = 100
@@ -22,34 +22,34 @@ interface ParsedCommand {
 }
 
 /** Runs a parsed command and returns its exit code. Throws every failure. */
-export async function runSession(
+export async function runParsedCommand(
   { command, input, common }: ParsedCommand,
   given: System,
   output: OutputOptions,
 ): Promise<number> {
-  const host = common.isInteractive ? given : withReplaced(given, { stdin_is_terminal: false })
-  const settings = await loadCommandSettings(command, common.settings, host)
+  const system = common.isInteractive ? given : withReplaced(given, { stdin_is_terminal: false })
+  const settings = await loadCommandSettings(command, common.settings, system)
   output.format = settings.output
   const interrupt = new AbortController()
   let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
   chooseView(output, command, input)
-  const out = createOutput(host, output)
+  const out = createOutput(system, output)
   await out.prepare()
   const outlives = command.outlivesTerminal === true && !hasTerminal(given)
-  const removeHandler = handleSignals(host, outlives, (signal) => onInterrupt(signal))
+  const removeHandler = handleSignals(system, outlives, (signal) => onInterrupt(signal))
   // `start` names the file itself, along with the options taken from it.
-  const above = command.name === 'start' ? null : await configAbove(host, common.settings)
+  const above = command.name === 'start' ? null : await configAbove(system, common.settings)
   if (above !== null) out.note(`Settings from ${above}`)
   const onParentEnd = (pid: number) => {
     out.note(`The process that started this one (pid ${pid}) has ended.`)
     onInterrupt('SIGHUP')
   }
-  const unwatch = host.env.npm_lifecycle_event === undefined ? () => {} : watchParents(host, onParentEnd)
-  const command_name = commandName(host)
+  const unwatch = system.env.npm_lifecycle_event === undefined ? () => {} : watchParents(system, onParentEnd)
+  const command_name = commandName(system)
   let note = severalSandboxesNote(settings, command_name)
   try {
-    const session: CommandContext = {
-      host,
+    const context: CommandContext = {
+      system,
       settings,
       flags: common.settings,
       out,
@@ -64,14 +64,14 @@ export async function runSession(
         if (settings.source.base_url === 'default') throw noSandboxFor(settings)
         if (note !== null) out.note(note)
         note = null
-        return sessionClient(host, settings, credential)
+        return serviceClient(system, settings, credential)
       },
     }
-    return await command.run(session, input).finally(() => out.flush())
+    return await command.run(context, input).finally(() => out.flush())
   } catch (error) {
     // The reader of the output has seen enough (`svc events stream | head -1`), and nobody would read a message.
     if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
-    throw await explainError(error, host, settings)
+    throw await explainError(error, system, settings)
   } finally {
     unwatch()
     removeHandler()
@@ -85,17 +85,17 @@ function chooseView(output: OutputOptions, { tables = [] }: Command, { options }
 }
 
 /** A command that fails on a response reports what is wrong with that response. */
-async function explainError(error: unknown, host: System, { base_url }: Settings): Promise<unknown> {
-  if (error instanceof NoSandboxError && (await host.respondsAt(base_url))) return noOwnSandbox(base_url)
+async function explainError(error: unknown, system: System, { base_url }: Settings): Promise<unknown> {
+  if (error instanceof NoSandboxError && (await system.respondsAt(base_url))) return noOwnSandbox(base_url)
   if (!(error instanceof TypeError || error instanceof RangeError)) return error
-  return (await brokenResponse(host)) ?? error
+  return (await brokenResponse(system)) ?? error
 }
 
 /** Returns the settings of a command. A format specific to this command counts as text for everything else. */
-async function loadCommandSettings(command: Command, values: Flags, host: System): Promise<Settings> {
+async function loadCommandSettings(command: Command, values: Flags, system: System): Promise<Settings> {
   const flags = { ...values }
   if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
-  return loadSettings(host, flags).catch((error) => {
+  return loadSettings(system, flags).catch((error) => {
     if (!command.acceptsInvalidSettings) throw error
     const { output } = flags
     return resolveSettings({
@@ -121,13 +121,13 @@ function hasTerminal({ stdin_is_terminal, stdout, stderr, platform }: System): b
  * Calls `first` for the first signal; a second one ends the process immediately. With `outlives` the end of a terminal is
  * no signal. Returns a function that undoes it.
  */
-function handleSignals(host: System, outlives: boolean, first: (signal: string) => void): () => void {
+function handleSignals(system: System, outlives: boolean, first: (signal: string) => void): () => void {
   let received_at: number | null = null
-  return host.onSignal((signal) => {
+  return system.onSignal((signal) => {
     if (outlives && signal === 'SIGHUP') return
-    const now = host.now()
+    const now = system.now()
     if (received_at === null) first(signal)
-    else if (now - received_at >= maxDoubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)
+    else if (now - received_at >= maxDoubledSignalMs) system.exitNow(exitCodes.interrupted.exit_code)
     received_at ??= now
   })
 }
