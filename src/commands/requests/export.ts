@@ -5,7 +5,7 @@ import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
-import { version } from '#cli/run/host.ts'
+import { version } from '#cli/run/system.ts'
 import { nextCursor } from '#client/client.ts'
 import { type HarEntry, toHarEntry, writeHar } from '#contract/har.ts'
 import type { RequestDetail } from '#contract/resources/requests.ts'
@@ -41,7 +41,7 @@ async function run(context: CommandContext, input: CommandInput): Promise<number
     for await (const piece of text) context.out.raw(piece)
     return 0
   }
-  const path = resolve(context.host.cwd, file)
+  const path = resolve(context.system.cwd, file)
   await writeAtomically(context, path, text, { overwrite: input.options.overwrite === true })
   context.out.note(`Wrote ${path}, ${plural(exchanges.length, 'request')}.`)
   return 0
