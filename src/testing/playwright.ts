@@ -98,11 +98,38 @@ export const test: SandboxTest = base.extend<SandboxFixtures, WorkerFixtures>({
     const body = `${await describeReceived(workerSandbox)}\n`
     await testInfo.attach('sandbox', { body, contentType: 'text/plain' })
   },
-  context: async ({ context, sandbox }, use) => {
+  context: async ({ context, sandbox }, use, testInfo) => {
     observed.set(context, { sandbox, seen: observeContext(context, sandbox) })
     await use(context)
+    if (testInfo.status === testInfo.expectedStatus) return
+    for (const page of context.pages()) {
+      const body = await readConsole(page)
+      if (body !== null) await testInfo.attach('console of the page', { body, contentType: 'text/plain' })
+    }
   },
 })
+
+/** What render.js has on a page, as far as it is read here. */
+interface ConsoleApi {
+  openConsole?(options: { hidden: true }): Promise<{ text(): string; close(): void }>
+}
+
+const maxConsoleWaitMs = 3_000
+
+/** Resolves to what each ad of a page is doing, as its console says; null for a page without render.js. */
+async function readConsole(page: Page): Promise<string | null> {
+  const read = page.evaluate(async () => {
+    const api = (window as { SponsoredPlacement?: ConsoleApi }).SponsoredPlacement
+    const opened = await api?.openConsole?.({ hidden: true })
+    const text = opened?.text() ?? null
+    opened?.close()
+    return text
+  })
+  // A page that is closed or hangs has no text.
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(resolve, maxConsoleWaitMs, null)
+  return Promise.race([read.catch(() => null), late]).finally(() => clearTimeout(timer))
+}
 
 /** Adds the origin of the app to the allowed origins of its project, unless it is already allowed. */
 async function allowOrigin({ client, keys }: TestSandbox, origin: string): Promise<void> {
