@@ -1,8 +1,8 @@
 /** The consent tool that a publisher has in its page, simulated: the product asks it as it would ask a real one. */
-import { type ConsentToolFacts, simulateConsentTool } from '#foundation/consent-tool.ts'
+import { type ConsentToolSetup, simulateConsentTool } from '#foundation/consent-tool.ts'
 import type { Choices } from './surfaces.ts'
 
-export type ToolStrings = Omit<ConsentToolFacts, 'state' | 'after_ms'>
+export type ToolStrings = Omit<ConsentToolSetup, 'state' | 'after_ms'>
 
 /** When a late tool has loaded, milliseconds. */
 const lateMs = 4_000
@@ -10,7 +10,7 @@ let isLoading = false
 
 /** Puts the chosen tool into the page, with the answer of the user. */
 export function changeConsentTool(tool: Choices['tool'], isRefusal: boolean, strings: ToolStrings): void {
-  const change = (state: ConsentToolFacts['state'], after_ms: number | null = null) =>
+  const change = (state: ConsentToolSetup['state'], after_ms: number | null = null) =>
     simulateConsentTool({ state, after_ms, ...strings })
   if (tool === 'absent') {
     isLoading = false

@@ -7,9 +7,9 @@ import {
   type AcceptedBeacon,
   type BillingModel,
   billed,
-  type CreativeFacts,
   eventMetrics,
   judgeBeacons,
+  type PricedCreative,
   type ViewabilityThresholds,
 } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
@@ -22,7 +22,7 @@ import { findEntry } from '#foundation/table-entry.ts'
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
 export function judgeBilling(
   model: BillingModel,
-  creative: CreativeFacts,
+  creative: PricedCreative,
   viewability: ViewabilityThresholds,
   beacons: readonly AcceptedBeacon[],
 ): BillingVerdict {

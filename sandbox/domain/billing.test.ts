@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import {
   type AcceptedBeacon,
   type BillingModel,
-  type CreativeFacts,
   judgeBeacon,
   judgeBeacons,
+  type PricedCreative,
 } from '#contract/beacon-verdict.ts'
 import { limits } from '#contract/limits.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
@@ -13,7 +13,7 @@ import { type BeaconItem, beaconEvents, type Measurements } from '#contract/reso
 import { BillingVerdict } from '#contract/resources/placements.ts'
 import { findBillingFix, judgeBilling } from './billing-verdict.ts'
 
-const banner: CreativeFacts = {
+const banner: PricedCreative = {
   format: 'banner',
   width: 300,
   height: 250,
@@ -21,7 +21,7 @@ const banner: CreativeFacts = {
   gross_cpm: 4.2,
   currency: 'USD',
 }
-const clip: CreativeFacts = { ...banner, format: 'clip', width: 640, height: 360, duration_ms: 10_000 }
+const clip: PricedCreative = { ...banner, format: 'clip', width: 640, height: 360, duration_ms: 10_000 }
 const seen: Measurements = { visible_ratio: 0.8, visible_ms: 1_200, page_visible: true }
 const models: BillingModel[] = ['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']
 
@@ -190,7 +190,7 @@ test('only the metric of the billing model would bill; every metric that counts 
 })
 
 describe('judgeBilling', () => {
-  const verdict = (model: BillingModel, creative: CreativeFacts, beacons: AcceptedBeacon[]) =>
+  const verdict = (model: BillingModel, creative: PricedCreative, beacons: AcceptedBeacon[]) =>
     judgeBilling(model, creative, limits.viewability, beacons)
   const rendered = beacon(1, 'render', 0)
 
@@ -238,7 +238,7 @@ describe('judgeBilling', () => {
       'No completed view: the clip completed sooner than it can play.',
     ],
     ['cpcv', banner, [rendered], 'No completed view: only a clip can be completed.'],
-  ] as [BillingModel, CreativeFacts, AcceptedBeacon[], string][])(
+  ] as [BillingModel, PricedCreative, AcceptedBeacon[], string][])(
     '%s of %o',
     (model, creative, beacons, explanation) => {
       expect(verdict(model, creative, beacons)).toMatchObject({ would_bill: false, explanation })

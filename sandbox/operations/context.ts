@@ -25,7 +25,7 @@ import type { PendingDecisions } from '#runtime/pending-decisions.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import type { Tickets } from '#runtime/tickets.ts'
 import type { Waiters } from '#runtime/waiters.ts'
-import type { DecisionFacts, Page, PageQuery, ProjectRow, SlotRow } from '#store/store.ts'
+import type { Page, PageQuery, ProjectRow, SlotRow, StoredDecision } from '#store/store.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
 export interface Services extends DecisionServices {
@@ -134,12 +134,12 @@ export function addWarning({ warnings }: Context, warning: Warning): void {
   if (!warnings.includes(warning)) warnings.push(warning)
 }
 
-export type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+export type FilledOutcome = Extract<StoredDecision['outcome'], { status: 'filled' }>
 
 /** A slot that is filled. */
 export interface FilledSlot {
   slot: SlotRow
-  decision: DecisionFacts
+  decision: StoredDecision
   outcome: FilledOutcome
 }
 
@@ -159,7 +159,7 @@ export function findFilledSlot({ store, platform }: Services, asset_token: strin
 /** Whether a beacon of this event is still accepted (A05). */
 export function isBeaconOpen(
   slot: SlotRow,
-  decision: Pick<DecisionFacts, 'decided_at_ms'>,
+  decision: Pick<StoredDecision, 'decided_at_ms'>,
   event: BeaconEvent,
   now_ms: number,
 ): boolean {
@@ -169,7 +169,7 @@ export function isBeaconOpen(
 /** Returns until when beacons of this event are accepted. Before a frame was loaded, the time counts from the decision. */
 export function beaconsEndMs(
   { project: { settings }, first_frame_at_ms }: SlotRow,
-  { decided_at_ms }: Pick<DecisionFacts, 'decided_at_ms'>,
+  { decided_at_ms }: Pick<StoredDecision, 'decided_at_ms'>,
   event: BeaconEvent,
 ): number {
   const span_ms = event === 'click' ? settings.click_after_load_ms : settings.beacons_after_load_ms

@@ -18,10 +18,10 @@ import { consentDeclaration } from '#domain/consent.ts'
 import type { Market } from '#domain/decisions.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import { decisionEvidence, deriveAssetToken } from '#runtime/decisions.ts'
-import type { DecisionFacts, SlotRow } from '#store/store.ts'
+import type { SlotRow, StoredDecision } from '#store/store.ts'
 import { type Context, type FilledOutcome, type Operation, requireCaller, type Services } from './context.ts'
 
-type NoFillOutcome = Extract<DecisionFacts['outcome'], { status: 'no_fill' }>
+type NoFillOutcome = Extract<StoredDecision['outcome'], { status: 'no_fill' }>
 
 /** A fill with its campaign and creative. */
 export interface Fill {
@@ -120,7 +120,7 @@ export function placementResponse(services: Services, slot: SlotRow, now_ms: num
   return andThen(findFill(services, slot.decision), (fill) => decidedResponse(services, slot, fill, now_ms))
 }
 
-type DecidedSlot = SlotRow & { decision: DecisionFacts }
+type DecidedSlot = SlotRow & { decision: StoredDecision }
 
 function isDecided(slot: SlotRow): slot is DecidedSlot {
   return slot.decision !== null
@@ -162,7 +162,7 @@ interface ShownFill extends Fill {
 }
 
 /** Returns the campaign and creative of a fill, without a promise when its market is in memory; null for a no-fill. */
-export function findFill(services: Services, { outcome, catalogue }: DecisionFacts): MaybePromise<Fill | null> {
+export function findFill(services: Services, { outcome, catalogue }: StoredDecision): MaybePromise<Fill | null> {
   if (outcome.status === 'no_fill') return null
   return andThen(services.markets.at(catalogue), (market) => fillIn(market, outcome))
 }
@@ -186,7 +186,7 @@ async function replaceToken(services: Services, slot: DecidedSlot, { outcome }: 
   await services.store.replaceAssetToken(slot.id, hash, evidence)
 }
 
-function buildPlacement({ base_url }: Services, decision: DecisionFacts, shown: ShownFill): Placement {
+function buildPlacement({ base_url }: Services, decision: StoredDecision, shown: ShownFill): Placement {
   const { outcome, campaign, asset_token, urls } = shown
   const { width, height, format } = outcome
   const { click_url, sponsor_name } = campaign
@@ -218,7 +218,7 @@ function buildPlacement({ base_url }: Services, decision: DecisionFacts, shown: 
 
 const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
 
-function buildDecision(services: Services, slot: SlotRow, decision: DecisionFacts, shown: ShownFill): Decision {
+function buildDecision(services: Services, slot: SlotRow, decision: StoredDecision, shown: ShownFill): Decision {
   const { outcome, campaign, creative, asset_token, urls } = shown
   const { settings } = slot.project
   return {

@@ -16,7 +16,7 @@ import { limits } from '#contract/limits.ts'
 import type { BrowserJobRequest, JobRequest } from '#contract/resources/jobs.ts'
 import type { PlacementRequest } from '#contract/resources/placements.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
-import type { JobFacts } from '#store/store.ts'
+import type { StoredJobFields } from '#store/store.ts'
 import { addWarning, type Context, defined, type Services } from './context.ts'
 
 /** The canonical form of a job request. */
@@ -143,7 +143,7 @@ export function storedFields(
   settings: ProjectSettings,
   derived: string | null,
   processed: boolean,
-): JobFacts {
+): StoredJobFields {
   const { hint, overrides } = intake
   const { defaults } = settings
   const floors = readFloors(overrides)
@@ -223,7 +223,7 @@ function toTemplateId(id: SlotConfig['native_template_id']): NativeTemplateId | 
   return id === 'list-item' ? 'list_item' : id
 }
 
-export function readFloors(overrides: Overrides): JobFacts['floors'] | undefined {
+export function readFloors(overrides: Overrides): StoredJobFields['floors'] | undefined {
   const { bidfloor, bidfloors } = overrides
   if (bidfloor === undefined && bidfloors === undefined) return undefined
   const general = bidfloors?.default ?? bidfloor ?? 0

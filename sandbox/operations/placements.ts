@@ -15,7 +15,7 @@ import { findBillingFix, judgeBilling } from '#domain/billing-verdict.ts'
 import { explainTrace } from '#domain/decisions.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
-import type { BeaconRow, DecisionFacts, SlotRow } from '#store/store.ts'
+import type { BeaconRow, SlotRow, StoredDecision } from '#store/store.ts'
 import { acceptedItem, judgeSlotBeacons, unacceptedItem, withBeacons } from './beacon-items.ts'
 import { isAcceptCode, judgedAtOnce, pageOfJudged, selectEvents } from './beacon-list.ts'
 import { readRevisionStrings } from './consent-list.ts'
@@ -294,7 +294,7 @@ async function redactedDecision(services: Services, slot: SlotRow, now_ms: numbe
   return JSON.parse(redactSecrets(JSON.stringify(decision))) as Decision | null
 }
 
-function partnerRequest(slot: SlotRow, decision: DecisionFacts): PartnerRequest {
+function partnerRequest(slot: SlotRow, decision: StoredDecision): PartnerRequest {
   const opportunity = createOpportunity(slot, { topic: decision.topic, seed: 0, now_ms: decision.decided_at_ms })
   return {
     job_type: opportunity.job_type,

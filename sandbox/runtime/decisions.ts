@@ -12,7 +12,7 @@ import { decisionEntry } from '#domain/evidence.ts'
 import { unitsMs } from '#foundation/duration.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Platform } from '#platform/platform.ts'
-import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store } from '#store/store.ts'
+import type { CapGuard, EvidenceDraft, JobRow, ProjectRow, Store, StoredDecision } from '#store/store.ts'
 import type { Markets } from './markets.ts'
 import type { Scenarios } from './scenarios.ts'
 
@@ -74,7 +74,7 @@ export function decideJobSlot(
   services: DecisionServices,
   { project, job, slot_id }: JobSlot,
   { consent, now_ms, fills_before = 0 }: DecisionTerms,
-): MaybePromise<DecisionFacts> {
+): MaybePromise<StoredDecision> {
   const { markets, platform } = services
   const { settings } = project
   const changes = services.scenarios.changesFor(job.mode)
@@ -142,7 +142,7 @@ export function deriveAssetToken({ platform }: Crypto, slot_id: number): { token
 export function decisionEvidence(
   services: Crypto,
   { project, job, slot_id }: JobSlot,
-  decision: DecisionFacts,
+  decision: StoredDecision,
 ): EvidenceDraft {
   const { outcome } = decision
   const fill = outcome.status === 'filled' ? outcome : null
@@ -169,7 +169,7 @@ export function decisionEvidence(
 }
 
 /** Returns the SHA-256, base64url, over everything that a decision binds, to detect a changed row. */
-export function decisionDigest(services: Crypto, decision: DecisionFacts): string {
+export function decisionDigest(services: Crypto, decision: StoredDecision): string {
   const { outcome, consent } = decision
   const facts =
     outcome.status === 'no_fill'

@@ -28,7 +28,7 @@ export interface BilledSlot {
 }
 
 /** A beacon as it is read for a report, with its measurements where a verdict depends on them. */
-export type StoredBeacon = Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }
+export type StoredAcceptedBeacon = Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }
 
 /** The columns of a `StoredBeacon`, and which beacons may count: a view alone is judged by what was measured. */
 export const judgedColumns =
@@ -80,7 +80,7 @@ export function countSlot(
   { since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER }: BeaconScope,
   rules: BillingRules,
   slot: BilledSlot,
-  stored: readonly StoredBeacon[],
+  stored: readonly StoredAcceptedBeacon[],
   times: 1 | -1 = 1,
 ): void {
   const rule = rules[slot.project_id]
@@ -103,7 +103,7 @@ export function countSlot(
   }
 }
 
-function toAccepted({ measurements, ...beacon }: StoredBeacon): AcceptedBeacon {
+function toAccepted({ measurements, ...beacon }: StoredAcceptedBeacon): AcceptedBeacon {
   return {
     ...beacon,
     measurements: measurements === null ? null : parseRow<Measurements>(measurements),
@@ -182,7 +182,7 @@ export interface BillingProgress {
 }
 
 /** A beacon of a slot that has new ones, with the number of its evidence where that is newer than the progress. */
-export type NumberedBeacon = StoredBeacon & { evidence_id: number | null }
+export type NumberedBeacon = StoredAcceptedBeacon & { evidence_id: number | null }
 
 /** Counts a slot again, with its beacons up to `evidence_id`. Later beacons are left out. */
 export function countAgain(

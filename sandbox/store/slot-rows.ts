@@ -2,9 +2,9 @@
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
 import { parseRow, required, requiredBytes } from './rows.ts'
-import type { DecisionFacts, JobFacts, JobRow, ProjectRow, SlotRow } from './store.ts'
+import type { JobRow, ProjectRow, SlotRow, StoredDecision, StoredJobFields } from './store.ts'
 
-type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+type FilledOutcome = Extract<StoredDecision['outcome'], { status: 'filled' }>
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
 
@@ -30,7 +30,7 @@ export const decisionColumns =
   )
 
 /** Returns the values of a decision, in the order of `decisionColumns`. */
-export function decisionValues(decision: DecisionFacts): (string | number | null | Uint8Array)[] {
+export function decisionValues(decision: StoredDecision): (string | number | null | Uint8Array)[] {
   const { outcome } = decision
   const fill = outcome.status === 'filled' ? outcome : null
   return [
@@ -56,7 +56,7 @@ export function decisionValues(decision: DecisionFacts): (string | number | null
 
 export function toSlot(stored: StoredSlot, project: ProjectRow): SlotRow {
   const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
-  const facts = parseRow<JobFacts>(stored.facts)
+  const facts = parseRow<StoredJobFields>(stored.facts)
   return {
     id,
     project,
@@ -69,7 +69,7 @@ export function toSlot(stored: StoredSlot, project: ProjectRow): SlotRow {
 }
 
 /** @throws StorageError when a column that every decision has is missing */
-function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
+function toDecision(stored: StoredSlot, decided_at_ms: number): StoredDecision {
   const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
   return {
     decided_at_ms,

@@ -287,7 +287,7 @@ export interface ConsentStore {
 /* Placements: jobs, slots and decisions */
 
 /** A job request in canonical fields, without prompt text. Stored as JSON without defaults. */
-export interface JobFacts {
+export interface StoredJobFields {
   allowed_formats?: Format[]
   native_template_id?: NativeTemplateId
   position?: string
@@ -322,11 +322,11 @@ export interface JobRow {
   mode: Mode
   key_id: number
   created_at_ms: number
-  facts: JobFacts
+  facts: StoredJobFields
 }
 
 /** The outcome of a decision, and everything that it binds. */
-export interface DecisionFacts {
+export interface StoredDecision {
   decided_at_ms: number
   outcome:
     | {
@@ -360,14 +360,14 @@ export interface SlotRow {
   created_at_ms: number
   /** When a pending decision is due. */
   due_at_ms: number
-  decision: DecisionFacts | null
+  decision: StoredDecision | null
   first_frame_at_ms: number | null
 }
 
 export interface NewSlot {
   id: number
   due_at_ms: number
-  decision: DecisionFacts | null
+  decision: StoredDecision | null
   evidence: EvidenceDraft | null
 }
 
@@ -404,7 +404,7 @@ export interface PlacementStore {
    */
   bindDecision(
     slot_id: number,
-    decision: DecisionFacts,
+    decision: StoredDecision,
     evidence: EvidenceDraft,
     caps: readonly CapGuard[],
     dropsTopic: boolean,

@@ -9,7 +9,7 @@ import {
   findService,
   gatherMachine,
   gatherSandbox,
-  type SandboxFacts,
+  type SandboxReport,
   settingsOrProblem,
 } from '#diagnosis/facts/machine.ts'
 import { gatherServed } from '#diagnosis/facts/served-files.ts'
@@ -70,7 +70,7 @@ export async function gather(context: CommandContext, since: string | undefined,
 }
 
 /** A sandbox of another version may not support the way its journal is read: that is a finding, not a failure. */
-async function selectJournal({ info, version }: SandboxFacts, reading: Promise<Journal>): Promise<Journal | null> {
+async function selectJournal({ info, version }: SandboxReport, reading: Promise<Journal>): Promise<Journal | null> {
   return reading.catch((error: unknown) => {
     if (info.version === version) throw error
     return null

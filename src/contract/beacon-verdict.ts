@@ -21,7 +21,7 @@ export interface AcceptedBeacon {
 
 export type BillingModel = ProjectConfig['viewability']['billing_model']
 
-export interface CreativeFacts {
+export interface PricedCreative {
   format: Format
   /** CSS pixels. */
   width: number
@@ -33,7 +33,7 @@ export interface CreativeFacts {
 }
 
 /** The facts of a creative that a verdict depends on. */
-export type Creative = Omit<CreativeFacts, 'gross_cpm' | 'currency'>
+export type Creative = Omit<PricedCreative, 'gross_cpm' | 'currency'>
 
 export interface BeaconVerdict {
   reason_code: AcceptCode

@@ -2,7 +2,7 @@
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines, plural } from '#cli/output/text.ts'
 import type { ReasonCode } from '#contract/errors.ts'
-import type { Machine, SandboxFacts } from './facts/machine.ts'
+import type { Machine, SandboxReport } from './facts/machine.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import { isBeacon, isFrame, type Journal, type RecordedExchange } from './journal.ts'
 import type { Facts, Finding, Observed, Rule, RuleText } from './rule.ts'
@@ -34,7 +34,7 @@ interface Gathered {
   /** Null when the computer is not checked. */
   machine: Machine | null
   /** Null when no sandbox responds. */
-  sandbox: SandboxFacts | null
+  sandbox: SandboxReport | null
   /** Null without a sandbox, and when one of another version has a journal that cannot be read. */
   journal: Journal | null
   /** Empty when no place was named. */
@@ -305,7 +305,7 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
   ]
 }
 
-function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read: Journal | null): Outcome {
+function nothingSeen(sandbox: SandboxReport | null, machine: Machine | null, read: Journal | null): Outcome {
   const command_name = machine?.command_name ?? sandbox?.command_name ?? 'svc'
   const unknown = (message: string, fix: string): Outcome => ({ level: 'unknown', message, fix })
   if (sandbox === null) {

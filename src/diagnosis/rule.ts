@@ -5,7 +5,7 @@
  */
 import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
-import type { Machine, SandboxFacts } from './facts/machine.ts'
+import type { Machine, SandboxReport } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import {
@@ -36,7 +36,7 @@ export interface Facts {
   served: ServedFiles
   source: RendererSource
   machine: Machine
-  sandbox: SandboxFacts
+  sandbox: SandboxReport
   /** A single beacon of a file. */
   beacon: FileBeacon
   /** The beacons of a file with the same asset token that the service would not refuse. */

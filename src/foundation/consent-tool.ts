@@ -3,7 +3,7 @@
  * find them. The whole is one function, which is also sent to pages as source code.
  */
 
-export interface ConsentToolFacts {
+export interface ConsentToolSetup {
   /** late: only its stub is there. withdrawn: granted before. */
   state: 'granted' | 'denied' | 'withdrawn' | 'late' | 'absent'
   /** For late: when the tool has loaded and consent is granted; null: never by itself. */
@@ -17,7 +17,7 @@ export interface ConsentToolFacts {
 }
 
 /** Installs the tool in a page, or changes its state as the user does. Uses nothing from outside. */
-export function simulateConsentTool({ state, after_ms, granted, denied, purposes, vendors }: ConsentToolFacts): void {
+export function simulateConsentTool({ state, after_ms, granted, denied, purposes, vendors }: ConsentToolSetup): void {
   type Callback = (data: unknown, success?: boolean) => void
   interface Tool {
     status: 'stub' | 'loaded'

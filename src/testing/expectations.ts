@@ -114,7 +114,7 @@ async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Prom
   const used = new Set<ListedRequest>()
   const stored = beacons
     .filter(({ verdict }) => verdict === 'rejected')
-    .map((beacon): RejectedBeacon & BeaconFacts => {
+    .map((beacon): RejectedBeacon & BeaconSubject => {
       const request = refused.find((each) => !used.has(each) && isAbout(each, beacon)) ?? null
       if (request !== null) used.add(request)
       const { reason_code, session_id, client_id, format } = beacon
@@ -123,7 +123,7 @@ async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Prom
     })
   const early = refused
     .filter((each) => !used.has(each) && isRefusedEarly(each))
-    .map((request): RejectedBeacon & BeaconFacts => {
+    .map((request): RejectedBeacon & BeaconSubject => {
       const reason_code = request.reason_code ?? `status ${request.status}`
       const { client_id, session_id } = request
       return {
@@ -137,12 +137,12 @@ async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Prom
       }
     })
   const names = ['slot_id', 'session_id', 'client_id', 'format'] as const
-  const isMeant = (beacon: BeaconFacts) =>
+  const isMeant = (beacon: BeaconSubject) =>
     names.every((name) => filter[name] === undefined || beacon[name] === null || beacon[name] === filter[name])
   return [...stored, ...early].filter(isMeant).toReversed()
 }
 
-type BeaconFacts = Pick<BeaconItem, 'slot_id' | 'session_id' | 'client_id' | 'format'>
+type BeaconSubject = Pick<BeaconItem, 'slot_id' | 'session_id' | 'client_id' | 'format'>
 
 /** Returns the slot that a request names, directly or by its asset token, which contains the number of the slot. */
 function readSlot(request: ListedRequest | null): string | null {

@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { contract } from '#contract/index.ts'
 import { ownAgents } from '#contract/own-requests.ts'
-import type { ConsentToolFacts } from '#foundation/consent-tool.ts'
+import type { ConsentToolSetup } from '#foundation/consent-tool.ts'
 import { fillPath } from '#foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
 import { type Asset, type Assets, assetResponse } from '../assets.ts'
@@ -204,7 +204,7 @@ const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
 
 interface DemoSettings {
-  consent_strings: Omit<ConsentToolFacts, 'state' | 'after_ms'>
+  consent_strings: Omit<ConsentToolSetup, 'state' | 'after_ms'>
   /** Proves to the backend that a write comes from this page. */
   token: string
   client_id: string

@@ -3,7 +3,7 @@
 import { type StoredSlot, toSlot } from '#store/slot-rows.ts'
 import { addSlotConditions } from '../list-conditions.ts'
 import { parseRow } from '../rows.ts'
-import type { JobFacts, JobRow, PlacementStore, SlotRow } from '../store.ts'
+import type { JobRow, PlacementStore, SlotRow, StoredJobFields } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
 import { capQueries, type NearJob, nearJobsValues } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
@@ -40,7 +40,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
          FROM job LEFT JOIN session ON session.id = job.session WHERE job.id = $1`,
         [id],
       )
-      return row === undefined ? null : { ...row, facts: parseRow<JobFacts>(row.facts) }
+      return row === undefined ? null : { ...row, facts: parseRow<StoredJobFields>(row.facts) }
     },
     findSlot: find,
     async listSlots(query) {

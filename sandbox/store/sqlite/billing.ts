@@ -15,7 +15,7 @@ import {
   isOfAllTime,
   judgedColumns,
   type NumberedBeacon,
-  type StoredBeacon,
+  type StoredAcceptedBeacon,
 } from '../billing.ts'
 import type { BeaconScope, BillingCounts } from '../store.ts'
 import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
@@ -53,7 +53,7 @@ export function* countBilling(
 }
 
 function judgedBeacons(db: Database.Database) {
-  return db.prepare<[number], StoredBeacon>(
+  return db.prepare<[number], StoredAcceptedBeacon>(
     `SELECT ${judgedColumns} FROM beacon WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ${maxJudged}`,
   )
 }
@@ -100,7 +100,7 @@ function numberedBeacons(db: Database.Database) {
   const later = db.prepare<[number, number], { id: number; ref: number }>(
     "SELECT id, ref FROM evidence WHERE slot_id = ? AND id > ? AND kind = 'beacon'",
   )
-  const first = db.prepare<[number, number], StoredBeacon>(
+  const first = db.prepare<[number, number], StoredAcceptedBeacon>(
     `SELECT ${judgedColumns} FROM beacon WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
   )
   return (slot_id: number, evidence_id: number): NumberedBeacon[] => {

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { decisionColumns, decisionValues, type StoredSlot, toSlot } from '#store/slot-rows.ts'
 import { addSlotConditions } from '../list-conditions.ts'
 import { cacheRow, parseRow, required } from '../rows.ts'
-import type { IntervalGuard, JobFacts, JobRow, Page, PlacementStore, SlotRow } from '../store.ts'
+import type { IntervalGuard, JobRow, Page, PlacementStore, SlotRow, StoredJobFields } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
 import type { Transaction } from '../writes/transaction.ts'
 import type { ConsentTable } from './consent.ts'
@@ -131,7 +131,7 @@ function preparePlacements(db: Database.Database) {
 }
 
 function toJob(stored: StoredJob | undefined): JobRow | null {
-  return stored === undefined ? null : { ...stored, facts: parseRow<JobFacts>(stored.facts) }
+  return stored === undefined ? null : { ...stored, facts: parseRow<StoredJobFields>(stored.facts) }
 }
 
 /** The fills that caps limit. */

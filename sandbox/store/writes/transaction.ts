@@ -13,7 +13,6 @@ import type {
   CallbackUpdate,
   CapGuard,
   ClockRow,
-  DecisionFacts,
   EvidenceDraft,
   FaultState,
   FillGuard,
@@ -25,6 +24,7 @@ import type {
   NewKey,
   NewSlot,
   ProjectRow,
+  StoredDecision,
   UnacceptedBeaconRow,
 } from '../store.ts'
 
@@ -79,7 +79,7 @@ export interface Transaction {
   /** Returns the project of the callback; null when it is gone. */
   updateCallback(update: CallbackUpdate): number | null
   /** Returns the project of a slot that is now bound to the decision; null when it is decided already, or gone. */
-  bindSlot(slot_id: number, decision: DecisionFacts): number | null
+  bindSlot(slot_id: number, decision: StoredDecision): number | null
   /** Removes the topic that was derived from prompt text from the job of a slot. */
   dropTopic(slot_id: number): void
   /** @throws StorageError when the slot, or its job, is missing */

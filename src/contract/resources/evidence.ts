@@ -146,10 +146,10 @@ function isCanonical(entry: JsonObject, text: string): boolean {
 }
 
 /** The facts of a chain that a checkpoint states. */
-type CheckpointFacts = Omit<Checkpoint, 'public_key' | 'signature'>
+type UnsignedCheckpoint = Omit<Checkpoint, 'public_key' | 'signature'>
 
 /** Returns the canonical JSON (RFC 8785) that is signed. */
-export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFacts): string {
+export function checkpointText({ client_id, entries, head, at_ms }: UnsignedCheckpoint): string {
   return (
     `{"at_ms":${at_ms},"client_id":${JSON.stringify(client_id)},"entries":${entries}` +
     `,"head":${JSON.stringify(head)},"kind":"checkpoint","v":1}`

@@ -117,7 +117,7 @@ function isTaken(hostname: string, port: number): Promise<boolean> {
   })
 }
 
-export interface SandboxFacts {
+export interface SandboxReport {
   info: SandboxInfo
   /** The result of the check of its database, or why there is none. */
   integrity: Integrity | { failure: string }
@@ -167,8 +167,8 @@ export async function findService(
 export async function gatherSandbox(
   client: Client,
   info: SandboxInfo,
-  { now_ms, command_name }: Pick<SandboxFacts, 'now_ms' | 'command_name'>,
-): Promise<SandboxFacts> {
+  { now_ms, command_name }: Pick<SandboxReport, 'now_ms' | 'command_name'>,
+): Promise<SandboxReport> {
   const integrity = await client.sandbox.integrity().catch((error: Error) => ({
     failure: error instanceof ServiceError ? explainError(error) : error.message,
   }))

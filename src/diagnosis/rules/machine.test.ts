@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Layers, resolveSettings } from '#cli/settings/settings.ts'
 import { runRule } from '../doctor.ts'
-import type { Machine, SandboxFacts } from '../facts/machine.ts'
+import type { Machine, SandboxReport } from '../facts/machine.ts'
 import { machineRules, oldestNode, sandboxRules, spanText } from './machine.ts'
 
 const url = 'http://127.0.0.1:4010'
@@ -30,7 +30,7 @@ const settings = (environment: Layers['environment'] = {}, sandboxes: Layers['sa
 function ofMachine(id: keyof typeof machineRules, facts: Partial<Machine>) {
   return runRule(machineRules[id], facts as Machine)
 }
-function ofSandbox(id: keyof typeof sandboxRules, facts: SandboxFacts) {
+function ofSandbox(id: keyof typeof sandboxRules, facts: SandboxReport) {
   return runRule(sandboxRules[id], facts)
 }
 
@@ -231,7 +231,7 @@ describe('the port', () => {
 })
 
 describe('the sandbox', () => {
-  const info: SandboxFacts['info'] = {
+  const info: SandboxReport['info'] = {
     version: '1.0.0',
     pid: 1,
     url,
@@ -248,7 +248,7 @@ describe('the sandbox', () => {
     warnings: [],
   }
   const chain = { client_id: 'proj_demo', entries: 3, head: null, broken_at: null, problem: null }
-  const whole: SandboxFacts['integrity'] = {
+  const whole: SandboxReport['integrity'] = {
     ok: true,
     database: { ok: true, problems: [] },
     evidence: { ok: true, chains: [chain] },

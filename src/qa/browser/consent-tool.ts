@@ -1,10 +1,10 @@
 /** The simulated consent tool as a step: installed before the scripts of a page, or changed later as the user does. */
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { type ConsentToolFacts, simulateConsentTool } from '#foundation/consent-tool.ts'
+import { type ConsentToolSetup, simulateConsentTool } from '#foundation/consent-tool.ts'
 import { Duration, durationMs } from '../suite/variables.ts'
 
-const states = ['granted', 'denied', 'withdrawn', 'late', 'absent'] as const satisfies ConsentToolFacts['state'][]
+const states = ['granted', 'denied', 'withdrawn', 'late', 'absent'] as const satisfies ConsentToolSetup['state'][]
 
 const ConsentTool = z.strictObject({
   state: z
@@ -35,7 +35,7 @@ export async function changeConsentTool(page: Page, step: ConsentToolStep, now_m
   await page.evaluate(simulateConsentTool, await prepareConsent(step, now_ms))
 }
 
-async function prepareConsent(step: ConsentToolStep, now_ms: number): Promise<ConsentToolFacts> {
+async function prepareConsent(step: ConsentToolStep, now_ms: number): Promise<ConsentToolSetup> {
   const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
   const { state, after, purposes = allPurposes } = typeof step === 'string' ? { state: step } : step
   return {

@@ -9,7 +9,7 @@ import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import { genesis, linkProblem } from '#contract/resources/evidence.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import type { ConsentRecord } from '#domain/consent.ts'
-import type { CapGuard, DecisionFacts, EvidenceDraft, ProjectRow, Store } from '#store/store.ts'
+import type { CapGuard, EvidenceDraft, ProjectRow, Store, StoredDecision } from '#store/store.ts'
 
 export interface StoreNodes {
   /** Two nodes of one database; the same store twice where one process owns it. */
@@ -410,7 +410,7 @@ const failingEvidence: EvidenceDraft = {
   },
 }
 
-function fill(): DecisionFacts {
+function fill(): StoredDecision {
   return {
     decided_at_ms: now_ms,
     outcome: {

@@ -11,16 +11,16 @@ import { parseRow, required } from '../../rows.ts'
 import {
   type BeaconRow,
   type CallbackUpdate,
-  type DecisionFacts,
   type EvidenceDraft,
   type FillGuard,
   type IntervalGuard,
-  type JobFacts,
   type JobRow,
   type NewActivation,
   type NewEvent,
   type NewSlot,
   StorageError,
+  type StoredDecision,
+  type StoredJobFields,
   type UnacceptedBeaconRow,
 } from '../../store.ts'
 import { buildNextEntry, type ChainHead } from '../../writes/evidence.ts'
@@ -109,7 +109,7 @@ export class Batch extends RegistryBatch implements Transaction {
     return project_id
   }
 
-  bindSlot(slot_id: number, decision: DecisionFacts): number | null {
+  bindSlot(slot_id: number, decision: StoredDecision): number | null {
     const slot = this.findSlot(slot_id)
     if (slot === null || slot.decided_at_ms !== null) return null
     this.bindings.push({ id: slot_id, ...decisionRow(decision) })
@@ -122,7 +122,7 @@ export class Batch extends RegistryBatch implements Transaction {
   dropTopic(slot_id: number): void {
     const slot = this.findSlot(slot_id)
     if (slot === null) return
-    const { derived_topic: _, ...facts } = parseRow<JobFacts>(slot.facts)
+    const { derived_topic: _, ...facts } = parseRow<StoredJobFields>(slot.facts)
     this.droppedTopics.push({ id: slot.job_id, facts: JSON.stringify(facts) })
   }
 
@@ -198,7 +198,7 @@ export class Batch extends RegistryBatch implements Transaction {
 
   private countFill(
     job: { project_id: number; session_id: string | null; job_id: number },
-    decision: DecisionFacts,
+    decision: StoredDecision,
   ): void {
     const { project_id, session_id, job_id } = job
     const { decided_at_ms, outcome } = decision
@@ -212,7 +212,7 @@ export function replaced(): StorageError {
 }
 
 /** The columns of a decision, with bytes in the form of JSON. */
-function decisionRow(decision: DecisionFacts): JsonRow {
+function decisionRow(decision: StoredDecision): JsonRow {
   const values = decisionValues(decision)
   return Object.fromEntries(
     decisionColumns.map((name, index) => {
