@@ -7,7 +7,7 @@ export const consoleGrants: Noun = {
   summary: 'List, confirm and revoke the grants of pages that steer the sandbox',
   commands: [
     endpointCommand('console.list', {
-      empty: 'No page has asked to steer this sandbox. Open the console on one: svc open console',
+      empty: 'No page has asked to steer this sandbox. Open a console: svc open console',
       examples: ['console list', 'console list -o jsonl'],
       columns: [
         { name: 'grant', field: 'grant_id', kind: 'id' },

@@ -450,7 +450,8 @@ describe('examples in the help', () => {
         if (path === 'doctor') await fetch(`${cli.sandbox.url}/v1/projects/proj_demo/config`, { headers })
         await cli.svc('placements create --format banner -q')
         if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
-        const { code, stdout, stderr } = await cli.svc(example, { cwd })
+        const grant_id = path.startsWith('console') ? await askForGrant() : ''
+        const { code, stdout, stderr } = await cli.svc(example.replace(/grant_\w+/, grant_id), { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         expect(example.startsWith(short[path] ?? path), `${example} is of ${path}`).toBe(true)
         if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)
@@ -458,6 +459,13 @@ describe('examples in the help', () => {
     }
   })
 })
+
+/** Asks for a grant as the console on a page does. */
+async function askForGrant(): Promise<string> {
+  const headers = { 'content-type': 'application/json', origin: 'http://localhost:3000' }
+  const response = await fetch(`${cli.sandbox.url}/_sandbox/console/page/ask`, { method: 'POST', headers, body: '{}' })
+  return ((await response.json()) as { grant_id: string }).grant_id
+}
 
 /** Commands that go by a shorter name in their examples. */
 const short: Readonly<Record<string, string>> = { 'sandbox start': 'start', scaffold: 'init' }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ConsoleAction, ConsoleActResult, ConsoleAsk, ConsoleClaim } from '#contract/resources/sandbox/console.ts'
+import { storeOfItsOwn } from '#tests/postgres/shared-store.ts'
 import type { Call } from './call.ts'
 import { asked, fill, folder, key, liveKey, origin, type Stage, stage, strictKey } from './stage.ts'
 
@@ -342,7 +343,7 @@ describe('an action', () => {
   })
 
   test('is in the audit list under the origin of its page, with the call that it made', async () => {
-    await using on = await stage()
+    await using on = await stage(await storeOfItsOwn())
     const page = openPage(on)
     const token = await page.getToken()
     const { slot_id } = await fill(on.api)

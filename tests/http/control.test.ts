@@ -696,6 +696,40 @@ describe('callers', () => {
     }
   })
 
+  test('the routes of the console are the only ones for pages, in any spelling, and each has its own check', async () => {
+    await using on = await stage()
+    const { asset_token } = await fill(on.api)
+    const pages = '/_sandbox/console/page'
+    const calls = [
+      { path: `${pages}/slots`, body: { asset_tokens: [asset_token] }, allowed: 200 },
+      { path: `${pages}/ask`, body: {}, allowed: 201 },
+      { path: `${pages}/claim`, body: { grant_id: 'x', secret: 'x' }, allowed: 200 },
+      { path: `${pages}/act`, body: { action: 'no_fill', on: true }, allowed: 401 },
+    ]
+    for (const { path, body, allowed } of calls) {
+      for (const spelling of [path, path.replace('_', '%5F'), `${on.sandbox.url}${path}`, `${path}?x=1`]) {
+        const own = await on.api.send('POST', spelling, { origin, body })
+        expect([spelling, own.status, own.headers['access-control-allow-origin']]).toEqual([spelling, allowed, origin])
+        for (const call of strangers.filter((each) => each.origin !== origin)) {
+          const { status, headers } = await on.api.send('POST', spelling, { ...call, body })
+          const cors = headers['access-control-allow-origin']
+          expect([spelling, call, status, cors]).toEqual([spelling, call, 403, undefined])
+        }
+      }
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        expect([method, path, (await on.api.send(method, path, { origin })).status]).toEqual([method, path, 403])
+      }
+    }
+    for (const path of ['', '/', '/reset', '/slots/x', '/../grants', '/%2e%2e/grants', '/..%2f..%2freset']) {
+      const { status } = await on.api.send('POST', pages + path, { origin, body: {} })
+      expect([path, status >= 400]).toEqual([path, true])
+    }
+    // The module has nothing of this sandbox in it, and is for every page, as render.js is.
+    const { status } = await on.api.send('GET', '/_sandbox/console.js', { origin: 'https://evil.example' })
+    expect([200, 404]).toContain(status)
+    expect((await on.api.accept('scenario.list')).body.items.filter(({ active }) => active)).toEqual([])
+  })
+
   test('a link elsewhere opens the home page and the documentation, and nothing that a page could use', async () => {
     await using on = await stage()
     const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }

@@ -148,6 +148,30 @@ export function places(asset_token: string): Place[] {
       bare((text) => endpoint.path.replace(parameter, text).replaceAll(/\{\w+\}/g, 'x'), `path ${parameter}`)
     }
   }
+  const pageBodies = {
+    slots: { asset_tokens: [] },
+    ask: {},
+    claim: { grant_id: 'x', secret: 'x' },
+    act: { action: 'slow_frame', latency_ms: 1 },
+  }
+  for (const [name, body] of Object.entries(pageBodies)) {
+    const into = (field: string, change: (text: string) => object) =>
+      all.push({
+        name: `console ${name} ${field}`,
+        isBody: true,
+        send: (text) => ({
+          method: 'POST',
+          path: `/_sandbox/console/page/${name}`,
+          headers: { 'content-type': 'application/json', origin: 'http://localhost:3000', ...auth },
+          body: JSON.stringify({ ...body, ...change(text) }),
+        }),
+      })
+    for (const field of [...Object.keys(body), 'slot_id']) {
+      into(field, (text) => ({ [field]: text }))
+      into(`${field}.0`, (text) => ({ [field]: [text] }))
+    }
+    into('NAME', (text) => ({ [text]: 1 }))
+  }
   for (const path of ['/', '/v1/', '/v2/placements/', '/public/wrapper/v1/', '/api/', '/v1/render/x/']) {
     for (const method of ['GET', 'POST', 'OPTIONS']) {
       all.push({

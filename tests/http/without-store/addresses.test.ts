@@ -10,7 +10,7 @@ import { LegacyDecision } from '#contract/compat.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { contract } from '#contract/index.ts'
 import { SandboxError, startSandbox } from '#sandbox/index.ts'
-import { activate, asked, fill, key, liveKey, publishable, stage } from '../stage.ts'
+import { activate, asked, fill, key, liveKey, origin, publishable, stage } from '../stage.ts'
 
 const public_url = 'http://192.168.1.5:4010'
 const named = { public_url, allowed_hosts: ['Sandbox', 'fe80::1'] }
@@ -108,6 +108,12 @@ describe('beyond loopback the control plane', () => {
     }
     const evil = { origin: 'https://evil.example' }
     expect((await on.api.send('GET', '/_sandbox/readyz', evil)).status).toBe(403)
+    // A page has its asset tokens instead, and to act a grant.
+    const slots = { body: { asset_tokens: [] } }
+    expect((await on.api.send('POST', '/_sandbox/console/page/slots', { ...slots, origin })).status).toBe(200)
+    expect((await on.api.send('POST', '/_sandbox/console/page/slots', { ...slots, ...evil })).status).toBe(403)
+    const noFill = { body: { action: 'no_fill', on: true }, origin, as: admin_token }
+    expect((await on.api.send('POST', '/_sandbox/console/page/act', noFill)).status).toBe(401)
     const headers = { 'x-sandbox-token': admin_token }
     await on.api.accept('sandbox.info', { headers })
     await on.api.accept('sandbox.reset', { headers })

@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { declareEndpoints, reading } from '../../endpoint.ts'
 import { EpochMs, page, pageQuery } from '../../fields.ts'
 import { assumed, assumedObject, strictObject } from '../../objects.ts'
-import { TokenName } from './tokens.ts'
 
 /** A token by its name, or a page by its origin. */
-const AuditedName = z.union([TokenName, z.url().max(256)])
+const AuditedName = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9.:/[\]_-]*$/, 'must be the name of a token, or the origin of a page')
 
 export const AuditItem = assumedObject('A97', () => ({
   audit_id: z.int().describe('Number of the entry; increasing.'),
