@@ -54,7 +54,6 @@ export function beaconTable(
       addToSession(slot_id, true, id, received_at_ms)
       return true
     },
-    /** Heartbeats do not matter. The beacons of recent slots are cached. */
     judgedBeacons(slot_id): readonly AcceptedBeacon[] {
       const cached = recent.get(slot_id)
       if (cached !== undefined) return cached
@@ -103,8 +102,7 @@ export function beaconTable(
     const slot = slot_id === null ? null : placements.find(slot_id)
     if (slot === null || slot.job.session_id === null) return
     const session = consent.findSession(slot.job.project_id, slot.job.session_id)
-    if (session === null) return
-    sessions.add(session, Number(isAccepted), id, received_at_ms)
+    if (session !== null) sessions.add(session, Number(isAccepted), id, received_at_ms)
   }
 }
 

@@ -2,7 +2,7 @@
  * Events: an ever-growing sequence in the database, so a tail can resume. The table is bounded and drops its oldest
  * rows; how many were dropped, and up to which number, is stored, so a tail that resumes too late is notified.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import type { EventRow, EventStore, NewEvent } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
@@ -24,51 +24,23 @@ interface Dropped {
 const noneDropped: Dropped = { count: 0, last_seq: 0 }
 
 export function eventTable({ db, read }: Connection, limit: number) {
+  const statements = prepareEvents(db)
   const insert = prepareEvent(db)
-  const max = db.prepare('SELECT coalesce(max(seq), 0) FROM event').pluck()
-  const count = db.prepare('SELECT count(*) FROM event').pluck()
-  const after = db.prepare<[number, number], EventRow>(
-    'SELECT seq, type, at_ms, project_id, slot_id, ref FROM event WHERE seq > ? ORDER BY seq LIMIT ?',
-  )
-  const partStart = db
-    .prepare<[number], number>(
-      `SELECT seq FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${searchedAtOnce - 1}`,
-    )
-    .pluck()
-  const lastBefore = db
-    .prepare<[number, number, number], number>(
-      'SELECT seq FROM event WHERE seq >= ? AND seq < ? AND at_ms < ? ORDER BY seq DESC LIMIT 1',
-    )
-    .pluck()
-  const nth = db.prepare<[number], number>('SELECT seq FROM event ORDER BY seq LIMIT 1 OFFSET ?').pluck()
-  const prune = db.prepare('DELETE FROM event WHERE seq <= ?')
   const stored = metaValue<Dropped>(db, 'events_dropped')
   const listeners = new Set<() => void>()
-  let lastSeq = max.get() as number
+  let lastSeq = statements.findLastSeq.get()!
   let announced = lastSeq
-  let size = count.get() as number
+  let size = statements.count.get()!
   let dropped = stored.find() ?? noneDropped
 
-  const reload = (rows?: number): void => {
-    lastSeq = max.get() as number
-    size = rows ?? (count.get() as number)
-    dropped = stored.find() ?? noneDropped
-  }
-
-  const append = (event: NewEvent): number => {
-    insert(++lastSeq, event)
-    size++
-    return lastSeq
-  }
-
   const methods: Omit<EventStore, keyof WriteMethods> = {
-    events: async (after_seq, most) => read(() => after.all(after_seq, most)),
+    events: async (after_seq, most) => read(() => statements.listAfter.all(after_seq, most)),
     lastEventSeq: () => announced,
     /** By number, not by time: when the clock was moved back, older events have later times. */
     async eventSeqBefore(at_ms) {
-      for (let end = Number.MAX_SAFE_INTEGER; ; await nextTurn()) {
-        const start = read(() => partStart.get(end)) ?? 0
-        const found = read(() => lastBefore.get(start, end, at_ms))
+      for (let end = Number.MAX_SAFE_INTEGER; ; await yieldToEventLoop()) {
+        const start = read(() => statements.findPartStart.get(end)) ?? 0
+        const found = read(() => statements.findLastBefore.get(start, end, at_ms))
         if (found !== undefined || start === 0) return found ?? 0
         end = start
       }
@@ -80,32 +52,65 @@ export function eventTable({ db, read }: Connection, limit: number) {
     },
   }
 
+  return { append, prune, reload, continueAfter, announce, methods }
+
+  /** Appends an event inside the running transaction and returns its number. */
+  function append(event: NewEvent): number {
+    insert(++lastSeq, event)
+    size++
+    return lastSeq
+  }
+
+  /** Removes rows over the limit, inside the running transaction. */
+  function prune(): void {
+    if (size <= limit + slack) return
+    const last_seq = statements.findNth.get(size - limit - 1)!
+    const { changes } = statements.prune.run(last_seq)
+    size -= changes
+    dropped = { count: dropped.count + changes, last_seq }
+    stored.save(dropped)
+  }
+
+  /** Reads the counts again: after a rollback, or when every row was replaced by `rows` new ones. */
+  function reload(rows?: number): void {
+    lastSeq = statements.findLastSeq.get()!
+    size = rows ?? statements.count.get()!
+    dropped = stored.find() ?? noneDropped
+  }
+
+  /** When every row was replaced: continues after the largest number of this table or the one before it. */
+  function continueAfter(seq: number): void {
+    reload()
+    lastSeq = Math.max(lastSeq, seq)
+  }
+
+  /** After a commit: notifies the listeners when there are new events. */
+  function announce(): void {
+    if (lastSeq === announced) return
+    announced = lastSeq
+    for (const listener of listeners) listener()
+  }
+}
+
+function prepareEvents(db: Database.Database) {
   return {
-    /** Appends an event inside the running transaction and returns its number. */
-    append,
-    /** Removes rows over the limit, inside the running transaction. */
-    prune(): void {
-      if (size <= limit + slack) return
-      const last_seq = nth.get(size - limit - 1)!
-      const { changes } = prune.run(last_seq)
-      size -= changes
-      dropped = { count: dropped.count + changes, last_seq }
-      stored.save(dropped)
-    },
-    /** Reads the counts again: after a rollback, or when every row was replaced by `stored` new ones. */
-    reload,
-    /** When every row was replaced: continues after the largest number of this table or the one before it. */
-    continueAfter(seq: number): void {
-      reload()
-      lastSeq = Math.max(lastSeq, seq)
-    },
-    /** After a commit: notifies the listeners when there are new events. */
-    announce(): void {
-      if (lastSeq === announced) return
-      announced = lastSeq
-      for (const listener of listeners) listener()
-    },
-    methods,
+    findLastSeq: db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck(),
+    count: db.prepare<[], number>('SELECT count(*) FROM event').pluck(),
+    listAfter: db.prepare<[number, number], EventRow>(
+      'SELECT seq, type, at_ms, project_id, slot_id, ref FROM event WHERE seq > ? ORDER BY seq LIMIT ?',
+    ),
+    findPartStart: db
+      .prepare<[number], number>(
+        `SELECT seq FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${searchedAtOnce - 1}`,
+      )
+      .pluck(),
+    findLastBefore: db
+      .prepare<[number, number, number], number>(
+        'SELECT seq FROM event WHERE seq >= ? AND seq < ? AND at_ms < ? ORDER BY seq DESC LIMIT 1',
+      )
+      .pluck(),
+    findNth: db.prepare<[number], number>('SELECT seq FROM event ORDER BY seq LIMIT 1 OFFSET ?').pluck(),
+    prune: db.prepare('DELETE FROM event WHERE seq <= ?'),
   }
 }
 

@@ -39,34 +39,95 @@ export interface Connection {
   close(): Promise<void>
 }
 
+interface Hooks {
+  beforeCommit(): void
+  afterCommit(writes: number): void
+  afterRollback(): void
+}
+
+/** No queued write is lost silently: a failed commit rejects every write of its turn with a StorageError. */
+export function groupCommit(db: Database.Database, hooks: Hooks): Connection {
+  const turns = createTurns(db, hooks)
+  /** Resolves when the other connection is done; null while there is none. */
+  let other: Promise<unknown> | null = null
+
+  const { write, read, nudge, flush } = turns
+  return { db, write, read, nudge, flush, runExclusive, otherConnectionDone, withOtherConnection, close }
+
+  function runExclusive<Result>(work: () => Result): Result {
+    flush()
+    turns.refuseClosed()
+    try {
+      return work()
+    } catch (error) {
+      throw isStorageFailure(error) ? new StorageError(error) : error
+    }
+  }
+
+  async function withOtherConnection<Result>(work: () => Promise<Result>): Promise<Result> {
+    await otherConnectionDone()
+    flush()
+    turns.refuseClosed()
+    const working = work()
+    other = working.catch(() => {})
+    turns.hold()
+    try {
+      return await working
+    } finally {
+      other = null
+      turns.resume()
+    }
+  }
+
+  async function otherConnectionDone(): Promise<void> {
+    while (other !== null) await other
+  }
+
+  async function close(): Promise<void> {
+    await otherConnectionDone()
+    turns.close()
+  }
+}
+
 /** The number of writes from which a turn waits for no more. */
 const maxGatheredWrites = 64
 
-/** No queued write is lost silently: a failed commit rejects every write of its turn with a StorageError. */
-export function groupCommit(
-  db: Database.Database,
-  hooks: { beforeCommit: () => void; afterCommit: (writes: number) => void; afterRollback: () => void },
-): Connection {
-  const begin = db.prepare('BEGIN')
-  const commit = db.prepare('COMMIT')
-  const rollback = db.prepare('ROLLBACK')
-  const savepoint = db.prepare('SAVEPOINT one')
-  const release = db.prepare('RELEASE one')
-  const rollbackTo = db.prepare('ROLLBACK TO one')
-
+/** Queues writes, and commits those of a turn together. */
+function createTurns(db: Database.Database, hooks: Hooks) {
+  const transaction = turnTransaction(db, hooks)
   let queue: Pending[] = []
   let isScheduled = false
   /** Writes of the last turn. */
   let lastTurn = 0
   /** Writes that were queued when this turn last let the event loop go round. */
   let gathered = 0
-  let isOpen = false
+  /** Whether another connection writes. */
+  let isHeld = false
   let isClosed = false
-  /** Resolves when the other connection is done; null while there is none. */
-  let other: Promise<unknown> | null = null
   let idleTimer: NodeJS.Timeout | undefined
 
-  const schedule = () => {
+  return { write, read, nudge, flush, refuseClosed, hold, resume, close }
+
+  function write<Result>(work: () => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (isClosed) return reject(stopped())
+      queue.push({ run: work, resolve: resolve as (value: never) => void, reject })
+      schedule()
+    })
+  }
+
+  function read<Result>(query: () => Result): Result {
+    try {
+      refuseClosed()
+      if (!isHeld) transaction.begin()
+      schedule()
+      return query()
+    } catch (error) {
+      throw readFailure(error)
+    }
+  }
+
+  function schedule(): void {
     if (isScheduled) return
     isScheduled = true
     gathered = 0
@@ -74,21 +135,101 @@ export function groupCommit(
   }
 
   /** Under load, a turn grows as long as each round of the event loop brings more: a commit costs as much for fewer. */
-  const gather = () => {
-    if (queue.length <= gathered || queue.length >= maxGatheredWrites) return flush()
+  function gather(): void {
+    if (queue.length <= gathered || queue.length >= maxGatheredWrites) {
+      flush()
+      return
+    }
     gathered = queue.length
     setImmediate(gather)
   }
 
-  const open = () => {
-    if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
-    if (isOpen || other !== null) return
-    begin.run()
+  function flush(): void {
+    if (isClosed || isHeld) return
+    isScheduled = false
+    clearTimeout(idleTimer)
+    idleTimer = undefined
+    const turn = queue
+    queue = []
+    lastTurn = turn.length
+    transaction.commit(turn)
+  }
+
+  function nudge(): void {
+    if (isClosed || isScheduled || idleTimer !== undefined) return
+    idleTimer = setTimeout(flush, 15)
+  }
+
+  function refuseClosed(): void {
+    if (isClosed) throw stopped()
+  }
+
+  function hold(): void {
+    isHeld = true
+  }
+
+  function resume(): void {
+    isHeld = false
+    flush()
+  }
+
+  function close(): void {
+    flush()
+    isClosed = true
+    clearTimeout(idleTimer)
+  }
+}
+
+function stopped(): StorageError {
+  return new StorageError(new Error('the sandbox has been stopped'))
+}
+
+/** The transaction of a turn: its reads open it, and its writes run at the end. */
+function turnTransaction(db: Database.Database, hooks: Hooks) {
+  const statements = {
+    begin: db.prepare('BEGIN'),
+    commit: db.prepare('COMMIT'),
+    rollback: db.prepare('ROLLBACK'),
+    savepoint: db.prepare('SAVEPOINT one'),
+    release: db.prepare('RELEASE one'),
+    rollbackTo: db.prepare('ROLLBACK TO one'),
+  }
+  let isOpen = false
+
+  return { begin, commit }
+
+  function begin(): void {
+    if (isOpen) return
+    statements.begin.run()
     isOpen = true
   }
 
+  /** Runs and commits the writes of a turn, and resolves or rejects each. */
+  function commit(turn: readonly Pending[]): void {
+    const resolves: (() => void)[] = []
+    try {
+      begin()
+      if (!runAll(turn, resolves)) {
+        statements.rollback.run()
+        statements.begin.run()
+        hooks.afterRollback()
+        resolves.length = 0
+        for (const pending of turn) resolves.push(runOne(pending))
+      }
+      hooks.beforeCommit()
+      statements.commit.run()
+      isOpen = false
+    } catch (error) {
+      const failure = undo(error)
+      for (const { reject } of turn) reject(failure)
+      return
+    }
+    for (const resolve of resolves) resolve()
+    hooks.afterCommit(turn.length)
+  }
+
   /** Returns false when a write has thrown. */
-  const runAll = (turn: readonly Pending[], resolves: (() => void)[]): boolean => {
+  function runAll(turn: readonly Pending[], resolves: (() => void)[]): boolean {
     try {
       for (const { run, resolve } of turn) {
         const value = run() as never
@@ -101,116 +242,28 @@ export function groupCommit(
     }
   }
 
-  const runOne = ({ run, resolve, reject }: Pending): (() => void) => {
-    savepoint.run()
+  function runOne({ run, resolve, reject }: Pending): () => void {
+    statements.savepoint.run()
     try {
       const value = run() as never
-      release.run()
+      statements.release.run()
       return () => resolve(value)
     } catch (error) {
       if (isStorageFailure(error)) throw error
-      rollbackTo.run()
-      release.run()
+      statements.rollbackTo.run()
+      statements.release.run()
       hooks.afterRollback()
       return () => reject(error)
     }
   }
 
   /** Undoes a turn, and returns why it failed. */
-  const failed = (error: unknown): unknown => {
+  function undo(error: unknown): unknown {
     isOpen = false
     if (!db.open) return new StorageError(new Error('it is closed'))
-    if (db.inTransaction) rollback.run()
+    if (db.inTransaction) statements.rollback.run()
     hooks.afterRollback()
     return isStorageFailure(error) ? new StorageError(error) : error
-  }
-
-  const flush = () => {
-    if (isClosed || other !== null) return
-    isScheduled = false
-    clearTimeout(idleTimer)
-    idleTimer = undefined
-    const turn = queue
-    queue = []
-    lastTurn = turn.length
-    const resolves: (() => void)[] = []
-    try {
-      open()
-      if (!runAll(turn, resolves)) {
-        rollback.run()
-        begin.run()
-        hooks.afterRollback()
-        resolves.length = 0
-        for (const pending of turn) resolves.push(runOne(pending))
-      }
-      hooks.beforeCommit()
-      commit.run()
-      isOpen = false
-    } catch (error) {
-      const failure = failed(error)
-      for (const { reject } of turn) reject(failure)
-      return
-    }
-    for (const resolve of resolves) resolve()
-    hooks.afterCommit(turn.length)
-  }
-
-  const otherConnectionDone = async () => {
-    while (other !== null) await other
-  }
-
-  return {
-    db,
-    write(work) {
-      return new Promise((resolve, reject) => {
-        if (isClosed) return reject(new StorageError(new Error('the sandbox has been stopped')))
-        queue.push({ run: work, resolve: resolve as (value: never) => void, reject })
-        schedule()
-      })
-    },
-    read(query) {
-      try {
-        open()
-        schedule()
-        return query()
-      } catch (error) {
-        throw readFailure(error)
-      }
-    },
-    nudge() {
-      if (isClosed || isScheduled || idleTimer !== undefined) return
-      idleTimer = setTimeout(flush, 15)
-    },
-    flush,
-    runExclusive(work) {
-      flush()
-      if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
-      try {
-        return work()
-      } catch (error) {
-        throw isStorageFailure(error) ? new StorageError(error) : error
-      }
-    },
-    otherConnectionDone,
-    async withOtherConnection(work) {
-      await otherConnectionDone()
-      flush()
-      if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
-      const working = work()
-      other = working.catch(() => {})
-      try {
-        return await working
-      } finally {
-        other = null
-        flush()
-      }
-    },
-    async close() {
-      await otherConnectionDone()
-      flush()
-      isClosed = true
-      clearTimeout(idleTimer)
-    },
   }
 }
 

@@ -22,9 +22,8 @@ export type ProjectTable = ReturnType<typeof projectTable>
 /** `onSettings` is called when the settings of a project have changed. */
 export function projectTable({ db, read }: Connection, onSettings: () => void) {
   const statements = prepareProjects(db)
-  const projects = new Map<number, ProjectRow>()
-  /** Keyed by the digest object that the pipeline caches for a key. */
-  let keys = new WeakMap<Uint8Array, KeyRow>()
+  const rows = cachedProjects(statements)
+  const { project, withProject, withProjectOrNull, clear } = rows
 
   const transaction = {
     lastId: (table) => (table === 'project' ? statements.lastProject : statements.lastKey).get()!,
@@ -32,7 +31,7 @@ export function projectTable({ db, read }: Connection, onSettings: () => void) {
     insertProject({ id, client_id, tenant_id, config_revision, settings }) {
       statements.insertProject.run(id, client_id, tenant_id, config_revision, settings)
     },
-    findProject,
+    findProject: rows.findProject,
     saveSettings(id, config_revision, settings) {
       statements.saveSettings.run(settings, config_revision, id)
       onSettings()
@@ -44,7 +43,7 @@ export function projectTable({ db, read }: Connection, onSettings: () => void) {
     findKey: (id) => withProjectOrNull(statements.findKey.get(id)),
     revokeKey(id, at_ms) {
       statements.revokeKey.run(at_ms, id)
-      keys = new WeakMap()
+      rows.clearKeys()
     },
     insertActivation({ id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms }, at_ms) {
       statements.insertActivation.run(id, project_id, key_id, mode, hash, origin, slot_id, at_ms, expires_at_ms)
@@ -62,7 +61,7 @@ export function projectTable({ db, read }: Connection, onSettings: () => void) {
     },
     findProjectById: async (id) => read(() => project(id)),
     listProjects: async () => read(() => statements.listProjects.all().map(({ id }) => project(id))),
-    findKey: (hash) => read(() => findKey(hash)),
+    findKey: (hash) => read(() => rows.findKey(hash)),
     findKeyById: async (id) => read(() => withProjectOrNull(statements.findKey.get(id))),
     async listKeys(project_id, { limit, before }) {
       const end = before ?? Number.MAX_SAFE_INTEGER
@@ -78,6 +77,19 @@ export function projectTable({ db, read }: Connection, onSettings: () => void) {
   }
 
   return { project, exists, transaction, clear, methods }
+
+  function exists(id: number): boolean {
+    return rows.isCached(id) || read(() => rows.findProject(id)) !== null
+  }
+}
+
+/** Reads projects and keys, and keeps them. */
+function cachedProjects(statements: ReturnType<typeof prepareProjects>) {
+  const projects = new Map<number, ProjectRow>()
+  /** Keyed by the digest object that the pipeline caches for a key. */
+  let keys = new WeakMap<Uint8Array, KeyRow>()
+
+  return { project, findProject, findKey, withProject, withProjectOrNull, isCached, clear, clearKeys }
 
   /** @throws StorageError when there is no such project */
   function project(id: number): ProjectRow {
@@ -112,12 +124,16 @@ export function projectTable({ db, read }: Connection, onSettings: () => void) {
     return { ...rest, project: project(project_id) }
   }
 
-  function exists(id: number): boolean {
-    return projects.has(id) || read(() => statements.find.get(id)) !== undefined
+  function isCached(id: number): boolean {
+    return projects.has(id)
   }
 
   function clear(): void {
     projects.clear()
+    clearKeys()
+  }
+
+  function clearKeys(): void {
     keys = new WeakMap()
   }
 }

@@ -6,6 +6,7 @@
  * newest first, and returns where it stopped. A co-routine reads rows in the order of the key: a page that fills up
  * early reads no further.
  */
+import type Database from 'better-sqlite3'
 import { oldClientHeader } from '#contract/endpoint.ts'
 import { createForeignExchanges } from '#store/foreign-exchanges.ts'
 import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage } from '../rows.ts'
@@ -27,31 +28,137 @@ const maxBuffered = 1_000
 const maxRead = 5_000
 
 export function requestTable({ db, flush, nudge, read }: Connection, projects: ProjectTable, limit: number) {
-  const insert = db.prepare(`INSERT OR REPLACE INTO exchange (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`)
   const find = db.prepare<[number], ExchangeRow>(`SELECT ${columns} FROM exchange WHERE id = ?`)
-  const count = db.prepare('SELECT count(*) FROM exchange').pluck()
+  const foreign = createForeignExchanges()
+  const buffer = exchangeBuffer({ db, read }, limit)
+  let isClosed = false
+
+  const methods: RequestStore = {
+    appendExchange(row) {
+      if (isClosed || limit === 0) return
+      // A reset or a restore may have removed the project in the meantime.
+      const isOrphan = row.project_id !== null && !projects.exists(row.project_id)
+      buffer.append(isOrphan ? { ...row, project_id: null } : row)
+      nudge()
+    },
+    appendForeign(row) {
+      if (!isClosed && limit > 0) foreign.append(row)
+    },
+    foreignExchanges: () => foreign.rows,
+    async findExchange(id) {
+      return readAll(() => find.get(id)) ?? foreign.rows.find((row) => row.id === id) ?? null
+    },
+    listExchanges: async (query) =>
+      readAll(() => listExchanges<ExchangeSummary>(db, `${summaryColumns}, ${oldClient} AS old_client`, query)),
+    readExchanges: async (query) => readAll(() => listExchanges<ExchangeRow>(db, columns, query)),
+    countExchanges: async (query) => readAll(() => countExchanges(db, query)),
+    journal: () => ({ enabled: limit > 0, limit, ...buffer.count(), foreign: foreign.count }),
+  }
+
+  const { write, committed, rolledBack } = buffer
+  return { write, committed, rolledBack, clear, close, methods }
+
+  /** Reads the table with the rows that were buffered. */
+  function readAll<Result>(query: () => Result): Result {
+    flush()
+    return read(query)
+  }
+
+  /** Called when the table was replaced by one of `rows` rows. Drops the buffer too. */
+  function clear(rows: number): void {
+    buffer.clear(rows)
+    foreign.clear()
+  }
+
+  /** Ignores further exchanges. */
+  function close(): void {
+    isClosed = true
+  }
+}
+
+/** The exchanges that the next commit stores, and the number of those that are stored. */
+function exchangeBuffer({ db, read }: Pick<Connection, 'db' | 'read'>, limit: number) {
+  const tryInsert = prepareInsert(db)
+  const countRows = db.prepare<[], number>('SELECT count(*) FROM exchange').pluck()
   const prune = db.prepare('DELETE FROM exchange WHERE id IN (SELECT id FROM exchange ORDER BY id LIMIT ?)')
   const storedDropped = metaValue<number>(db, 'journal_dropped')
-  let isClosed = false
   let buffer: ExchangeRow[] = []
   /** Rows of the open transaction, which are not stored before its commit. */
   let written: ExchangeRow[] = []
   /** Rows that were lost: refused, or too many while the database refused writes. */
   let lost = 0
-  const foreign = createForeignExchanges()
   /** The number of rows in the table; null until they are counted, which reads all of its pages, once, at startup. */
   let size: number | null = null
   /** The same without the rows of the open transaction. */
   let committedSize: number | null = null
   let dropped = storedDropped.find() ?? 0
 
-  const sizeNow = () => {
-    if (size === null) committedSize = size = count.get() as number
-    return size
+  return { append, write, committed, rolledBack, clear, count }
+
+  function append(row: ExchangeRow): void {
+    buffer.push(row)
   }
 
-  /** Stores a row, and returns whether it could. A row that is refused costs nothing but itself: its request has taken effect. */
-  const tryInsert = (row: ExchangeRow): boolean => {
+  /** Writes the buffer inside the running transaction. */
+  function write(): void {
+    if (buffer.length === 0) return
+    const rows = buffer
+    const before = countOnce()
+    buffer = []
+    written = rows
+    let stored = 0
+    for (const row of rows) if (tryInsert(row)) stored += 1
+    lost += rows.length - stored
+    size = before + stored
+    if (size <= limit + slack) return
+    const surplus = size - limit
+    prune.run(surplus)
+    size -= surplus
+    dropped += surplus
+    storedDropped.save(dropped)
+  }
+
+  /** Called after the commit of the written rows. */
+  function committed(): void {
+    written = []
+    committedSize = size
+  }
+
+  /** Buffers the written rows again, up to a limit, and counts the lost ones. */
+  function rolledBack(): void {
+    const rows = [...written, ...buffer]
+    written = []
+    buffer = rows.slice(-maxBuffered)
+    lost += rows.length - buffer.length
+    size = committedSize
+    dropped = storedDropped.find() ?? 0
+  }
+
+  function clear(rows: number): void {
+    buffer = []
+    written = []
+    lost = 0
+    size = committedSize = rows
+    dropped = storedDropped.find() ?? 0
+  }
+
+  function count(): { size: number; dropped: number } {
+    return { size: (size ?? read(countOnce)) + buffer.length, dropped: dropped + lost }
+  }
+
+  function countOnce(): number {
+    if (size === null) committedSize = size = countRows.get()!
+    return size
+  }
+}
+
+/**
+ * Returns a function that stores a row, and returns whether it could. A row that is refused costs nothing but itself: its
+ * request has taken effect.
+ */
+function prepareInsert(db: Database.Database) {
+  const insert = db.prepare(`INSERT OR REPLACE INTO exchange (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`)
+  return (row: ExchangeRow): boolean => {
     try {
       insert.run(
         row.id,
@@ -78,119 +185,38 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       return false
     }
   }
+}
 
-  /** Reads the table with the rows that were buffered. */
-  const readAll = <Result>(query: () => Result): Result => {
-    flush()
-    return read(query)
-  }
+function listExchanges<Row extends { id: number }>(
+  db: Database.Database,
+  names: string,
+  query: PageQuery & ExchangeFilter,
+): Page<Row> {
+  const { text, values, range } = conditions(query)
+  const rows = db
+    .prepare<(string | number)[], Row>(`SELECT * FROM (${newest(names, range)}) WHERE ${text} LIMIT ?`)
+    .all(...range.values, ...values, query.limit + 1)
+  return rows.length <= query.limit ? { rows, next: findEnd(db, range) } : toPage(rows, query.limit)
+}
 
-  const list = <Row extends { id: number }>(
-    names: string,
-    query: PageQuery & ExchangeFilter,
-    computed = '',
-  ): Page<Row> => {
-    const { text, values, range } = conditions(query)
-    const sql = `SELECT * FROM (${newest(names + computed, range)}) WHERE ${text} LIMIT ?`
-    return readAll(() => {
-      const rows = db.prepare<(string | number)[], Row>(sql).all(...range.values, ...values, query.limit + 1)
-      return rows.length <= query.limit ? { rows, next: findEnd(range) } : toPage(rows, query.limit)
-    })
-  }
+function countExchanges(db: Database.Database, query: Pick<PageQuery, 'before'> & ExchangeFilter) {
+  const { text, values, range } = conditions(query)
+  const count = db
+    .prepare<(string | number)[], number>(`SELECT count(*) FROM (${newest(summaryColumns, range)}) WHERE ${text}`)
+    .pluck()
+    .get(...range.values, ...values)!
+  return { count, next: findEnd(db, range) }
+}
 
-  /** The last row that was read; null when there is none after it. */
-  const findEnd = (range: Filter): number | null => {
-    const ids = db
-      .prepare<(string | number)[], number>(
-        `SELECT id FROM exchange WHERE ${range.where()} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
-      )
-      .pluck()
-      .all(...range.values)
-    return ids.length < 2 ? null : ids[0]!
-  }
-
-  const methods: RequestStore = {
-    appendExchange(row) {
-      if (isClosed || limit === 0) return
-      // A reset or a restore may have removed the project in the meantime.
-      const isOrphan = row.project_id !== null && !projects.exists(row.project_id)
-      buffer.push(isOrphan ? { ...row, project_id: null } : row)
-      nudge()
-    },
-    appendForeign(row) {
-      if (!isClosed && limit > 0) foreign.append(row)
-    },
-    foreignExchanges: () => foreign.rows,
-    async findExchange(id) {
-      return readAll(() => find.get(id)) ?? foreign.rows.find((row) => row.id === id) ?? null
-    },
-    listExchanges: async (query) => list<ExchangeSummary>(summaryColumns, query, `, ${oldClient} AS old_client`),
-    readExchanges: async (query) => list<ExchangeRow>(columns, query),
-    async countExchanges(query) {
-      const { text, values, range } = conditions(query)
-      const sql = `SELECT count(*) FROM (${newest(summaryColumns, range)}) WHERE ${text}`
-      return readAll(() => ({
-        count: db
-          .prepare<(string | number)[], number>(sql)
-          .pluck()
-          .get(...range.values, ...values)!,
-        next: findEnd(range),
-      }))
-    },
-    journal() {
-      const stored = (size ?? read(sizeNow)) + buffer.length
-      return { enabled: limit > 0, limit, size: stored, dropped: dropped + lost, foreign: foreign.count }
-    },
-  }
-
-  return {
-    /** Writes the buffer inside the running transaction. */
-    write(): void {
-      if (buffer.length === 0) return
-      const rows = buffer
-      const before = sizeNow()
-      buffer = []
-      written = rows
-      let stored = 0
-      for (const row of rows) if (tryInsert(row)) stored += 1
-      lost += rows.length - stored
-      size = before + stored
-      if (size <= limit + slack) return
-      const surplus = size - limit
-      prune.run(surplus)
-      size -= surplus
-      dropped += surplus
-      storedDropped.save(dropped)
-    },
-    /** Called after the commit of the written rows. */
-    committed(): void {
-      written = []
-      committedSize = size
-    },
-    /** Buffers the written rows again, up to a limit, and counts the lost ones. */
-    rolledBack(): void {
-      const rows = [...written, ...buffer]
-      written = []
-      buffer = rows.slice(-maxBuffered)
-      lost += rows.length - buffer.length
-      size = committedSize
-      dropped = storedDropped.find() ?? 0
-    },
-    /** Called when the table was replaced by one of `rows` rows. Drops the buffer too. */
-    clear(rows: number): void {
-      buffer = []
-      written = []
-      lost = 0
-      foreign.clear()
-      size = committedSize = rows
-      dropped = storedDropped.find() ?? 0
-    },
-    /** Ignores further exchanges. */
-    close(): void {
-      isClosed = true
-    },
-    methods,
-  }
+/** The last row that was read; null when there is none after it. */
+function findEnd(db: Database.Database, range: Filter): number | null {
+  const ids = db
+    .prepare<(string | number)[], number>(
+      `SELECT id FROM exchange WHERE ${range.where()} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
+    )
+    .pluck()
+    .all(...range.values)
+  return ids.length < 2 ? null : ids[0]!
 }
 
 function newest(names: string, range: Filter): string {

@@ -101,8 +101,8 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       name: 'failed_write_stays',
       wrong: 'What a write has stored before it fails stays.',
       noticed_by: nothing,
-      in: 'sandbox/store/sqlite#groupCommit',
-      from: '      rollbackTo.run()\n',
+      in: 'sandbox/store/sqlite#turnTransaction',
+      from: '      statements.rollbackTo.run()\n',
       to: '',
     },
     {
