@@ -148,7 +148,10 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
     const decision = await decideJobSlot(services, jobSlot, { consent, now_ms })
     const evidence = decisionEvidence(services, jobSlot, decision)
     const dropsTopic = job.facts.derived_topic !== undefined && !mayProcessPrompt(consent)
-    const bound = await store.bindDecision(slot.id, decision, evidence, listCaps(job, now_ms), dropsTopic)
+    const bound = await store.bindDecision({
+      ...{ slot_id: slot.id, decision, evidence, dropsTopic },
+      caps: listCaps(job, now_ms),
+    })
     if (bound === 'capped') continue
     waiters.wake(slot.id)
     if (bound === 'bound' && job.facts.callback_url !== undefined) callbacks.deliver(slot.id)

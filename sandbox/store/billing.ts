@@ -11,7 +11,7 @@ import { cacheRow, parseRow } from './rows.ts'
 import type { BeaconScope, BillingCounts, BillingStore, ProjectRow } from './store.ts'
 
 /** The settings of each project that a verdict depends on, by its id. */
-export type BillingRules = Readonly<
+type BillingRules = Readonly<
   Record<number, { billing_model: BillingModel; viewability: ProjectSettings['viewability'] }>
 >
 
@@ -74,15 +74,21 @@ function noCounts(most_latest: number): Counts {
   }
 }
 
+/** A report under way. */
+export interface BillingReport {
+  scope: BeaconScope
+  rules: BillingRules
+  progress: BillingProgress
+}
+
 /** Judges the beacons of a slot and counts those in scope; subtracts them with `times` -1. */
 export function countSlot(
-  counts: Counts,
-  { since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER }: BeaconScope,
-  rules: BillingRules,
+  { scope, rules, progress: { counts } }: BillingReport,
   slot: BilledSlot,
   stored: readonly StoredAcceptedBeacon[],
   times: 1 | -1 = 1,
 ): void {
+  const { since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER } = scope
   const rule = rules[slot.project_id]
   if (rule === undefined) {
     counts.is_partial = true
@@ -186,8 +192,7 @@ export type NumberedBeacon = StoredAcceptedBeacon & { evidence_id: number | null
 
 /** Counts a slot again, with its beacons up to `evidence_id`. Later beacons are left out. */
 export function countAgain(
-  { counts }: BillingProgress,
-  rules: BillingRules,
+  report: BillingReport,
   slot: BilledSlot,
   beacons: readonly NumberedBeacon[],
   evidence_id: number,
@@ -195,8 +200,8 @@ export function countAgain(
   const before = beacons.filter((beacon) => beacon.evidence_id === null)
   const now = beacons.filter((beacon) => beacon.evidence_id === null || beacon.evidence_id <= evidence_id)
   if (now.length === before.length) return
-  countSlot(counts, {}, rules, slot, before, -1)
-  countSlot(counts, {}, rules, slot, now)
+  countSlot(report, slot, before, -1)
+  countSlot(report, slot, now)
 }
 
 /*
@@ -225,7 +230,7 @@ interface ReportSource {
   /** Resolves to how many times the whole state was replaced, according to the database. */
   generation(): Promise<number>
   /** Resolves to the progress including everything new since; it may be the same object. */
-  goOn(scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress>
+  goOn(report: BillingReport): Promise<BillingProgress>
 }
 
 /** Whether reports of a scope continue from each other. */
@@ -246,7 +251,7 @@ export function billingReports({ listProjects, generation, goOn }: ReportSource)
       const kept = keptReports.get(name)
       keptReports.delete(name)
       const isUsable = kept !== undefined && kept.generation === before && areStill(kept.rules, rules)
-      const progress = await goOn(scope, rules, isUsable ? kept.progress : noProgress(most_latest))
+      const progress = await goOn({ scope, rules, progress: isUsable ? kept.progress : noProgress(most_latest) })
       if ((await generation()) !== before) continue
       if (isShort(progress.counts, newest)) {
         most_latest *= spare

@@ -392,23 +392,24 @@ export interface IntervalGuard {
   jobs: number
 }
 
+/** A decision for a pending slot. */
+export interface DecisionWrite {
+  slot_id: number
+  decision: StoredDecision
+  evidence: EvidenceDraft
+  caps: readonly CapGuard[]
+  /** Whether the topic that was derived from prompt text is removed from the job. */
+  dropsTopic: boolean
+}
+
 export interface PlacementStore {
   /**
    * Creates a job with its slots, decided or pending, the consent sent with it, and their evidence and events. Resolves
    * to false, with nothing written, when the consent has changed or a cap was reached in the meantime: try again.
    */
   createJob(job: JobRow, slots: NewSlot[], consent: ConsentWrite | null, caps: readonly CapGuard[]): Promise<boolean>
-  /**
-   * Binds the decision of a pending slot, unless it is decided already or a cap was reached in the meantime.
-   * `dropsTopic`: the topic that was derived from prompt text is removed from the job.
-   */
-  bindDecision(
-    slot_id: number,
-    decision: StoredDecision,
-    evidence: EvidenceDraft,
-    caps: readonly CapGuard[],
-    dropsTopic: boolean,
-  ): Promise<'bound' | 'decided' | 'capped'>
+  /** Binds the decision of a pending slot, unless it is decided already or a cap was reached in the meantime. */
+  bindDecision(decision: DecisionWrite): Promise<'bound' | 'decided' | 'capped'>
   findJob(id: number): Promise<JobRow | null>
   findSlot(id: number): MaybePromise<SlotRow | null>
   listSlots(

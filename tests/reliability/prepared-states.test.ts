@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
 import { openSqliteStore } from '#store/sqlite/index.ts'
-import { backgroundCheckpoints } from '#store/sqlite/write-ahead-log.ts'
+import { backgroundCheckpoints } from '#store/sqlite/file/write-ahead-log.ts'
 import type { PreparedState, Store } from '#store/store.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 

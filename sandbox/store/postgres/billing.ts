@@ -8,7 +8,7 @@ import { maxJudged } from '#contract/beacon-verdict.ts'
 import {
   type BilledSlot,
   type BillingProgress,
-  type BillingRules,
+  type BillingReport,
   billingReports,
   countAgain,
   countSlot,
@@ -34,145 +34,139 @@ const rest = 1
 
 const last_id = Number.MAX_SAFE_INTEGER
 
+type Read = Connection['read']
+
 export function billingTable({ read }: Pick<Connection, 'read'>, projects: ProjectTable): BillingStore {
   let last: Promise<unknown> = Promise.resolve()
-
-  const goOn = async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress> => {
-    const target = await lastEntry()
-    if (!isOfAllTime(scope)) progress.evidence_id = last_id
-    else if (progress.slot_id === 0) progress.evidence_id = target
-    for (let known = target; progress.slot_id < last_id || progress.evidence_id < target; ) {
-      const started = performance.now()
-      const now = await lastEntry()
-      const isCaughtUp = !isOfAllTime(scope) || (await countAgainAfter(scope, rules, progress, now))
-      if (isCaughtUp && progress.slot_id < last_id) await countNext(scope, rules, progress)
-      if (now !== known) await sleep(rest * (performance.now() - started))
-      known = now
-    }
-    await countUnacceptedInScope(scope, progress)
-    return progress
-  }
-
-  const lastEntry = async (): Promise<number> => {
-    const [row] = await read<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM evidence')
-    return row!.id
-  }
-
-  /**
-   * Counts slots again whose beacons are newer than the progress, up to an entry. Resolves to whether that was all of
-   * them.
-   */
-  const countAgainAfter = async (
-    scope: BeaconScope,
-    rules: BillingRules,
-    progress: BillingProgress,
-    now: number,
-  ): Promise<boolean> => {
-    const end = Math.min(now, progress.evidence_id + entriesAtOnce)
-    const found = await read<{ id: number; slot_id: number }>(
-      "SELECT id, slot_id FROM evidence WHERE id > $1 AND id <= $2 AND kind = 'beacon' ORDER BY id LIMIT $3",
-      [progress.evidence_id, end, newBeaconsAtOnce],
-    )
-    const evidence_id = found.length < newBeaconsAtOnce ? end : found.at(-1)!.id
-    const ids = [...new Set(found.map(({ slot_id }) => slot_id))].filter((id) => id <= progress.slot_id)
-    if (ids.length > 0) {
-      const { text, values } = selectFilledSlots(scope, 2)
-      const slots = await read<BilledSlot>(`${text} AND slot.id = ANY ($1::bigint[])`, [ids, ...values])
-      const beacons = await loadBeacons(laterOfSlots, slots, progress.evidence_id)
-      for (const slot of slots) countAgain(progress, rules, slot, beacons.get(slot.id) ?? [], evidence_id)
-    }
-    progress.evidence_id = evidence_id
-    return evidence_id === now
-  }
-
-  /** Counts the next slots, without beacons that are newer than the progress. */
-  const countNext = async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<void> => {
-    const { text, values } = selectFilledSlots(scope, 3)
-    const slots = await read<BilledSlot>(`${text} AND slot.id > $1 ORDER BY slot.id LIMIT $2`, [
-      progress.slot_id,
-      slotsAtOnce,
-      ...values,
-    ])
-    const beacons = await loadBeacons(laterOfAll, slots, progress.evidence_id)
-    for (const slot of slots) {
-      const old = (beacons.get(slot.id) ?? []).filter(({ evidence_id }) => evidence_id === null)
-      countSlot(progress.counts, scope, rules, slot, old)
-    }
-    progress.slot_id = slots.length < slotsAtOnce ? last_id : slots.at(-1)!.id
-  }
-
-  const loadBeacons = async (later: string, slots: readonly BilledSlot[], evidence_id: number) => {
-    const rows = await read<NumberedBeacon & { slot_id: number }>(
-      `WITH wanted AS (SELECT unnest($1::bigint[]) AS slot_id), later AS MATERIALIZED (${later})
-       SELECT wanted.slot_id, judged.*, later.id AS evidence_id FROM wanted CROSS JOIN LATERAL
-       (SELECT ${judgedColumns} FROM beacon WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat'
-        ${byId} LIMIT $3 + (SELECT count(*) FROM later WHERE later.slot_id = wanted.slot_id)) judged
-       LEFT JOIN later ON later.ref = judged.id ORDER BY judged.id`,
-      [slots.map(({ id }) => id), evidence_id, maxJudged],
-    )
-    const bySlot = new Map<number, NumberedBeacon[]>()
-    for (const { slot_id, ...beacon } of rows) {
-      const known = bySlot.get(slot_id)
-      if (known === undefined) bySlot.set(slot_id, [beacon])
-      else known.push(beacon)
-    }
-    return bySlot
-  }
-
-  /**
-   * Counts rejected and duplicate beacons again when there are new ones: nodes do not commit them in the order of their
-   * identifiers, and only their events are numbered in the order of commits, but old events are removed.
-   */
-  const countUnacceptedInScope = async (scope: BeaconScope, progress: BillingProgress): Promise<void> => {
-    const { counts, unaccepted_at } = progress
-    const [head] = await read<{ last_seq: number; is_changed: boolean }>(
-      `SELECT last_seq, last_dropped_seq > $1 OR EXISTS (SELECT 1 FROM event
-         WHERE seq > $1 AND type IN ('beacon.rejected', 'beacon.duplicate')) AS is_changed FROM head`,
-      [unaccepted_at],
-    )
-    if (unaccepted_at > 0 && !head!.is_changed) return
-    const filter = createFilter()
-    filter.add('aside_beacon.project_id = ?', scope.project_id)
-    filter.add(`job.session IN (${sessionsNamed})`, scope.session_id)
-    filter.add('aside_beacon.received_at_ms >= ?', scope.since_ms)
-    filter.add('aside_beacon.received_at_ms < ?', scope.until_ms)
-    const joins =
-      scope.session_id === undefined
-        ? ''
-        : 'JOIN slot ON slot.id = aside_beacon.slot_id JOIN job ON job.id = slot.job_id'
-    const text = `SELECT aside_beacon.reason_code, count(*) AS count FROM aside_beacon ${joins}
-      WHERE aside_beacon.id > $1 AND aside_beacon.id <= $2 AND ${filter.where(3)}
-      GROUP BY aside_beacon.reason_code ORDER BY aside_beacon.reason_code COLLATE "C"`
-    const before = JSON.stringify([...counts.unaccepted].sort())
-    const { changes } = counts
-    counts.unaccepted = new Map()
-    for (let after = 0; after < last_id; ) {
-      const [nth] = await read<{ id: number }>(
-        `SELECT id FROM aside_beacon WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${unacceptedAtOnce - 1}`,
-        [after],
-      )
-      const end = nth?.id ?? last_id
-      const rows = await read<{ reason_code: Missed; count: number }>(text, [after, end, ...filter.values])
-      for (const { reason_code, count } of rows) countUnaccepted(counts, reason_code, count)
-      after = end
-    }
-    const isSame = before === JSON.stringify([...counts.unaccepted].sort())
-    counts.changes = isSame ? changes : changes + 1
-    progress.unaccepted_at = head!.last_seq
-  }
-
   return billingReports({
     listProjects: projects.methods.listProjects,
     async generation() {
       const [row] = await read<{ generation: number }>('SELECT generation FROM state')
       return row!.generation
     },
-    goOn(scope, rules, progress) {
-      const result = last.then(() => goOn(scope, rules, progress))
+    goOn(report) {
+      const result = last.then(() => continueReport(read, report))
       last = result.catch(() => {})
       return result
     },
   })
+}
+
+async function continueReport(read: Read, report: BillingReport): Promise<BillingProgress> {
+  const { scope, progress } = report
+  const target = await findLastEntry(read)
+  if (!isOfAllTime(scope)) progress.evidence_id = last_id
+  else if (progress.slot_id === 0) progress.evidence_id = target
+  for (let known = target; progress.slot_id < last_id || progress.evidence_id < target; ) {
+    const started = performance.now()
+    const now = await findLastEntry(read)
+    const isCaughtUp = !isOfAllTime(scope) || (await countAgainAfter(read, report, now))
+    if (isCaughtUp && progress.slot_id < last_id) await countNext(read, report)
+    if (now !== known) await sleep(rest * (performance.now() - started))
+    known = now
+  }
+  await countUnacceptedInScope(read, report)
+  return progress
+}
+
+async function findLastEntry(read: Read): Promise<number> {
+  const [row] = await read<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM evidence')
+  return row!.id
+}
+
+/** Counts slots again whose beacons are newer than the progress, up to an entry. Resolves to whether that was all. */
+async function countAgainAfter(read: Read, report: BillingReport, now: number): Promise<boolean> {
+  const { scope, progress } = report
+  const end = Math.min(now, progress.evidence_id + entriesAtOnce)
+  const found = await read<{ id: number; slot_id: number }>(
+    "SELECT id, slot_id FROM evidence WHERE id > $1 AND id <= $2 AND kind = 'beacon' ORDER BY id LIMIT $3",
+    [progress.evidence_id, end, newBeaconsAtOnce],
+  )
+  const evidence_id = found.length < newBeaconsAtOnce ? end : found.at(-1)!.id
+  const ids = [...new Set(found.map(({ slot_id }) => slot_id))].filter((id) => id <= progress.slot_id)
+  if (ids.length > 0) {
+    const { text, values } = selectFilledSlots(scope, 2)
+    const slots = await read<BilledSlot>(`${text} AND slot.id = ANY ($1::bigint[])`, [ids, ...values])
+    const beacons = await loadBeacons(read, laterOfSlots, slots, progress.evidence_id)
+    for (const slot of slots) countAgain(report, slot, beacons.get(slot.id) ?? [], evidence_id)
+  }
+  progress.evidence_id = evidence_id
+  return evidence_id === now
+}
+
+/** Counts the next slots, without beacons that are newer than the progress. */
+async function countNext(read: Read, report: BillingReport): Promise<void> {
+  const { scope, progress } = report
+  const { text, values } = selectFilledSlots(scope, 3)
+  const slots = await read<BilledSlot>(`${text} AND slot.id > $1 ORDER BY slot.id LIMIT $2`, [
+    progress.slot_id,
+    slotsAtOnce,
+    ...values,
+  ])
+  const beacons = await loadBeacons(read, laterOfAll, slots, progress.evidence_id)
+  for (const slot of slots) {
+    const old = (beacons.get(slot.id) ?? []).filter(({ evidence_id }) => evidence_id === null)
+    countSlot(report, slot, old)
+  }
+  progress.slot_id = slots.length < slotsAtOnce ? last_id : slots.at(-1)!.id
+}
+
+async function loadBeacons(read: Read, later: string, slots: readonly BilledSlot[], evidence_id: number) {
+  const rows = await read<NumberedBeacon & { slot_id: number }>(
+    `WITH wanted AS (SELECT unnest($1::bigint[]) AS slot_id), later AS MATERIALIZED (${later})
+     SELECT wanted.slot_id, judged.*, later.id AS evidence_id FROM wanted CROSS JOIN LATERAL
+     (SELECT ${judgedColumns} FROM beacon WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat'
+      ${byId} LIMIT $3 + (SELECT count(*) FROM later WHERE later.slot_id = wanted.slot_id)) judged
+     LEFT JOIN later ON later.ref = judged.id ORDER BY judged.id`,
+    [slots.map(({ id }) => id), evidence_id, maxJudged],
+  )
+  const bySlot = new Map<number, NumberedBeacon[]>()
+  for (const { slot_id, ...beacon } of rows) {
+    const known = bySlot.get(slot_id)
+    if (known === undefined) bySlot.set(slot_id, [beacon])
+    else known.push(beacon)
+  }
+  return bySlot
+}
+
+/**
+ * Counts rejected and duplicate beacons again when there are new ones: nodes do not commit them in the order of their
+ * identifiers, and only their events are numbered in the order of commits, but old events are removed.
+ */
+async function countUnacceptedInScope(read: Read, { scope, progress }: BillingReport): Promise<void> {
+  const { counts, unaccepted_at } = progress
+  const [head] = await read<{ last_seq: number; is_changed: boolean }>(
+    `SELECT last_seq, last_dropped_seq > $1 OR EXISTS (SELECT 1 FROM event
+       WHERE seq > $1 AND type IN ('beacon.rejected', 'beacon.duplicate')) AS is_changed FROM head`,
+    [unaccepted_at],
+  )
+  if (unaccepted_at > 0 && !head!.is_changed) return
+  const filter = createFilter()
+  filter.add('aside_beacon.project_id = ?', scope.project_id)
+  filter.add(`job.session IN (${sessionsNamed})`, scope.session_id)
+  filter.add('aside_beacon.received_at_ms >= ?', scope.since_ms)
+  filter.add('aside_beacon.received_at_ms < ?', scope.until_ms)
+  const joins =
+    scope.session_id === undefined ? '' : 'JOIN slot ON slot.id = aside_beacon.slot_id JOIN job ON job.id = slot.job_id'
+  const text = `SELECT aside_beacon.reason_code, count(*) AS count FROM aside_beacon ${joins}
+    WHERE aside_beacon.id > $1 AND aside_beacon.id <= $2 AND ${filter.where(3)}
+    GROUP BY aside_beacon.reason_code ORDER BY aside_beacon.reason_code COLLATE "C"`
+  const before = JSON.stringify([...counts.unaccepted].sort())
+  const { changes } = counts
+  counts.unaccepted = new Map()
+  for (let after = 0; after < last_id; ) {
+    const [nth] = await read<{ id: number }>(
+      `SELECT id FROM aside_beacon WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${unacceptedAtOnce - 1}`,
+      [after],
+    )
+    const end = nth?.id ?? last_id
+    const rows = await read<{ reason_code: Missed; count: number }>(text, [after, end, ...filter.values])
+    for (const { reason_code, count } of rows) countUnaccepted(counts, reason_code, count)
+    after = end
+  }
+  const isSame = before === JSON.stringify([...counts.unaccepted].sort())
+  counts.changes = isSame ? changes : changes + 1
+  progress.unaccepted_at = head!.last_seq
 }
 
 /** The beacons of the slots whose evidence is newer than an entry, by slot or by number: there are few after the last. */

@@ -7,8 +7,7 @@ import type Database from 'better-sqlite3'
 import { maxJudged } from '#contract/beacon-verdict.ts'
 import {
   type BilledSlot,
-  type BillingProgress,
-  type BillingRules,
+  type BillingReport,
   countAgain,
   countSlot,
   countUnaccepted,
@@ -36,20 +35,19 @@ const last_id = Number.MAX_SAFE_INTEGER
  */
 export function* countBilling(
   db: Database.Database,
-  scope: BeaconScope,
-  rules: BillingRules,
-  progress: BillingProgress,
+  report: BillingReport,
   mostSelected: number,
 ): Generator<void, void> {
-  if (isOfAllTime(scope)) yield* countNew(db, scope, rules, progress)
+  const { scope } = report
+  if (isOfAllTime(scope)) yield* countNew(db, report)
   else {
     const findBeacons = judgedBeacons(db)
     for (const slots of slotsInScope(db, scope, mostSelected)) {
-      for (const slot of slots) countSlot(progress.counts, scope, rules, slot, findBeacons.all(slot.id))
+      for (const slot of slots) countSlot(report, slot, findBeacons.all(slot.id))
       yield
     }
   }
-  yield* countUnacceptedInScope(db, scope, progress)
+  yield* countUnacceptedInScope(db, report)
 }
 
 function judgedBeacons(db: Database.Database) {
@@ -59,12 +57,8 @@ function judgedBeacons(db: Database.Database) {
 }
 
 /** Counts slots that were not reached yet, and recounts slots with new beacons, as of when it begins or later. */
-function* countNew(
-  db: Database.Database,
-  scope: BeaconScope,
-  rules: BillingRules,
-  progress: BillingProgress,
-): Generator<void, void> {
+function* countNew(db: Database.Database, report: BillingReport): Generator<void, void> {
+  const { scope, progress } = report
   const lastEntry = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM evidence').pluck()
   const newBeacons = db.prepare<[number, number], { id: number; slot_id: number }>(
     `SELECT id, slot_id FROM evidence WHERE id > ? AND id <= ? AND kind = 'beacon' ORDER BY id LIMIT ${newBeaconsAtOnce}`,
@@ -82,12 +76,12 @@ function* countNew(
     const slots = new Set(found.map(({ slot_id }) => slot_id))
     for (const id of slots) {
       const slot = id > progress.slot_id ? undefined : find(id)
-      if (slot !== undefined) countAgain(progress, rules, slot, numbered(id, progress.evidence_id), evidence_id)
+      if (slot !== undefined) countAgain(report, slot, numbered(id, progress.evidence_id), evidence_id)
     }
     progress.evidence_id = evidence_id
     if (evidence_id === lastEntry.get()! && progress.slot_id < last_id) {
       const { slots: next, end } = nextSlots(progress.slot_id)
-      for (const slot of next) countSlot(progress.counts, {}, rules, slot, findBeacons.all(slot.id))
+      for (const slot of next) countSlot(report, slot, findBeacons.all(slot.id))
       progress.slot_id = end
     }
     if (progress.slot_id === last_id && progress.evidence_id >= target) return
@@ -191,11 +185,7 @@ function selectedSlots(
  * Counts the beacons in scope that were rejected or duplicates, from where an earlier report ended. The process that owns
  * the rows numbers each of them as it queues its write, so they are committed in the order of ids.
  */
-function* countUnacceptedInScope(
-  db: Database.Database,
-  scope: BeaconScope,
-  progress: BillingProgress,
-): Generator<void, void> {
+function* countUnacceptedInScope(db: Database.Database, { scope, progress }: BillingReport): Generator<void, void> {
   const filter = createFilter()
   filter.add('aside_beacon.project_id = ?', scope.project_id)
   filter.add(`+job.session IN (${sessionsNamed})`, scope.session_id)

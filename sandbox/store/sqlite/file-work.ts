@@ -3,10 +3,10 @@
  * the database at one point in time, while requests go on.
  */
 import { join } from 'node:path'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { type BillingProgress, type BillingRules, isOfAllTime, noProgress } from '../billing.ts'
-import { type BeaconScope, type Seed, StorageError } from '../store.ts'
+import { type BillingProgress, type BillingReport, isOfAllTime, noProgress } from '../billing.ts'
+import { type Seed, StorageError } from '../store.ts'
 import { countBilling } from './billing.ts'
 import { type Connection, readFailure } from './group-commit.ts'
 
@@ -15,7 +15,7 @@ export type FileWork =
   | ({ kind: 'replace'; path: string } & Replacement)
   | { kind: 'check'; path: string; pragma: Check; limit: number }
   | { kind: 'rows'; path: string }
-  | { kind: 'billing'; path: string; scope: BeaconScope; rules: BillingRules; progress: BillingProgress }
+  | ({ kind: 'billing'; path: string } & BillingReport)
 
 /** `quick_check` reads every page; `integrity_check` also compares each index with its table. */
 export type Check = 'quick_check' | 'integrity_check'
@@ -92,17 +92,18 @@ export function billingWork({ db, read }: Connection, path: string | null) {
     })
   }
 
-  return async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress> => {
-    const pieces = countBilling(db, scope, rules, progress, maxSelectedRows)
+  return async (report: BillingReport): Promise<BillingProgress> => {
+    const { scope, progress } = report
+    const pieces = countBilling(db, report, maxSelectedRows)
     for (let piece = 0; ; piece++) {
       const started = performance.now()
       if (read(() => pieces.next()).done === true) return progress
-      if (piece < maxPieces) await nextTurn()
+      if (piece < maxPieces) await yieldToEventLoop()
       else if (path === null) await sleep(rest * (performance.now() - started))
       else {
         pieces.return()
         const base = isOfAllTime(scope) ? progress : noProgress(progress.counts.most_latest)
-        return onThread({ kind: 'billing', path, scope, rules, progress: base })
+        return onThread({ kind: 'billing', path, ...report, progress: base })
       }
     }
   }

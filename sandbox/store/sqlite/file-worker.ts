@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import type { BillingProgress } from '../billing.ts'
+import type { BillingProgress, BillingReport } from '../billing.ts'
 import { stateEvent } from '../writes/state.ts'
 import { countBilling } from './billing.ts'
 import { latestStored_ms } from './copies/state-problem.ts'
@@ -92,12 +92,12 @@ function done(work: FileWork): string[] | BillingProgress | Promise<Replaced> {
 }
 
 /** Each piece is a transaction, so it sees one state of the rows. */
-function bill({ scope, rules, progress }: Extract<FileWork, { kind: 'billing' }>): BillingProgress {
-  const pieces = countBilling(db, scope, rules, progress, maxSelectedRows)
+function bill(report: BillingReport): BillingProgress {
+  const pieces = countBilling(db, report, maxSelectedRows)
   const next = db.transaction(() => pieces.next().done === true)
   const giveWay = restWhenBusy()
   while (!next()) giveWay()
-  return progress
+  return report.progress
 }
 
 /** Returns a function that rests while other connections write: requests must keep most of the CPU. */

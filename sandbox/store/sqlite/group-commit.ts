@@ -70,12 +70,12 @@ export function groupCommit(db: Database.Database, hooks: Hooks): Connection {
     turns.refuseClosed()
     const working = work()
     other = working.catch(() => {})
-    turns.hold()
+    turns.hold(true)
     try {
       return await working
     } finally {
       other = null
-      turns.resume()
+      turns.hold(false)
     }
   }
 
@@ -106,7 +106,7 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   let isClosed = false
   let idleTimer: NodeJS.Timeout | undefined
 
-  return { write, read, nudge, flush, refuseClosed, hold, resume, close }
+  return { write, read, nudge, flush, refuseClosed, hold, close }
 
   function write<Result>(work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -136,12 +136,10 @@ function createTurns(db: Database.Database, hooks: Hooks) {
 
   /** Under load, a turn grows as long as each round of the event loop brings more: a commit costs as much for fewer. */
   function gather(): void {
-    if (queue.length <= gathered || queue.length >= maxGatheredWrites) {
-      flush()
-      return
-    }
+    const isGrowing = queue.length > gathered && queue.length < maxGatheredWrites
     gathered = queue.length
-    setImmediate(gather)
+    if (isGrowing) setImmediate(gather)
+    else flush()
   }
 
   function flush(): void {
@@ -164,12 +162,8 @@ function createTurns(db: Database.Database, hooks: Hooks) {
     if (isClosed) throw stopped()
   }
 
-  function hold(): void {
-    isHeld = true
-  }
-
-  function resume(): void {
-    isHeld = false
+  function hold(isOther: boolean): void {
+    isHeld = isOther
     flush()
   }
 
@@ -186,14 +180,7 @@ function stopped(): StorageError {
 
 /** The transaction of a turn: its reads open it, and its writes run at the end. */
 function turnTransaction(db: Database.Database, hooks: Hooks) {
-  const statements = {
-    begin: db.prepare('BEGIN'),
-    commit: db.prepare('COMMIT'),
-    rollback: db.prepare('ROLLBACK'),
-    savepoint: db.prepare('SAVEPOINT one'),
-    release: db.prepare('RELEASE one'),
-    rollbackTo: db.prepare('ROLLBACK TO one'),
-  }
+  const statements = prepareTransaction(db)
   let isOpen = false
 
   return { begin, commit }
@@ -264,6 +251,17 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
     if (db.inTransaction) statements.rollback.run()
     hooks.afterRollback()
     return isStorageFailure(error) ? new StorageError(error) : error
+  }
+}
+
+function prepareTransaction(db: Database.Database) {
+  return {
+    begin: db.prepare('BEGIN'),
+    commit: db.prepare('COMMIT'),
+    rollback: db.prepare('ROLLBACK'),
+    savepoint: db.prepare('SAVEPOINT one'),
+    release: db.prepare('RELEASE one'),
+    rollbackTo: db.prepare('ROLLBACK TO one'),
   }
 }
 

@@ -7,41 +7,21 @@ import { ownerOnly, restrictToOwner } from '#foundation/permissions.ts'
 import { unwritable } from '#sandbox/sandbox-error.ts'
 import { billingReports } from '../billing.ts'
 import { largestIdText } from '../rows.ts'
-import {
-  type ClockAndFaultStore,
-  type ClockRow,
-  DamageWarning,
-  type FaultState,
-  type OpenedStore,
-  StorageError,
-  type Store,
-  type StoreOptions,
-} from '../store.ts'
-import { type WriteMethods, writeMethods } from '../writes/index.ts'
-import { stateEvent } from '../writes/state.ts'
-import type { Transaction } from '../writes/transaction.ts'
+import type { OpenedStore, Store, StoreOptions } from '../store.ts'
+import { writeMethods } from '../writes/index.ts'
 import { accessFile } from './access/index.ts'
-import { beaconTable } from './beacons.ts'
-import { callbackTable } from './callbacks.ts'
-import { consentTable } from './consent.ts'
-import { type MemoryState, memoryState } from './copies/memory-state.ts'
+import { memoryState } from './copies/memory-state.ts'
 import { snapshotMethods } from './copies/snapshots.ts'
 import { stateProblem } from './copies/state-problem.ts'
-import { eventTable, prepareEvent } from './events.ts'
-import { evidenceTable } from './evidence.ts'
 import { damaged, explain } from './file/explain.ts'
 import { makePrivate } from './file/names.ts'
 import { type OpenDatabase, openDatabase } from './file/open.ts'
-import type { Lost } from './file/unclean-end.ts'
-import { billingWork, checkFile, replaceFile } from './file-work.ts'
-import { type Connection, groupCommit } from './group-commit.ts'
+import { fileWarnings, removedWarning } from './file/warnings.ts'
+import { backgroundCheckpoints } from './file/write-ahead-log.ts'
+import { billingWork, checkFile } from './file-work.ts'
 import { migrations } from './migrations.ts'
-import { placementTable } from './placements.ts'
-import { projectTable } from './projects.ts'
-import { requestTable } from './requests.ts'
-import { metaValue } from './rows.ts'
-import { applySeed, overwriteFile, pageBytes } from './state.ts'
-import { backgroundCheckpoints } from './write-ahead-log.ts'
+import { stateReplacement } from './replacement.ts'
+import { openTables } from './tables.ts'
 
 interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */
@@ -113,260 +93,85 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 }
 
 function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store {
-  const { path, pid, seed } = options
-  const isInMemory = path === ':memory:'
-  const { db } = opened
-  const memory = isInMemory ? memoryState(db) : null
-  let catalogue_id = db.transaction(() => applySeed(db, seed, options.now_ms))()
-
-  const checkpoints = isInMemory ? null : backgroundCheckpoints(db, path, reportFile)
-  const connection = groupCommit(db, {
-    beforeCommit() {
-      requests.write()
-      events.prune()
-    },
-    afterCommit(writes) {
-      requests.committed()
-      checkpoints?.committed(writes)
-      events.announce()
-    },
-    afterRollback() {
-      clearCaches()
-      events.reload()
-      requests.rolledBack()
-    },
+  const { path, pid } = options
+  const { db, isInPlace } = opened
+  const memory = path === ':memory:' ? memoryState(db) : null
+  const replacement = stateReplacement(db, {
+    ...options,
+    isInPlace,
+    onPages: (pages) => checkpoints?.committed(pages),
+    onGeneration: () => warnings.clear(),
   })
-  const events = eventTable(connection, options.event_limit)
-  const evidence = evidenceTable(connection, options.sha256Hex)
-  const consent = consentTable(connection)
-  const projects = projectTable(connection, () => placements.clear())
-  const callbacks = callbackTable(connection)
-  const placements = placementTable(connection, { projects, consent })
-  const beacons = beaconTable(connection, { placements, consent })
-  const values = valueTable(connection)
-  const transaction: Transaction = {
-    ...projects.transaction,
-    ...consent.transaction,
-    ...placements.transaction,
-    ...callbacks.transaction,
-    ...beacons.transaction,
-    ...evidence.transaction,
-    ...values.transaction,
-    appendEvent: events.append,
-  }
-  const requests = requestTable(connection, projects, options.journal_limit)
+  const { generation } = replacement
+  const warnings = fileWarnings(opened, { path, generation: () => generation.count, report: options.report })
+  const checkpoints = memory === null ? backgroundCheckpoints(db, path, warnings.reportFile) : null
+  const tables = openTables(db, options, (writes) => checkpoints?.committed(writes))
+  const { connection, transaction, methods, requests } = tables
   const snapshots = snapshotMethods(connection, {
-    path,
-    pid,
-    memory,
-    isInPlace: opened.isInPlace,
+    ...{ path, pid, memory, isInPlace },
     open: (other) => openSqliteStore({ ...options, path: other, isReceived: true }),
-    replaceFile: replaceAll,
-    onReplaced: (at_ms, exchanges) => startMemory('sandbox.restored', at_ms, exchanges),
+    replaceFile: (from, at_ms) => replacement.replaceAll(tables, from, at_ms),
+    onReplaced: (at_ms, exchanges) => replacement.startMemory(tables, { type: 'sandbox.restored', at_ms, exchanges }),
   })
   const access = accessFile(path)
   const billing = billingReports({
-    listProjects: projects.methods.listProjects,
+    listProjects: methods.listProjects,
     async generation() {
       // The rows are replaced before this node counts it.
       await connection.otherConnectionDone()
       return generation.count
     },
-    goOn: billingWork(connection, isInMemory ? null : path),
+    goOn: billingWork(connection, memory === null ? path : null),
   })
-  const { lastEventSeq } = events.methods
-  const generation = { count: 0, event_seq: 0 }
   let isClosed = false
-  let uncleanEnd = opened.unclean
-  let checking: Promise<void> | null = null
-  let warnings = lossWarnings(path, uncleanEnd?.lost ?? 'no')
 
   return {
     // Statements find whatever rows they need.
     ...writeMethods((_, run) => connection.write(() => run(transaction))),
-    ...projects.methods,
-    ...consent.methods,
-    ...placements.methods,
-    ...callbacks.methods,
-    ...beacons.methods,
+    ...methods,
     ...billing,
-    ...evidence.methods,
-    ...requests.methods,
-    ...events.methods,
-    ...values.methods,
     ...snapshots.methods,
     location: path,
     schema_version: migrations.length,
     access,
     shared: null,
     get catalogue_id() {
-      return catalogue_id
+      return replacement.findCatalogue()
     },
     notes: opened.backup === null ? [] : [`the database was migrated; a copy of the old one is at ${opened.backup}`],
     // One process owns the file: there are no others.
     node: () => null,
     onChange: () => () => {},
-    warnings: () => (opened.isInPlace() ? [...warnings] : [...warnings, removedWarning(path)]),
-    checkUncleanEnd() {
-      checking ??= uncleanEnd === null || isClosed ? Promise.resolve() : checkFileNow()
-      return checking
-    },
+    warnings: warnings.list,
+    checkUncleanEnd: () => (isClosed ? Promise.resolve() : warnings.check()),
     stateGeneration: () => ({ ...generation }),
-    reset: (at_ms) => (memory === null ? resetFile(at_ms) : resetMemory(memory, at_ms)),
-    /**
-     * Broken pages, and rows that violate their table's constraints. In memory there is no file that could be damaged.
-     */
+    reset: (at_ms) =>
+      memory === null ? replacement.resetFile(tables, at_ms) : replacement.resetMemory(tables, memory, at_ms),
+    /** Finds broken pages, and rows that violate their table's constraints. In memory no file can be damaged. */
     async integrityProblems() {
-      if (isInMemory) return []
-      const problems = opened.isInPlace() ? await checkFile(path, 'quick_check', maxProblems) : [removedWarning(path)]
+      if (memory !== null) return []
+      const problems = isInPlace() ? await checkFile(path, 'quick_check', maxProblems) : [removedWarning(path)]
       return [...problems, ...(await access.problems())]
     },
     largestId: async () => connection.read(() => findLargestId(db)),
-    async close() {
-      if (isClosed) return
-      isClosed = true
-      requests.close()
-      // A check reads the log, which is copied and removed below.
-      await checking
-      await connection.close()
-      await checkpoints?.close()
-      snapshots.close()
-      access.close()
-      if (!opened.isInPlace()) reportFile(null)
-      opened.close(uncleanEnd)
-    },
+    close,
   }
 
-  async function checkFileNow(): Promise<void> {
-    const checked = { ...generation }
-    try {
-      const [problem] = await checkFile(path, 'quick_check', 1)
-      uncleanEnd = null
-      if (problem === undefined || generation.count !== checked.count) return
-      const warning = damageWarning(path, problem)
-      warnings.push(warning)
-      options.report(new DamageWarning(warning))
-    } catch (error) {
-      options.report(error)
-    }
-  }
-
-  async function resetMemory(state: MemoryState, at_ms: number): Promise<void> {
-    connection.runExclusive(() => {
-      state.clear()
-      startMemory('sandbox.reset', at_ms, 0)
-    })
-  }
-
-  /** Seeds the state that was just attached, and announces it. */
-  function startMemory(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number, exchanges: number): void {
-    db.transaction(() => {
-      catalogue_id = applySeed(db, seed, at_ms)
-      events.continueAfter(lastEventSeq())
-      startGeneration(events.append(stateEvent(type, at_ms)), exchanges)
-    })()
-    events.announce()
-  }
-
-  function resetFile(at_ms: number): Promise<void> {
-    return connection.withOtherConnection(async () => {
-      requireFile()
-      const pages = pageCount()
-      const fresh = { catalogue_id, event_seq: lastEventSeq() + 1 }
-      const { db: image, close } = openDatabase(':memory:', pid, pageBytes(db))
-      try {
-        fresh.catalogue_id = image.transaction(() => applySeed(image, seed, at_ms))()
-        prepareEvent(image)(fresh.event_seq, stateEvent('sandbox.reset', at_ms))
-        await overwriteFile(db, path, image)
-      } finally {
-        close()
-      }
-      catalogue_id = fresh.catalogue_id
-      events.reload()
-      startGeneration(fresh.event_seq, 0)
-      afterReplacement(pages)
-    })
-  }
-
-  /** On a thread: copying takes as long as there are pages. */
-  function replaceAll(from: string, at_ms: number): Promise<void> {
-    return connection.withOtherConnection(async () => {
-      requireFile()
-      const replaced = await replaceFile(path, { from, seed, at_ms, last_event_seq: lastEventSeq() })
-      catalogue_id = replaced.catalogue_id
-      events.reload(replaced.events)
-      startGeneration(replaced.event_seq, replaced.exchanges)
-      afterReplacement(pageCount())
-    })
-  }
-
-  /** A file that is no longer there explains any failure. */
-  function reportFile(error: unknown): void {
-    options.report(opened.isInPlace() ? error : new DamageWarning(removedWarning(path)))
-  }
-
-  /** Another connection would open or create another file of this name. */
-  function requireFile(): void {
-    if (!opened.isInPlace()) throw new StorageError(new Error(removedWarning(path)))
-  }
-
-  function pageCount(): number {
-    return db.pragma('page_count', { simple: true }) as number
-  }
-
-  /** Every page was written, which is worth a checkpoint; until then the file keeps its size. */
-  function afterReplacement(pages: number): void {
-    checkpoints?.committed(pages)
-    events.announce()
-  }
-
-  /** Every row was replaced, as the event of that number announces: none of the old rows stay in memory. */
-  function startGeneration(event_seq: number, exchanges: number): void {
-    clearCaches()
-    warnings = []
-    requests.clear(exchanges)
-    generation.count++
-    generation.event_seq = event_seq
-  }
-
-  function clearCaches(): void {
-    for (const table of [projects, consent, placements, beacons, evidence]) table.clear()
+  async function close(): Promise<void> {
+    if (isClosed) return
+    isClosed = true
+    requests.close()
+    // A check reads the log, which is copied and removed below.
+    const uncleanEnd = await warnings.endCheck()
+    await connection.close()
+    await checkpoints?.close()
+    snapshots.close()
+    access.close()
+    if (!isInPlace()) warnings.reportFile(null)
+    opened.close(uncleanEnd)
   }
 }
 
 function findLargestId(db: OpenDatabase['db']): number {
   return db.prepare<[], number>(largestIdText).pluck().get() ?? 0
-}
-
-function lossWarnings(path: string, lost: Lost): string[] {
-  const log = `${path}-wal, the log of a sandbox that was killed,`
-  if (lost === 'yes') return [`${log} was cut or removed: the last of what it had acknowledged is missing`]
-  if (lost === 'no') return []
-  return [`${log} is gone: unless another program copied it, the last of what it had acknowledged is missing`]
-}
-
-function removedWarning(path: string): string {
-  return `${path} was removed or replaced while in use: its data is lost when this sandbox stops, unless you export it: svc sandbox export`
-}
-
-function damageWarning(path: string, problem: string): string {
-  const what = problem.replaceAll(/\s+/g, ' ').replace('*** in database main *** ', '')
-  return `${path} is damaged, as found after an unclean end: ${what}. Restore a snapshot, or: svc sandbox reset`
-}
-
-/** The clock and the fault rules: each is one value of the table `meta`, missing until the first change. */
-function valueTable({ db, read }: Connection) {
-  const clock = metaValue<ClockRow>(db, 'clock')
-  const faults = metaValue<FaultState>(db, 'faults')
-  const transaction = {
-    findClock: clock.find,
-    saveClock: clock.save,
-    findFaults: faults.find,
-    saveFaults: faults.save,
-  } satisfies Partial<Transaction>
-  const methods: Omit<ClockAndFaultStore, keyof WriteMethods> = {
-    findClock: async () => read(clock.find),
-    findFaults: async () => read(faults.find),
-  }
-  return { transaction, methods }
 }

@@ -40,8 +40,8 @@ export function writeMethods(write: Write): WriteMethods {
       const sessions = session_id === null ? [] : [{ project_id, session_id }]
       return write({ projects: [project_id], sessions, caps }, (tx) => createJob(tx, { job, slots, consent, caps }))
     },
-    bindDecision: (slot_id, decision, evidence, caps, dropsTopic) =>
-      write({ slots: [slot_id], caps }, (tx) => bindDecision(tx, { slot_id, decision, evidence, caps, dropsTopic })),
+    bindDecision: (decision) =>
+      write({ slots: [decision.slot_id], caps: decision.caps }, (tx) => bindDecision(tx, decision)),
     recordFrame: (slot_id, at_ms, token) => write({}, (tx) => recordFrame(tx, slot_id, at_ms, token)),
     replaceAssetToken: (slot_id, hash, evidence) =>
       write({ slots: [slot_id] }, (tx) => replaceAssetToken(tx, slot_id, hash, evidence)),

@@ -1,5 +1,5 @@
 /** The writes of placements: a job, a decision, the load of a frame, and the hash of an asset token. */
-import type { CapGuard, ConsentWrite, EvidenceDraft, JobRow, NewActivation, NewSlot, StoredDecision } from '../store.ts'
+import type { CapGuard, ConsentWrite, DecisionWrite, EvidenceDraft, JobRow, NewActivation, NewSlot } from '../store.ts'
 import { insertCallback } from './callbacks.ts'
 import { saveConsent } from './consent.ts'
 import type { Transaction } from './transaction.ts'
@@ -28,15 +28,6 @@ export function createJob(tx: Transaction, { job, slots, consent, caps }: JobWri
     tx.appendEvent({ type, at_ms, project_id, slot_id, ref: slot_id })
   }
   return true
-}
-
-interface DecisionWrite {
-  slot_id: number
-  decision: StoredDecision
-  evidence: EvidenceDraft
-  caps: readonly CapGuard[]
-  /** Whether the topic that was derived from prompt text is removed from the job. */
-  dropsTopic: boolean
 }
 
 export function bindDecision(

@@ -9,7 +9,7 @@ import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import { genesis, linkProblem } from '#contract/resources/evidence.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import type { ConsentRecord } from '#domain/consent.ts'
-import type { CapGuard, EvidenceDraft, ProjectRow, Store, StoredDecision } from '#store/store.ts'
+import type { CapGuard, DecisionWrite, EvidenceDraft, ProjectRow, Store, StoredDecision } from '#store/store.ts'
 
 export interface StoreNodes {
   /** Two nodes of one database; the same store twice where one process owns it. */
@@ -146,8 +146,7 @@ export const storeRules = {
     equal(await ask(one, 'any', fills(null)), false)
     const pending = await Promise.all([1, 2].map(() => place(one, project, { session_id: 'late', isPending: true })))
     const [a, b] = pending.map(({ slot_ids }) => slot_ids[0]!)
-    const bind = (store: Store, slot_id: number) =>
-      store.bindDecision(slot_id, fill(), evidence('decision'), [fills('late')], false)
+    const bind = (store: Store, slot_id: number) => store.bindDecision(decisionFor(slot_id, [fills('late')]))
     deepEqual(
       (
         await overlap(
@@ -170,7 +169,7 @@ export const storeRules = {
     ] as const) {
       const { job_id, slot_ids } = paced[prompt]!
       const caps = [interval('paced', job_id, 1)]
-      const bind = (slot_id: number) => one.bindDecision(slot_id, fill(), evidence('decision'), caps, false)
+      const bind = (slot_id: number) => one.bindDecision(decisionFor(slot_id, caps))
       deepEqual([prompt, ...(await Promise.all(slot_ids.map(bind)))], [prompt, bound, bound])
     }
   },
@@ -179,7 +178,7 @@ export const storeRules = {
     const project = await newProject(one)
     const [a, b] = (await place(one, project, { slots: 2, isPending: true })).slot_ids
     const bind = (store: Store, slot_id: number, label_text: string) =>
-      store.bindDecision(slot_id, { ...fill(), label_text }, evidence('decision'), [], false)
+      store.bindDecision({ ...decisionFor(slot_id), decision: { ...fill(), label_text } })
     const races = [
       await Promise.all([bind(one, a!, 'first'), bind(one, a!, 'second')]),
       await overlap(
@@ -408,6 +407,10 @@ const failingEvidence: EvidenceDraft = {
   build() {
     throw new Error('this entry cannot be built')
   },
+}
+
+function decisionFor(slot_id: number, caps: readonly CapGuard[] = []): DecisionWrite {
+  return { slot_id, decision: fill(), evidence: evidence('decision'), caps, dropsTopic: false }
 }
 
 function fill(): StoredDecision {

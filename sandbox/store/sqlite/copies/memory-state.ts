@@ -43,103 +43,131 @@ export function changed(what: string): StorageError {
 
 /** Moves the tables of a new database in memory, which have no rows yet, into a state that is attached to it. */
 export function memoryState(db: Database.Database): MemoryState {
+  const states = attachedStates(db)
+  let lastPrepared = Promise.resolve()
+
+  return { copyTo, clear: () => states.becomePresent(states.attach()), prepare }
+
+  async function copyTo(path: string): Promise<void> {
+    db.prepare('ATTACH ? AS copy').run(path)
+    try {
+      // A copy that fails is removed.
+      db.pragma('copy.journal_mode = OFF')
+      db.pragma('copy.synchronous = OFF')
+      states.declare('copy')
+      for (const table of listTables(db, 'copy')) {
+        for (const copyPiece of copyTablePieces(db, table, states.present(), 'copy')) {
+          copyPiece()
+          await yieldToEventLoop()
+        }
+      }
+    } finally {
+      states.detach('copy')
+    }
+    const file = await open(path, 'r+')
+    await file.sync().finally(() => file.close())
+  }
+
+  async function prepare(connection: Connection, path: string): Promise<PreparedMemory> {
+    const { promise: discarded, resolve: free } = Promise.withResolvers<void>()
+    const before = lastPrepared
+    lastPrepared = discarded
+    await before
+    let next = ''
+    let exchanges = 0
+    const discard = () => {
+      connection.runExclusive(() => states.discard(next))
+      free()
+    }
+    try {
+      connection.runExclusive(() => {
+        next = states.prepare()
+        db.prepare('ATTACH ? AS source').run(path)
+      })
+      exchanges = await fill(connection, next)
+    } catch (error) {
+      // Another state that became the present one has detached it, and nothing can be read of it.
+      const isGone = next !== '' && !states.isPrepared(next)
+      discard()
+      throw isGone ? changed('the state') : error
+    }
+    const replace = (replaced: (exchanges: number) => void) =>
+      connection.runExclusive(() => {
+        if (!states.isPrepared(next)) throw changed('the state')
+        states.becomePresent(next)
+        replaced(exchanges)
+      })
+    return { replace, discard }
+  }
+
+  /** Copies the tables of `source`, detaches it, and resolves to the number of exchanges. */
+  async function fill(connection: Connection, next: string): Promise<number> {
+    let exchanges = 0
+    try {
+      for (const table of listTables(db, next)) {
+        for (const copyPiece of copyTablePieces(db, table, 'source', next)) {
+          const rows = await connection.write(() => {
+            if (!states.isPrepared(next)) throw changed('the state')
+            return copyPiece()
+          })
+          if (table === 'exchange') exchanges += rows
+        }
+      }
+    } finally {
+      connection.runExclusive(() => states.detach('source'))
+    }
+    return exchanges
+  }
+}
+
+/** The states that are attached to a database: the present one, and at most one that is being prepared. */
+function attachedStates(db: Database.Database) {
   const declarations = readDeclarations(db)
   for (const table of listTables(db)) db.exec(`DROP TABLE ${table}`)
   let count = 0
-  const declare = (schema: string): void => {
-    for (const { name, value } of declarations.numbers) db.pragma(`${schema}.${name} = ${value}`)
-    for (const sql of declarations.tables) db.exec(sql.replace(/^CREATE (TABLE|INDEX) /, `CREATE $1 ${schema}.`))
-  }
-  const attach = (): string => {
+  let present = attach()
+  /** Tables are found in the state attached first, so it cannot outlive the present one. */
+  let prepared: string | null = null
+
+  return { present: () => present, attach, prepare, isPrepared, becomePresent, discard, declare, detach }
+
+  function attach(): string {
     const schema = `state_${++count}`
     db.exec(`ATTACH ':memory:' AS ${schema}`)
     declare(schema)
     return schema
   }
-  let present = attach()
-  const detach = (schema: string) => db.exec(`DETACH ${schema}`)
-  /** The state that is being prepared. Tables are found in the state attached first, so it cannot outlive the present one. */
-  let prepared: string | null = null
-  let lastPrepared = Promise.resolve()
-  const becomePresent = (next: string) => {
+
+  function prepare(): string {
+    prepared = attach()
+    return prepared
+  }
+
+  function isPrepared(schema: string): boolean {
+    return prepared === schema
+  }
+
+  function becomePresent(next: string): void {
     if (prepared !== null && prepared !== next) detach(prepared)
     prepared = null
     detach(present)
     present = next
   }
 
-  return {
-    async copyTo(path) {
-      db.prepare('ATTACH ? AS copy').run(path)
-      try {
-        // A copy that fails is removed.
-        db.pragma('copy.journal_mode = OFF')
-        db.pragma('copy.synchronous = OFF')
-        declare('copy')
-        for (const table of listTables(db, 'copy')) {
-          for (const copyPiece of copyTablePieces(db, table, present, 'copy')) {
-            copyPiece()
-            await yieldToEventLoop()
-          }
-        }
-      } finally {
-        detach('copy')
-      }
-      const file = await open(path, 'r+')
-      await file.sync().finally(() => file.close())
-    },
-    clear: () => becomePresent(attach()),
-    async prepare(connection, path) {
-      const { promise: discarded, resolve: free } = Promise.withResolvers<void>()
-      const before = lastPrepared
-      lastPrepared = discarded
-      await before
-      let next = ''
-      let exchanges = 0
-      const discard = () => {
-        connection.runExclusive(() => {
-          if (prepared !== next) return
-          prepared = null
-          detach(next)
-        })
-        free()
-      }
-      try {
-        connection.runExclusive(() => {
-          next = attach()
-          prepared = next
-          db.prepare('ATTACH ? AS source').run(path)
-        })
-        try {
-          for (const table of listTables(db, next)) {
-            for (const copyPiece of copyTablePieces(db, table, 'source', next)) {
-              const rows = await connection.write(() => {
-                if (prepared !== next) throw changed('the state')
-                return copyPiece()
-              })
-              if (table === 'exchange') exchanges += rows
-            }
-          }
-        } finally {
-          connection.runExclusive(() => detach('source'))
-        }
-      } catch (error) {
-        // Another state that became the present one has detached it, and nothing can be read of it.
-        const isGone = next !== '' && prepared !== next
-        discard()
-        throw isGone ? changed('the state') : error
-      }
-      return {
-        replace(replaced) {
-          connection.runExclusive(() => {
-            if (prepared !== next) throw changed('the state')
-            becomePresent(next)
-            replaced(exchanges)
-          })
-        },
-        discard,
-      }
-    },
+  /** Detaches a state that is still being prepared. */
+  function discard(schema: string): void {
+    if (prepared !== schema) return
+    prepared = null
+    detach(schema)
+  }
+
+  function declare(schema: string): void {
+    for (const { name, value } of declarations.numbers) db.pragma(`${schema}.${name} = ${value}`)
+    for (const sql of declarations.tables) db.exec(sql.replace(/^CREATE (TABLE|INDEX) /, `CREATE $1 ${schema}.`))
+  }
+
+  function detach(schema: string): void {
+    db.exec(`DETACH ${schema}`)
   }
 }
 

@@ -44,7 +44,70 @@ export function snapshotMethods(
   const { memory } = options
   const copies = snapshotFolder(connection, options)
 
-  const prepare = async (path: string): Promise<PreparedState> => {
+  const methods: SnapshotStore = {
+    async saveSnapshot(name, mayReplace) {
+      if (!mayReplace && copies.find(name) !== null) return null
+      const written = await copies.write()
+      if (!copies.moveTo(name, written, mayReplace)) {
+        await copies.remove(written)
+        return null
+      }
+      const { path: _, ...row } = copies.find(name)!
+      return row
+    },
+    listSnapshots: async () => copies.list(),
+    deleteSnapshot: async (name) => copies.delete(name),
+
+    async prepareSnapshot(name) {
+      const found = copies.find(name)
+      if (found === null) return 'missing'
+      const refusal = await findRefusal(found.path, 'quick_check')
+      if (refusal !== null) return refusal
+      const { path: _, ...snapshot } = found
+      const folder = copies.folder()
+      try {
+        const prepared = await prepareCopy(found, folder)
+        if (typeof prepared !== 'string') return { status: 'prepared', snapshot, ...prepared }
+        await copies.remove(folder)
+        return invalid(prepared)
+      } catch (error) {
+        await copies.remove(folder)
+        throw error
+      }
+    },
+
+    async exportState() {
+      const path = await copies.write()
+      return { path, remove: () => copies.remove(path) }
+    },
+
+    async receiveState(bytes) {
+      return receiveFile(bytes, { folder: copies.folder(), pid: options.pid, open: options.open, prepare })
+    },
+  }
+
+  return { methods, close: copies.close }
+
+  /** Prepares a copy of a snapshot, which is migrated and seeded, not the snapshot; returns what is wrong with it. */
+  async function prepareCopy(found: SnapshotRow & { path: string }, folder: string): Promise<PreparedState | string> {
+    const working = join(folder, 'state.db')
+    await copyBytes(found.path, working, constants.COPYFILE_FICLONE)
+    const problem = found.schema_version === migrations.length ? null : migrate(working, options.pid)
+    if (problem !== null) return problem
+    const { replace, discard } = await prepare(working)
+    return {
+      async replace(at_ms: number) {
+        if (!isDeepStrictEqual(copies.find(found.name), found)) throw changed('the snapshot')
+        await replace(at_ms)
+      },
+      async discard() {
+        await discard()
+        await copies.remove(folder)
+      },
+    }
+  }
+
+  async function prepare(path: string): Promise<PreparedState> {
     if (memory === null) return { replace: (at_ms) => options.replaceFile(path, at_ms), discard: async () => {} }
     const next = await memory.prepare(connection, path)
     return {
@@ -52,72 +115,14 @@ export function snapshotMethods(
       discard: async () => next.discard(),
     }
   }
+}
 
-  const migrate = (path: string): string | null => {
-    const { db, close } = openDatabase(path, options.pid)
-    const problem = stateProblem(db, false)
-    close()
-    return problem
-  }
-
-  return {
-    close: copies.close,
-    methods: {
-      async saveSnapshot(name, mayReplace) {
-        if (!mayReplace && copies.find(name) !== null) return null
-        const written = await copies.write()
-        if (!copies.moveTo(name, written, mayReplace)) {
-          await copies.remove(written)
-          return null
-        }
-        const { path: _, ...row } = copies.find(name)!
-        return row
-      },
-      listSnapshots: async () => copies.list(),
-      deleteSnapshot: async (name) => copies.delete(name),
-
-      async prepareSnapshot(name) {
-        const found = copies.find(name)
-        if (found === null) return 'missing'
-        const refusal = await findRefusal(found.path, 'quick_check')
-        if (refusal !== null) return refusal
-        const { path, ...snapshot } = found
-        // A copy is migrated and seeded, not the snapshot itself.
-        const folder = copies.folder()
-        const working = join(folder, 'state.db')
-        try {
-          await copyBytes(path, working, constants.COPYFILE_FICLONE)
-          const problem = snapshot.schema_version === migrations.length ? null : migrate(working)
-          if (problem !== null) {
-            await copies.remove(folder)
-            return invalid(problem)
-          }
-          const { replace, discard } = await prepare(working)
-          const replaceUnchanged = async (at_ms: number) => {
-            if (!isDeepStrictEqual(copies.find(name), found)) throw changed('the snapshot')
-            await replace(at_ms)
-          }
-          const discardAll = async () => {
-            await discard()
-            await copies.remove(folder)
-          }
-          return { status: 'prepared', snapshot, replace: replaceUnchanged, discard: discardAll }
-        } catch (error) {
-          await copies.remove(folder)
-          throw error
-        }
-      },
-
-      async exportState() {
-        const path = await copies.write()
-        return { path, remove: () => copies.remove(path) }
-      },
-
-      async receiveState(bytes) {
-        return receiveFile(bytes, { folder: copies.folder(), pid: options.pid, open: options.open, prepare })
-      },
-    },
-  }
+/** Returns what is wrong with a migrated copy, or null. */
+function migrate(path: string, pid: number): string | null {
+  const { db, close } = openDatabase(path, pid)
+  const problem = stateProblem(db, false)
+  close()
+  return problem
 }
 
 const temporary = '.passing-'
