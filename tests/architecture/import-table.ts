@@ -230,10 +230,11 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },
-  // Imports the second part of render.js from where the first came from.
+  // Imports the other parts of render.js from where the first came from.
   {
     path: 'sandbox/renderer/host/loader.ts',
     modules: ['sandbox/renderer'],
+    types: ['sandbox/console/console.ts'],
     packages: ['(computed)'],
     builtins: 'none',
   },
@@ -246,6 +247,20 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'sandbox/demo',
     modules: ['src/foundation', 'fixtures/demo', 'sandbox/browser'],
+    types: ['src/contract', 'sandbox/renderer'],
+    builtins: 'none',
+  },
+  {
+    // Of the contract what needs no schema. It has the colours, type and icons of the demo and the inspector.
+    path: 'sandbox/console',
+    modules: [
+      'src/foundation',
+      'src/contract/error-codes.ts',
+      'src/contract/no-fill.ts',
+      'src/contract/resources/sandbox/console-slots.ts',
+      'fixtures/demo',
+      'sandbox/demo/styles/base.css?inline',
+    ],
     types: ['src/contract', 'sandbox/renderer'],
     builtins: 'none',
   },
@@ -312,4 +327,11 @@ export const importTable: readonly ImportRule[] = [
 export const impureFiles = ['sandbox/platform', 'src/main.ts', 'src/testing/playwright.ts']
 
 /** Code that runs in browsers: it has a clock of its own, but no process. */
-export const browserFiles = ['sandbox/renderer', 'sandbox/browser', 'sandbox/demo', 'sandbox/inspector', 'src/client']
+export const browserFiles = [
+  'sandbox/renderer',
+  'sandbox/console',
+  'sandbox/browser',
+  'sandbox/demo',
+  'sandbox/inspector',
+  'src/client',
+]

@@ -2,7 +2,8 @@
 
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { EventType } from '#renderer/host/events.ts'
-import type { Turn, TurnOptions, TurnState } from '#renderer/host/turn.ts'
+import type { Turn, TurnOptions } from '#renderer/host/turn.ts'
+import type { TurnState } from '#renderer/host/turn-state.ts'
 import type { Host, OpenOptions, PlaceOptions, Stage } from './stage.ts'
 
 export interface TurnRequest extends PlaceOptions, Pick<TurnOptions, 'turnId' | 'keepMounted'> {

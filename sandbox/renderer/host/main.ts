@@ -1,12 +1,14 @@
 /** render.js: the public API, `window.SponsoredPlacement`. No entry point throws, and no promise rejects because of an ad. */
 import { activateBrowser, type BrowserActivation, describeActivation } from './browser-activation.ts'
+import { createConsole, listenForConsole, type OpenConsole } from './console.ts'
 import { findTarget, removeCopies } from './dom.ts'
 import type { EventType, Listener, RendererEvent } from './events.ts'
 import { openLoader } from './loader.ts'
 import { type Handle, type RenderOptions, renderPlacement } from './placement.ts'
-import { openRenderer } from './renderer.ts'
+import { openRenderer, type Renderer } from './renderer.ts'
 import { createTurn, type KeptTurn } from './start-turn.ts'
-import { isLast, type Turn, type TurnOptions, type TurnState } from './turn.ts'
+import type { Turn, TurnOptions } from './turn.ts'
+import { isLast, type TurnState } from './turn-state.ts'
 
 /** Turns that are kept, so that the same id stays the same turn: more than the messages of a long chat. */
 const maxKeptTurns = 300
@@ -23,6 +25,8 @@ export interface SponsoredPlacement {
   on<T extends EventType>(type: T | '*', listener: Listener<T>): () => void
   state(): { version: string; turns: { id: string; state: TurnState }[]; occupied: number; activation: object | null }
   getEvents(): RendererEvent[]
+  /** Shows what each ad of this page does. Resolves with null where the script is not a sandbox's. */
+  openConsole: OpenConsole
   activate(options: { publishableKey: string }): Promise<BrowserActivation | null>
   /** Runs functions with this API: those that a page has queued before the script arrived, and later ones at once. */
   queue: { push(work: (api: SponsoredPlacement) => unknown): void }
@@ -46,13 +50,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
     },
     startTurn: guardedStart,
     renderPlacement: (options) => guard(() => renderPlacement(renderer, loader, options ?? {})),
-    clearPlacement: (options) =>
-      guard(() => {
-        const target = findTarget(options?.target)
-        if (!target) return
-        renderer.occupants.get(target)?.end('cleared')
-        removeCopies(target)
-      }),
+    clearPlacement: (options) => guard(() => clear(renderer, findTarget(options?.target))),
     destroy: () =>
       guard(() => {
         for (const occupant of [...renderer.occupants.values()]) occupant.end('destroyed')
@@ -69,6 +67,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
       activation: renderer.activation && describeActivation(renderer.activation),
     }),
     getEvents: () => renderer.events.list(),
+    openConsole: createConsole(renderer, { version, script_url, turns: () => [...turns.values()] }),
     activate: (options) => {
       const activation = activateBrowser(renderer, script_url, options)
       renderer.activating = activation
@@ -110,6 +109,12 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
   }
 }
 
+function clear({ occupants }: Renderer, target: Element | null): void {
+  if (!target) return
+  occupants.get(target)?.end('cleared')
+  removeCopies(target)
+}
+
 declare const __RENDERER_VERSION__: string
 declare global {
   interface Window {
@@ -128,7 +133,9 @@ function open(): SponsoredPlacement {
 }
 
 const queued: unknown = window.SponsoredPlacement?.queue
-const api = page[key] ?? open()
+const present = page[key]
+const api = present ?? open()
+if (!present) listenForConsole(api.openConsole)
 page[key] = api
 window.SponsoredPlacement = api
 if (Array.isArray(queued)) queued.forEach(api.queue.push)

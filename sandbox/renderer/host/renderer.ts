@@ -2,6 +2,7 @@
 import type { ActivationResult } from '#contract/resources/browser.ts'
 import { openClock } from './clock.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'
+import type { ConsoleAd } from './console-page.ts'
 import { type Emit, openEvents, type RendererError } from './events.ts'
 import { type JsonResponse, requestJson } from './request.ts'
 
@@ -40,6 +41,8 @@ export function openRenderer() {
     activation: null as Activation | null,
     /** The newest exchange of a key: resolves once `activation` is set, or has failed. Never rejects. */
     activating: null as Promise<unknown> | null,
+    /** Returns the placements that were delivered to the page: the second part of the script knows them. */
+    ads: (): ConsoleAd[] => [],
     refuse: (error: RendererError): null => {
       emit('error', error)
       return null

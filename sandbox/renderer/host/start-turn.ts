@@ -23,7 +23,6 @@ import {
   fail,
   finish,
   isBlocked,
-  isLast,
   leave,
   leaveTarget,
   type OpenTurn,
@@ -31,6 +30,7 @@ import {
   type Turn,
   type TurnOptions,
 } from './turn.ts'
+import { isLast } from './turn-state.ts'
 
 /** A host that redraws its message with every token would load the frame each time: then the element must stay first. */
 const redrawMs = 1_000
@@ -40,6 +40,8 @@ const settleMs = 300
 export interface KeptTurn extends Turn {
   /** Starts the turn on the target of `options`, unless it is open there. */
   start(options: TurnOptions): void
+  /** The `slot_hint` of its request. */
+  readonly asked: unknown
 }
 
 export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_')): KeptTurn {
@@ -51,6 +53,9 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
     },
     get state() {
       return turn.state
+    },
+    get asked() {
+      return turn.options.body?.slot_hint
     },
     get decision() {
       return turn.decision

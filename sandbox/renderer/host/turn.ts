@@ -5,6 +5,7 @@ import type { Loader } from './loader.ts'
 import type { Mount } from './mounts/mount.ts'
 import type { Occupant, Renderer } from './renderer.ts'
 import type { JsonResponse } from './request.ts'
+import { isLast, type LastState, type TurnState } from './turn-state.ts'
 
 export interface TurnOptions {
   /** The element for the ad, or its selector. */
@@ -26,10 +27,6 @@ export interface TurnOptions {
   keepMounted?: boolean
   debug?: boolean
 }
-
-type LastState = 'blocked' | 'no_fill' | 'failed' | 'cleared' | 'cancelled' | 'expired'
-type RunningState = 'idle' | 'consent_check' | 'requesting' | 'filled' | 'mounting' | 'rendered' | 'finishing'
-export type TurnState = RunningState | LastState
 
 export interface Turn {
   readonly id: string
@@ -111,10 +108,6 @@ export function currentTarget({ target }: OpenTurn): Element | null {
 export function leaveTarget(turn: OpenTurn): void {
   const element = currentTarget(turn)
   if (element) turn.renderer.leave(element, turn.occupant)
-}
-
-export function isLast(state: TurnState): state is LastState {
-  return ['blocked', 'no_fill', 'failed', 'cleared', 'cancelled', 'expired'].includes(state)
 }
 
 /** Enters a final state and clears the ad. */

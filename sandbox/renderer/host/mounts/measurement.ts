@@ -43,6 +43,8 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
   return {
     isMeasurable: observer !== null,
     measure,
+    /** Returns what it finds now, also while no time counts. */
+    inspect: () => ({ ...measure(), ratio, uncovered: seen.share, needed: needed(), isCounting: isCounting() }),
     /** Checks again at once; call it when anything but the scroll position has changed. */
     check: () => check(),
     /** Starts over: the page was hidden, frozen or left. */
@@ -68,7 +70,8 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
     if (isDone) return
     read(entries)
     const isInView = isCandidate() && ratio >= needed().ratio
-    const isSeen = isInView && isUncovered()
+    if (isInView) seen = visibility.read(last)
+    const isSeen = isInView && ratio * seen.share >= needed().ratio
     if (isInView && !isSeen && entries.length === 0) {
       // It may have moved or changed its size since the last entry, whose part of it was tested. Observed again, it gets an
       // entry, which decides.
@@ -80,10 +83,6 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
       onViewed(measure())
     } else if (isCandidate()) timer ??= setInterval(() => check(), 100)
     else pauseChecks()
-  }
-  function isUncovered(): boolean {
-    seen = visibility.read(last)
-    return ratio * seen.share >= needed().ratio
   }
   function stop(): void {
     isDone = true

@@ -72,7 +72,12 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     expiry: watchExpiry(consent.expires_at_ms, context.clock.now, () => block(mount, 'consent_expired')),
   }
   mount.closings.push(mount.expiry.close, mount.label.close, mount.viewability.close, frame.close)
-  delivery.holder = { block: (reason) => block(mount, reason), clear: (reason) => close(mount, 'cleared', reason) }
+  delivery.holder = {
+    element: frame.element,
+    block: (reason) => block(mount, reason),
+    clear: (reason) => close(mount, 'cleared', reason),
+    measure: mount.viewability.inspect,
+  }
   if (!mount.viewability.isMeasurable && !delivery.isViewed) {
     delivery.isViewed = true
     mount.emit('error', { code: 'unmeasurable' })

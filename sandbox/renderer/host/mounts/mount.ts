@@ -2,6 +2,7 @@
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { Placement } from '#contract/resources/placements.ts'
 import type { ConsentReason, watchExpiry } from '../consent.ts'
+import type { AdMeter, ConsoleAd } from '../console-page.ts'
 import { removeCopies } from '../dom.ts'
 import type { Emit, ErrorCode } from '../events.ts'
 import type { Renderer } from '../renderer.ts'
@@ -57,7 +58,14 @@ export interface Delivery {
   frame_token: string | null
   beacon_token: string | undefined
   /** The mount that shows it now. */
-  holder: { block(reason: ConsentReason): void; clear(reason: string): void } | null
+  holder: {
+    readonly element: HTMLElement
+    block(reason: ConsentReason): void
+    clear(reason: string): void
+    measure(): AdMeter
+  } | null
+  /** What the console of the page shows of it. */
+  readonly ad: ConsoleAd
 }
 
 /** A mount as its steps see it. */

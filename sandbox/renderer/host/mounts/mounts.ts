@@ -27,6 +27,7 @@ const maxDeliveries = 500
 function openDeliveries(renderer: Renderer): MountContext['findDelivery'] {
   const queue = openBeaconQueue()
   const deliveries = new Map<string, Delivery>()
+  renderer.ads = () => [...deliveries.values()].map(({ ad }) => ad)
   return (options) => {
     const { asset_token } = options.placement
     const delivery = deliveries.get(asset_token) ?? openDelivery(renderer, queue, options)
@@ -52,6 +53,22 @@ function openDelivery(renderer: Renderer, queue: BeaconQueue, options: MountOpti
     frame_token: null,
     beacon_token: undefined,
     holder: null,
+    ad: {
+      asset_token,
+      slot_id,
+      turn_id,
+      instance_id,
+      session_id,
+      placement,
+      consent,
+      get element() {
+        return delivery.holder?.element ?? null
+      },
+      get isViewed() {
+        return delivery.isViewed
+      },
+      measure: () => delivery.holder?.measure() ?? null,
+    },
     send: openBeacons(queue, {
       requestJson: renderer.requestJson,
       base_url: new URL(placement.render.frame_url).origin,

@@ -1,0 +1,94 @@
+/** The buttons that act in the sandbox, at the end of the panel. */
+import type { ConsoleAction } from '#contract/resources/sandbox/console.ts'
+import { drawChip } from './detail.ts'
+import type { Actions } from './grant.ts'
+import type { Slot } from './slots.ts'
+import { type Branch, draw, drawIcon } from './tree.ts'
+
+const formats = [
+  [null, 'Any'],
+  ['banner', 'Banner'],
+  ['native', 'Native'],
+  ['clip', 'Clip'],
+] as const
+
+/** Returns the section of actions: for the next turns, and for the slot that is selected. */
+export function drawActions(actions: Actions, slot: Slot | null): Branch {
+  const { busy, force } = actions
+  const slot_id = slot?.slot_id ?? null
+  const button = (text: string, action: ConsoleAction | null, isPressed?: boolean): Branch =>
+    draw(
+      'button',
+      {
+        type: 'button',
+        class: 'small',
+        'data-action': 'act',
+        'data-value': JSON.stringify(action),
+        disabled: busy !== null || action === null,
+        ...(isPressed !== undefined && { 'aria-pressed': `${isPressed}` }),
+      },
+      text,
+    )
+  const slotButton = (text: string, action: 'withdraw_consent' | 'expire' | 'replay'): Branch =>
+    button(text, slot_id === null ? null : { action, slot_id })
+  const choices = formats.map(([format, text]) =>
+    button(text, { action: 'format', format }, (force?.format ?? null) === format),
+  )
+  const isNoFill = force?.is_no_fill ?? false
+  return draw(
+    'section',
+    { 'data-key': 'actions', class: 'section actions' },
+    draw('header', { class: 'bar spread' }, draw('h3', {}, 'Test actions'), drawGrantChip(actions)),
+    drawLine(
+      'Next turns',
+      draw('div', { class: 'bar choice', role: 'group', 'aria-label': 'Format of the next turns' }, ...choices),
+      button('No-fill', { action: 'no_fill', on: !isNoFill }, isNoFill),
+      button('Slow frame, once', { action: 'slow_frame', slot_id: slot_id ?? undefined }),
+    ),
+    drawLine(
+      'This slot',
+      slotButton('Withdraw consent', 'withdraw_consent'),
+      slotButton('Expire now', 'expire'),
+      slotButton('Replay turn', 'replay'),
+    ),
+    drawAsk(actions),
+    drawOutcome(actions),
+  )
+}
+
+function drawLine(name: string, ...buttons: readonly Branch[]): Branch {
+  return draw(
+    'div',
+    { class: 'action-line' },
+    draw('span', { class: 'soft' }, name),
+    draw('div', { class: 'bar wrap' }, ...buttons),
+  )
+}
+
+function drawGrantChip({ grant }: Actions): Branch | null {
+  if (grant.status === 'none') return null
+  return grant.status === 'confirmed' ? drawChip('good', 'confirmed') : drawChip('warn', 'to be confirmed')
+}
+
+/** The code that the user compares, and where. */
+function drawAsk({ grant }: Actions): Branch | null {
+  if (grant.status !== 'asked') return null
+  return draw(
+    'div',
+    { class: 'ask box' },
+    draw('output', { class: 'code', 'aria-label': 'Code' }, grant.code),
+    draw('p', { class: 'soft' }, 'Confirm in the inspector that this page may act. It must show the same code.'),
+    draw(
+      'a',
+      { class: 'small primary bar', href: grant.confirm_url, target: '_blank', rel: 'noopener noreferrer' },
+      drawIcon('open'),
+      'Confirm',
+    ),
+  )
+}
+
+function drawOutcome({ outcome, busy, grant }: Actions): Branch | null {
+  if (busy !== null && grant.status === 'confirmed') return draw('p', { class: 'faint' }, 'Working …')
+  if (outcome === null) return null
+  return draw('p', { class: 'outcome', 'data-tone': outcome.isDone ? 'good' : 'bad' }, outcome.text)
+}

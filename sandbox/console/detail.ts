@@ -1,0 +1,329 @@
+/** The sections of the panel about one slot. */
+import type { AdMeter } from '#renderer/host/console-page.ts'
+import { type BeaconLine, readBeaconLines } from './beacon-lines.ts'
+import { describeAsked, listNotices, type Slot } from './slots.ts'
+import { readSteps, type Step } from './timeline.ts'
+import { type Branch, draw, drawIcon } from './tree.ts'
+import { describeMeter, describeState, explainError, percent, seconds, type Tone, timeLeft } from './words.ts'
+
+/** What the sections need besides the slot. */
+export interface DetailContext {
+  /** The service's time, Unix epoch milliseconds. */
+  now_ms: number
+  /** Whether the sandbox answers: without it, what only it knows is unknown. */
+  isLive: boolean
+  /** Whether the console itself lies over the ad. */
+  isUnderConsole: boolean
+}
+
+/** Returns the sections of a slot, from what it is to what it was. */
+export function drawDetail(slot: Slot, context: DetailContext): Branch[] {
+  return [
+    drawHeadline(slot),
+    drawVerdict(slot, context),
+    drawWay(slot),
+    drawMeter(slot, context),
+    drawBeacons(slot, context),
+    drawFacts(slot),
+    drawValidity(slot, context),
+  ].filter((section) => section !== null)
+}
+
+export function drawChip(tone: Tone, text: string): Branch {
+  return draw('span', { class: 'chip', 'data-tone': tone }, text)
+}
+
+function drawSection(
+  name: string,
+  aside: Branch | string | null,
+  ...children: readonly (Branch | false | null)[]
+): Branch {
+  const key = name.toLowerCase().replaceAll(' ', '-')
+  return draw(
+    'section',
+    { 'data-key': key, class: `section ${key}` },
+    draw('header', { class: 'bar spread' }, draw('h3', {}, name), aside),
+    ...children,
+  )
+}
+
+/** What it is and why, and the way to its page in the inspector. */
+function drawHeadline(slot: Slot): Branch {
+  const url = slot.sandbox?.inspector_url
+  const { tone, chip, reason, text } = describeState(slot)
+  return draw(
+    'section',
+    { 'data-key': 'headline', class: 'headline', 'data-tone': tone },
+    draw(
+      'p',
+      { class: 'bar state' },
+      drawChip(tone, chip),
+      draw('code', { class: 'grow clipped' }, reason ?? ''),
+      url !== undefined &&
+        draw(
+          'a',
+          { class: 'bar', href: url, target: '_blank', rel: 'noopener noreferrer' },
+          'Inspector',
+          drawIcon('open'),
+        ),
+    ),
+    draw('p', {}, text),
+    ...listNotices(slot).map((code) =>
+      draw('p', { class: 'notice', 'data-tone': 'warn' }, drawChip('warn', code), ' ', explainError(code, null)),
+    ),
+  )
+}
+
+/** Would it bill, and if not what is missing. */
+function drawVerdict({ sandbox, ad }: Slot, { isLive }: DetailContext): Branch | null {
+  if (sandbox === null) {
+    if (ad === null || isLive) return null
+    const text = 'Whether it would be billed is known to the sandbox alone.'
+    return draw('p', { 'data-key': 'verdict', class: 'verdict faint' }, text)
+  }
+  const { would_bill, metric, gross_cpm, currency, explanation, missing } = sandbox.billing
+  const price = gross_cpm === null ? '' : `, ${gross_cpm.toFixed(2)} ${currency} CPM`
+  return draw(
+    'div',
+    { 'data-key': 'verdict', class: 'verdict box' },
+    would_bill ? drawChip('money', 'would bill') : drawChip('plain', 'not billed'),
+    draw(
+      'div',
+      {},
+      draw('p', {}, would_bill ? `${metric}${price}` : explanation),
+      missing !== null && draw('p', { class: 'soft' }, missing),
+    ),
+  )
+}
+
+function drawWay(slot: Slot): Branch | null {
+  const steps = readSteps(slot)
+  if (steps.length === 0) return null
+  const reached = steps.flatMap(({ to_ms }) => to_ms ?? [])
+  const total_ms = Math.max(1, ...reached)
+  return drawSection('Turn', null, draw('ol', { class: 'way' }, ...steps.map((step) => drawStep(step, total_ms))))
+}
+
+function drawStep({ name, from_ms, to_ms, isWaiting }: Step, total_ms: number): Branch {
+  const from = to_ms === null ? 100 : (from_ms / total_ms) * 100
+  const to = to_ms === null ? 100 : (to_ms / total_ms) * 100
+  const state = to_ms !== null ? 'reached' : isWaiting ? 'waiting' : 'none'
+  const time = to_ms === null ? (isWaiting ? 'waiting' : '–') : milliseconds(to_ms)
+  const spent = to_ms === null ? '' : `+${milliseconds(to_ms - from_ms)}`
+  return draw(
+    'li',
+    { 'data-state': state },
+    draw('span', {}, name),
+    draw(
+      'span',
+      { class: 'track', 'aria-hidden': 'true' },
+      draw('i', { '--from': `${from}%`, '--size': `${Math.max(0, to - from)}%` }),
+    ),
+    draw('span', { class: 'figure faint' }, spent),
+    draw('span', { class: 'figure' }, time),
+  )
+}
+
+function drawMeter({ ad }: Slot, { isUnderConsole }: DetailContext): Branch | null {
+  const meter = ad?.measure() ?? null
+  if (ad === null || meter === null) return null
+  const { hold, text } = describeMeter(meter, ad.isViewed, isUnderConsole)
+  const tone: Tone = hold === null || hold === 'viewed' ? 'good' : hold === 'waiting' ? 'plain' : 'warn'
+  return drawSection(
+    'View',
+    drawChip(tone, hold ?? 'counting'),
+    ...drawGauges(meter, ad.isViewed),
+    draw('p', { class: 'hold', 'data-tone': tone }, text),
+  )
+}
+
+function drawGauges({ ratio, uncovered, visible_ms, needed }: AdMeter, isViewed: boolean): Branch[] {
+  const isBigEnough = Number.isFinite(needed.ratio)
+  const dwell_ms = isViewed && isBigEnough ? needed.ms : visible_ms
+  return [
+    drawGauge({
+      name: 'Pixels',
+      value: ratio * uncovered,
+      behind: ratio,
+      tick: isBigEnough ? needed.ratio : null,
+      text: `${percent(ratio * uncovered)} of ${isBigEnough ? percent(needed.ratio) : '–'}`,
+    }),
+    drawGauge({
+      name: 'Dwell',
+      value: isBigEnough ? Math.min(1, dwell_ms / needed.ms) : 0,
+      behind: 0,
+      tick: null,
+      text: `${seconds(dwell_ms)} of ${isBigEnough ? seconds(needed.ms) : '–'}`,
+    }),
+  ]
+}
+
+interface Gauge {
+  name: string
+  /** Shares, 0 to 1: the value, a fainter one behind it, and the threshold. */
+  value: number
+  behind: number
+  tick: number | null
+  text: string
+}
+
+function drawGauge({ name, value, behind, tick, text }: Gauge): Branch {
+  return draw(
+    'div',
+    {
+      class: 'gauge',
+      role: 'meter',
+      'aria-label': name,
+      'aria-valuemin': '0',
+      'aria-valuemax': '100',
+      'aria-valuenow': `${Math.round(value * 100)}`,
+      'aria-valuetext': text,
+    },
+    draw('span', {}, name),
+    draw(
+      'span',
+      { class: 'track' },
+      draw('i', { class: 'behind', '--size': `${behind * 100}%` }),
+      draw('i', { '--size': `${value * 100}%` }),
+      tick !== null && draw('b', { '--from': `${tick * 100}%` }),
+    ),
+    draw('span', { class: 'figure' }, text),
+  )
+}
+
+function drawBeacons(slot: Slot, { isLive }: DetailContext): Branch | null {
+  const lines = readBeaconLines(slot)
+  if (slot.ad === null && lines.length === 0) return null
+  const start_ms = slot.sandbox?.requested_at_ms ?? slot.events[0]?.at_ms ?? 0
+  const aside = isLive ? null : draw('span', { class: 'faint tiny' }, 'as the page got them')
+  return drawSection(
+    'Beacons',
+    aside,
+    lines.length === 0
+      ? draw('p', { class: 'faint' }, 'None has gone out.')
+      : draw('ol', { class: 'beacons' }, ...lines.map((line) => drawBeacon(line, start_ms))),
+  )
+}
+
+const verdictTones: Readonly<Record<BeaconLine['verdict'], Tone>> = {
+  sending: 'plain',
+  accepted: 'good',
+  duplicate: 'warn',
+  rejected: 'bad',
+}
+
+function drawBeacon(line: BeaconLine, start_ms: number): Branch {
+  const { event, at_ms, verdict, reason_code, meaning, would_bill, metric, count } = line
+  const isPlain = reason_code === 'OK' || reason_code === ''
+  return draw(
+    'li',
+    { 'data-tone': verdictTones[verdict] },
+    draw('time', {}, milliseconds(Math.max(0, at_ms - start_ms))),
+    draw(
+      'div',
+      {},
+      draw(
+        'p',
+        { class: 'bar wrap' },
+        draw('b', {}, event, count > 1 ? ` × ${count}` : ''),
+        drawChip(verdictTones[verdict], verdict),
+        !isPlain && drawChip(verdict === 'accepted' ? 'warn' : verdictTones[verdict], reason_code),
+        would_bill && drawChip('money', `bills ${metric}`),
+      ),
+      !isPlain && meaning !== null && draw('p', { class: 'soft' }, meaning),
+    ),
+  )
+}
+
+function drawFacts(slot: Slot): Branch {
+  const { ad, turn, sandbox, slot_id } = slot
+  const limit = describeAsked(slot)
+  const placement = ad?.placement
+  const meter = ad?.measure()
+  const given = placement && `${placement.width} × ${placement.height}`
+  const pairs: [string, string | undefined | null][] = [
+    ['Format', placement?.format ?? sandbox?.format],
+    ['Size', given && (meter ? `${given}, shown at ${meter.width_px} × ${meter.height_px}` : given)],
+    ['Asked', limit && `at most ${limit}`],
+    ['Label', placement && `${placement.render.label_text} · ${placement.render.sponsor_name}`],
+    ['Slot', slot_id],
+    ['Turn', turn?.id ?? ad?.turn_id],
+    ['Session', ad?.session_id || sandbox?.session_id],
+  ]
+  return drawSection('Placement', null, drawPairs(pairs.filter(([, value]) => value)))
+}
+
+const codes: ReadonlySet<string> = new Set(['Slot', 'Turn', 'Session'])
+
+function drawPairs(pairs: readonly (readonly [string, string | undefined | null])[]): Branch {
+  return draw(
+    'dl',
+    { class: 'pairs' },
+    ...pairs.map(([name, value]) =>
+      draw(
+        'div',
+        {},
+        draw('dt', {}, name),
+        draw('dd', {}, codes.has(name) ? draw('code', {}, value ?? '') : (value ?? '')),
+      ),
+    ),
+  )
+}
+
+/** Consent and asset token: what is valid, and for how long. */
+function drawValidity({ ad, sandbox }: Slot, { now_ms }: DetailContext): Branch | null {
+  if (ad === null) return null
+  const { lifecycle_state, revision, expires_at_ms } = ad.consent
+  const current = sandbox?.consent.current_state ?? null
+  const isOutdated = current !== null && current !== lifecycle_state
+  return drawSection(
+    'Validity',
+    null,
+    draw(
+      'div',
+      { class: 'valid' },
+      draw('span', { class: 'soft' }, 'Consent'),
+      draw(
+        'span',
+        { class: 'bar wrap' },
+        drawChip(lifecycle_state === 'granted' ? 'good' : 'bad', lifecycle_state),
+        `revision ${revision}`,
+        isOutdated && drawChip('bad', `now ${current}`),
+      ),
+      drawTimeLeft(expires_at_ms - now_ms),
+    ),
+    draw(
+      'div',
+      { class: 'valid' },
+      draw('span', { class: 'soft' }, 'Asset token'),
+      draw('span', {}, sandbox === null ? 'known to the sandbox alone' : 'accepts beacons'),
+      sandbox !== null && drawTimeLeft(sandbox.expires_at_ms - now_ms),
+    ),
+  )
+}
+
+function drawTimeLeft(left_ms: number): Branch {
+  const text = timeLeft(left_ms)
+  return draw('span', { class: 'figure', 'data-tone': left_ms < 30_000 ? 'bad' : 'plain' }, text)
+}
+
+/** The buttons that copy the slot. */
+export function drawLinks(copied: string | null): Branch {
+  const copy = (value: string, text: string): Branch =>
+    draw(
+      'button',
+      { type: 'button', class: 'small bar', 'data-action': 'copy', 'data-value': value },
+      drawIcon(copied === value ? 'check' : 'copy'),
+      copied === value ? 'Copied' : text,
+    )
+  return draw(
+    'footer',
+    { 'data-key': 'links', class: 'links bar wrap' },
+    copy('report', 'Copy as bug report'),
+    copy('json', 'Copy as JSON'),
+  )
+}
+
+function milliseconds(ms: number): string {
+  return ms < 10_000 ? `${Math.round(ms)} ms` : seconds(ms)
+}

@@ -1,0 +1,117 @@
+/** Where the panel stands: dragged by its head, or moved with the keyboard. On a phone it is a sheet whose height changes. */
+import { findEntry } from '#foundation/table-entry.ts'
+import { type Box, sharedArea } from './geometry.ts'
+
+const marginPx = 12
+const stepPx = 16
+const largeStepPx = 64
+const minSheetPx = 120
+
+/** Narrower pages have a sheet at their lower edge. The style sheet has the same limit. */
+const narrow = matchMedia('(max-width: 560px)')
+
+export interface Mover {
+  /** Moves the panel into the corner where it covers the least of these boxes, unless it was moved before. */
+  settle(boxes: readonly Box[]): void
+  /** Returns the place of the panel as it is when it is not collapsed. */
+  findOpenBox(): Box
+  /** Returns whether a key has moved it. */
+  moveByKey(event: KeyboardEvent): boolean
+  close(): void
+}
+
+/** A corner of the viewport, as the share of the free room to the left and above. */
+type Corner = readonly [across: 0 | 1, down: 0 | 1]
+
+/** Moves `panel` by its `[data-handle]`. `isCollapsed` says whether its head is all that is shown. */
+export function openMover(panel: HTMLElement, isCollapsed: () => boolean): Mover {
+  let corner: Corner | null = [1, 1]
+  let open = { width: 0, height: 0 }
+  const over = new AbortController()
+  const { signal } = over
+
+  function moveTo({ left, top }: { left: number; top: number }): void {
+    const { offsetWidth, offsetHeight } = panel
+    panel.style.setProperty('--x', `${clamp(left, innerWidth - offsetWidth)}px`)
+    panel.style.setProperty('--y', `${clamp(top, innerHeight - offsetHeight)}px`)
+  }
+  function resizeTo(height: number): void {
+    const limited = Math.min(Math.max(height, minSheetPx), innerHeight * 0.85)
+    panel.style.setProperty('--sheet', `${limited}px`)
+  }
+  function settle(boxes: readonly Box[]): void {
+    const { offsetWidth: width, offsetHeight: height } = panel
+    if (!isCollapsed()) open = { width, height }
+    if (corner === null || narrow.matches) return
+    const covered = (at: Corner): number => {
+      const box = placeIn(at, open)
+      return boxes.reduce((sum, each) => sum + sharedArea(box, each), 0)
+    }
+    corner = corners.toSorted((one, other) => covered(one) - covered(other))[0] ?? corner
+    moveTo(placeIn(corner, { width, height }))
+  }
+  function findOpenBox(): Box {
+    const { left, top, right, bottom } = panel.getBoundingClientRect()
+    if (narrow.matches) return { left: 0, top: innerHeight - open.height, right: innerWidth, bottom: innerHeight }
+    return corner === null ? { left, top, right, bottom } : placeIn(corner, open)
+  }
+  function moveByKey({ key, shiftKey }: KeyboardEvent): boolean {
+    const direction = findEntry(directions, key)
+    if (direction === undefined) return false
+    const [across, down] = direction.map((each) => each * (shiftKey ? largeStepPx : stepPx)) as [number, number]
+    const { left, top, height } = panel.getBoundingClientRect()
+    corner = null
+    if (narrow.matches) resizeTo(height - down)
+    else moveTo({ left: left + across, top: top + down })
+    return true
+  }
+  function drag(start: PointerEvent): void {
+    const at = start.target
+    const handle = at instanceof Element && !at.closest('button, a') ? at.closest('[data-handle]') : null
+    if (handle === null || start.button !== 0) return
+    const { left, top, height } = panel.getBoundingClientRect()
+    const ending = new AbortController()
+    handle.setPointerCapture(start.pointerId)
+    const follow = ({ clientX, clientY }: PointerEvent): void => {
+      corner = null
+      const [across, down] = [clientX - start.clientX, clientY - start.clientY]
+      if (narrow.matches) resizeTo(height - down)
+      else moveTo({ left: left + across, top: top + down })
+    }
+    panel.addEventListener('pointermove', follow, ending)
+    for (const type of ['pointerup', 'pointercancel'] as const) {
+      panel.addEventListener(type, () => ending.abort(), ending)
+    }
+  }
+  panel.addEventListener('pointerdown', drag, { signal })
+  const keepInside = (): void => {
+    if (!narrow.matches) moveTo(panel.getBoundingClientRect())
+  }
+  addEventListener('resize', keepInside, { signal })
+  return { settle, findOpenBox, moveByKey, close: () => over.abort() }
+}
+
+/** The first is the best where several are as good. */
+const corners: readonly Corner[] = [
+  [1, 1],
+  [1, 0],
+  [0, 1],
+  [0, 0],
+]
+
+const directions: Readonly<Record<string, readonly [across: number, down: number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+}
+
+function placeIn([across, down]: Corner, { width, height }: { width: number; height: number }): Box {
+  const left = marginPx + across * (innerWidth - width - 2 * marginPx)
+  const top = marginPx + down * (innerHeight - height - 2 * marginPx)
+  return { left, top, right: left + width, bottom: top + height }
+}
+
+function clamp(value: number, max: number): number {
+  return Math.round(Math.max(0, Math.min(value, max)))
+}

@@ -1,0 +1,188 @@
+/** What the console says, in words: states with their reasons, what stops a view, times. */
+import { reasonCodes } from '#contract/error-codes.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
+import { findEntry } from '#foundation/table-entry.ts'
+import type { AdMeter } from '#renderer/host/console-page.ts'
+import type { Channel } from './channel.ts'
+import type { Slot } from './slots.ts'
+
+export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'money'
+
+/** A state as it is shown: its chip, and a sentence that says why. */
+export interface Wording {
+  tone: Tone
+  chip: string
+  /** The stable code of its reason; null for a state without one. */
+  reason: string | null
+  text: string
+}
+
+/** Returns the state of a slot in words. */
+export function describeState({ state, ad }: Slot): Wording {
+  const format = findEntry(formats, ad?.placement.format ?? '') ?? 'An ad'
+  switch (state.outcome) {
+    case 'pending': {
+      const text = state.stage === 'loading' ? 'Decided. Its frame is loading.' : 'Waiting for the decision.'
+      return { tone: 'warn', chip: 'pending', reason: state.stage, text }
+    }
+    case 'fill':
+      return state.isViewed
+        ? { tone: 'good', chip: 'viewed', reason: null, text: `${format} is shown, and has been viewed.` }
+        : { tone: 'good', chip: 'fill', reason: null, text: `${format} is shown. It has not been viewed yet.` }
+    case 'no_fill':
+      return { tone: 'warn', chip: 'no-fill', reason: state.reason, text: explainNoFill(state.reason) }
+    case 'blocked':
+      return { tone: 'bad', chip: 'blocked', reason: state.reason, text: findEntry(blocks, state.reason) ?? '' }
+    case 'error':
+      return describeError(state.code, state.cause)
+    case 'ended': {
+      const text = findEntry(endings, state.reason) ?? 'The ad has left the page.'
+      return {
+        tone: 'plain',
+        chip: 'ended',
+        reason: state.reason,
+        text: state.isViewed ? `${text} It was viewed.` : text,
+      }
+    }
+  }
+}
+
+/** A cause that the contract knows says more than the code of the renderer. */
+function describeError(code: string, cause: string | null): Wording {
+  const isKnown = cause !== null && findEntry(reasonCodes, cause) !== undefined
+  return { tone: 'bad', chip: 'error', reason: isKnown ? cause : code, text: explainError(code, cause) }
+}
+
+const formats: Readonly<Record<string, string>> = { banner: 'A banner', clip: 'A clip', native: 'A native ad' }
+
+function explainNoFill(reason: string): string {
+  return findEntry(noFillReasons, reason)?.meaning ?? 'The service decided without an ad.'
+}
+
+/** Returns what an error of the renderer means, and its cause where that says more. */
+export function explainError(code: string, cause: string | null): string {
+  const text = findEntry(errors, code) ?? 'The ad could not be shown.'
+  if (cause === null || cause === code) return text
+  const known = findEntry(reasonCodes, cause)
+  return known === undefined ? `${text} (${cause})` : `${text} ${known.message}`
+}
+
+const blocks: Readonly<Record<string, string>> = {
+  consent_missing: 'The response has no consent snapshot.',
+  consent_unreadable: 'Fields of the consent snapshot are missing, or have the wrong type.',
+  consent_not_granted: 'Consent is denied, withdrawn or pending.',
+  consent_from_future: 'The consent snapshot is from the future.',
+  consent_expired: 'The consent has expired.',
+  consent_superseded: 'A later revision of the consent has been seen.',
+}
+
+const endings: Readonly<Record<string, string>> = {
+  finished: 'The turn has finished, and its ad was cleared.',
+  cancelled: 'The turn was cancelled.',
+  aborted: 'The request was aborted.',
+  replaced: 'Another ad took its place.',
+  moved: 'It was mounted elsewhere.',
+  expired: 'The placement is no longer valid.',
+  target_removed: 'Its element has left the page.',
+  destroyed: 'The page called destroy().',
+  pagehide: 'The page was left.',
+  cleared: 'The ad was cleared.',
+}
+
+const errors: Readonly<Record<string, string>> = {
+  activation_failed: 'The publishable key was not exchanged.',
+  asset_token_expired: 'The frame was loaded too late after the decision.',
+  asset_token_invalid: 'The service does not know the asset token.',
+  autoplay_blocked: 'The browser refused autoplay: the clip waits for its play button.',
+  creative_failed: 'Image or clip could not be loaded.',
+  csp_blocked: "The page's Content-Security-Policy does not allow it. Add the origin to the directive.",
+  decision_expired: 'The decision is too old.',
+  decision_pending: 'There was no decision after 30 s.',
+  endpoint_missing: 'The turn names no endpoint, and no key was activated.',
+  engine_unsupported: 'The browser lacks what an ad needs.',
+  frame_reloaded: 'Something navigated the frame.',
+  internal: 'The renderer failed.',
+  label_removed: 'The ad label did not stay readable.',
+  late_decision: 'The decision came after the turn had ended, and was dropped.',
+  media_type_mismatch: 'The frame has another format than the response.',
+  message_flood: 'The frame sent too many messages.',
+  origin_opaque: 'The page has no origin of its own.',
+  render_timeout: 'The frame did not show its creative in time.',
+  request_failed: 'The request for a placement failed.',
+  response_unreadable: 'The response is not one of the API.',
+  script_incomplete: 'The second part of render.js did not load.',
+  target_not_found: 'There is no element for the target.',
+  target_removed: 'The element left the page before its ad was mounted.',
+  unmeasurable: 'The browser cannot measure a view.',
+}
+
+/** What a view of the ad is waiting for. `hold` is null while time counts. */
+interface MeterWording {
+  hold: 'viewed' | 'waiting' | 'hidden page' | 'too small' | 'out of view' | 'covered' | null
+  text: string
+}
+
+/** Returns the meter of a mounted ad in words. `isUnderConsole`: the console itself lies over the ad. */
+export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole: boolean): MeterWording {
+  const { ratio, uncovered, needed, width_px, height_px } = meter
+  if (isViewed) return { hold: 'viewed', text: 'Viewed: the dwell is met.' }
+  if (!meter.page_visible) return { hold: 'hidden page', text: 'Stopped: the page is hidden.' }
+  if (!Number.isFinite(needed.ratio)) {
+    return { hold: 'too small', text: `Stopped: too small. It is shown at ${width_px} × ${height_px} pixels.` }
+  }
+  if (!meter.isCounting) return { hold: 'waiting', text: 'Not started: the creative is not painted, or not playing.' }
+  if (ratio < needed.ratio) {
+    const share = `${percent(ratio)} of it, ${percent(needed.ratio)} needed`
+    return { hold: 'out of view', text: `Stopped: out of view. The viewport has ${share}.` }
+  }
+  if (ratio * uncovered < needed.ratio) {
+    const what = isUnderConsole ? 'This console lies over it: move it' : 'Something lies over it, or hides it'
+    return { hold: 'covered', text: `Stopped: covered. ${what}.` }
+  }
+  return { hold: null, text: `Counting: ${seconds(meter.visible_ms)} of ${seconds(needed.ms)}.` }
+}
+
+/** Returns the state of the channel to the sandbox in words. */
+export function describeChannel(state: Channel['state'], base_url: string): { tone: Tone; chip: string; text: string } {
+  const only = 'This is what the page alone knows.'
+  switch (state.status) {
+    case 'opening':
+      return { tone: 'plain', chip: 'connecting', text: '' }
+    case 'live':
+      return { tone: 'good', chip: 'live', text: '' }
+    case 'silent':
+      return {
+        tone: 'warn',
+        chip: 'page only',
+        text: `${base_url} does not answer: it is not running, or no project allows ${location.origin}. ${only}`,
+      }
+    case 'refused':
+      return {
+        tone: 'warn',
+        chip: 'page only',
+        text: `${base_url} has no console for this page (${state.http_status}). ${only}`,
+      }
+    case 'csp_blocked':
+      return { tone: 'warn', chip: 'page only', text: `connect-src of the page does not allow ${base_url}. ${only}` }
+  }
+}
+
+/** `48 %`. */
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
+/** `0.42 s`. */
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 0)} s`
+}
+
+/** `4:31`, `2 h 10 min`, `13 days`: how much time is left; `over` when none is. */
+export function timeLeft(ms: number): string {
+  const whole = Math.floor(ms / 1_000)
+  if (whole <= 0) return 'over'
+  const minutes = Math.floor(whole / 60)
+  if (minutes < 60) return `${minutes}:${String(whole % 60).padStart(2, '0')}`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
+}
