@@ -63,6 +63,7 @@ test('svc open prints the address of the inspector, and of the page of anything 
     ['proj_demo', 'projects/proj_demo'],
     ['proj_demo~12', 'id/proj_demo~12'],
     ['sess/1', 'id/sess%2F1'],
+    ['console', 'console'],
   ] as const) {
     const url = await pageOf(id)
     expect(url).toBe(`${cli.sandbox.url}/_sandbox/${path}`)
