@@ -274,6 +274,7 @@ export const importTable: readonly ImportRule[] = [
       'src/contract/har.ts',
       'src/contract/no-fill.ts',
       'src/contract/own-requests.ts',
+      'src/contract/separated.ts',
       'fixtures/demo',
       'sandbox/browser',
       'sandbox/demo',

@@ -1,4 +1,5 @@
 /** Placements, beacons, consent, evidence and billing in the inspector: what each view shows, and each of its actions. */
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startSandbox } from '#sandbox/index.ts'
@@ -46,6 +47,25 @@ test('placements: pages by cursor, filters that are in the address, and new rows
   await page.getByRole('searchbox', { name: 'Session, job, slot or campaign' }).fill(campaign_id!)
   await page.waitForURL(`**?q=${campaign_id}`)
   await page.getByRole('row').getByText('test_forced').waitFor({ state: 'detached' })
+})
+
+test('a list is saved as a CSV file with all its pages', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  for (let index = 0; index < 110; index++) await fill(on.api, { format: 'banner' })
+  await on.api.accept('placements.create', { as: key, body: asked({ test_outcome: 'no_fill' }) })
+  await go('/placements?fill=true')
+  await page.getByText('100 shown, more below').waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
+  ])
+  await page.getByText(/^Saved 110 to placements-.*\.csv\.$/).waitFor()
+  const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
+  expect(lines[0]).toMatch(/^slot_id,job_id,.*,created_at,decided_at$/)
+  expect(lines).toHaveLength(112)
+  expect(lines[1]).toMatch(/^slot_\w{11},job_\w{11},proj_demo,.*,banner,.*Z,.*Z$/)
+  expect(await violations(page)).toEqual([])
 })
 
 test('a campaign: the placements that it has filled, and none for one that lost', async () => {

@@ -1,11 +1,12 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
+import type { SeparatedFormat } from '#contract/separated.ts'
 import { CliError, type Failure } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
 import { createFilterPrinter, type ValueFilter } from './filter-printer.ts'
 import { showInPager } from './pager.ts'
 import { showBytes, showProgress } from './progress.ts'
-import { findRows, type NamedField, type SeparatedFormat, separatedText } from './separated.ts'
+import { findRows, type NamedField, printedRows } from './separated.ts'
 import { chooseStyle, jsonText, oneLine, printable, type Style, streamText, type View } from './terminal.ts'
 import { hangingLines, wrap } from './text.ts'
 
@@ -159,7 +160,7 @@ export function createOutput(
 
   function printSeparated(rows: readonly unknown[], as: SeparatedFormat, columns: readonly NamedField[] = []): void {
     const fields = view.columns?.map((name) => columns.find((column) => column.name === name)?.field ?? name) ?? null
-    system.stdout.write(separatedText(rows, as, { fields, time: view.time }))
+    system.stdout.write(printedRows(rows, as, { fields, isIso: view.time !== 'ms' }))
   }
 
   function noteLeftOut(): void {

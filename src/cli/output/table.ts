@@ -2,10 +2,11 @@
  * Tables: rows under the names of their columns. On a terminal they fit its width: the least important columns are
  * dropped before a cell is cut, and times are short. Anywhere else every column is printed, with full values.
  */
+import { isTime } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { Output } from './output.ts'
 import type { Style } from './terminal.ts'
-import { cutText, formatValue, isTime, sizeText, textWidth, timeText, wrap } from './text.ts'
+import { cutText, formatValue, sizeText, textWidth, timeText, wrap } from './text.ts'
 
 export interface Column {
   /** The name of the column in the header and for `--columns`. */

@@ -4,6 +4,7 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
+import { isTime } from '#contract/separated.ts'
 import { jsonText, oneLine, type Style } from './terminal.ts'
 
 /** Prose narrower than this is harder to read than a line wrapped by the terminal. */
@@ -153,11 +154,6 @@ export function sizeText(bytes: number): string {
 /** Returns a count with its noun: `1 request`, `3 requests`. */
 export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`
-}
-
-/** Whether a field with this name contains epoch milliseconds. */
-export function isTime(name: string): boolean {
-  return /(^|_)at_ms$|^(server_time|now)_ms$/.test(name)
 }
 
 /** Returns a scalar, or a list of them, on one line, with control characters that could affect a terminal escaped. */

@@ -11,6 +11,7 @@ import { type List, useList } from '../../data/list.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { Empty, Loading, Problem } from '../Shown.tsx'
 import type { Column } from './columns.tsx'
+import { DownloadCsv } from './DownloadCsv.tsx'
 import { useRowKeys } from './row-keys.ts'
 import { TableRow } from './TableRow.tsx'
 
@@ -24,10 +25,12 @@ interface DataTableProps<Item> {
   getRoute?(item: Item): string | null
   /** Shown when there is nothing. */
   empty?: ReactNode
+  /** Shown beside the number of rows. */
+  foot?: ReactNode
 }
 
 /** A list of the control plane: how it is shown, and when it is reloaded. */
-export interface Table<Item> extends Omit<DataTableProps<Item>, 'list' | 'empty'> {
+export interface Table<Item> extends Omit<DataTableProps<Item>, 'list' | 'empty' | 'foot'> {
   /** The endpoint that lists the items. */
   id: EndpointId
   /** Whether an event adds to the list or changes an item of it. */
@@ -56,7 +59,7 @@ export function LiveTable<Item extends object>({ table, query, isLive = true, em
     }, refresh_ms)
     return () => clearInterval(timer)
   }, [isLive, refresh_ms, refresh])
-  return <DataTable {...table} list={list} empty={empty} />
+  return <DataTable {...table} list={list} empty={empty} foot={<DownloadCsv id={id} query={query} />} />
 }
 
 const features = tableFeatures({ columnVisibilityFeature })
@@ -74,6 +77,7 @@ export function DataTable<Item extends object>({
   getKey,
   getRoute,
   empty,
+  foot,
 }: DataTableProps<Item>) {
   const { items, isLoading, isLoadingMore, hasMore, problem, loadMore, reload } = list
   const isNarrow = narrowWindow.use()
@@ -140,10 +144,26 @@ export function DataTable<Item extends object>({
         </div>
       </div>
       {problem !== null && <Problem problem={problem} retry={reload} />}
-      <p className="table-foot faint tiny" role="status">
-        {rows.length.toLocaleString('en')} shown{hasMore ? ', more below' : ''}
+      <TableFoot count={rows.length} hasMore={hasMore} isLoadingMore={isLoadingMore}>
+        {foot}
+      </TableFoot>
+    </div>
+  )
+}
+
+interface TableFootProps extends Pick<List<object>, 'hasMore' | 'isLoadingMore'> {
+  count: number
+  children: ReactNode
+}
+
+function TableFoot({ count, hasMore, isLoadingMore, children }: TableFootProps) {
+  return (
+    <div className="table-foot bar spread faint tiny">
+      <p role="status">
+        {count.toLocaleString('en')} shown{hasMore ? ', more below' : ''}
         {isLoadingMore ? ' · loading' : ''}
       </p>
+      {children}
     </div>
   )
 }

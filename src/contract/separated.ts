@@ -1,0 +1,79 @@
+/**
+ * Values as comma or tab separated lines, for spreadsheets: csv as RFC 4180 says, tsv with a tab between cells. The columns are
+ * the fields of the API; those of an object inside have dotted names.
+ */
+import { isObject } from '#foundation/json.ts'
+
+export type SeparatedFormat = 'csv' | 'tsv'
+
+interface SeparatedTable {
+  /** In the order in which they were first seen. */
+  names: readonly string[]
+  rows: readonly ReadonlyMap<string, unknown>[]
+}
+
+/** Whether a field is a time, by its name: epoch milliseconds. */
+export function isTime(name: string): boolean {
+  return /(^|_)at_ms$|^(server_time|now)_ms$/.test(name)
+}
+
+/** Returns the name that a time has as RFC 3339. */
+export function nameWithoutUnit(name: string): string {
+  return name.replace(/_ms$/, '')
+}
+
+/**
+ * Returns the fields of each row by their dotted names. A row that is no object has one field, `value`.
+ * @param isIso whether times are RFC 3339 under a name without `_ms`
+ */
+export function flattenRows(rows: readonly unknown[], isIso: boolean): SeparatedTable {
+  const cells = rows.map((row) => flattenRow(row, isIso))
+  return { names: [...new Set(cells.flatMap((row) => [...row.keys()]))], rows: cells }
+}
+
+function flattenRow(row: unknown, isIso: boolean): ReadonlyMap<string, unknown> {
+  if (!isObject(row)) return new Map([['value', row]])
+  const cells = new Map<string, unknown>()
+  const add = (value: unknown, name: string, prefix: string) => {
+    if (isObject(value) && Object.keys(value).length > 0) {
+      for (const [inner, each] of Object.entries(value)) add(each, inner, `${prefix}${name}.`)
+    } else if (isIso && isTime(name)) cells.set(prefix + nameWithoutUnit(name), toIso(value))
+    else cells.set(prefix + name, value)
+  }
+  for (const [name, value] of Object.entries(row)) add(value, name, '')
+  return cells
+}
+
+/** A number of milliseconds that is no date stays a number. */
+function toIso(value: unknown): unknown {
+  if (typeof value !== 'number') return value
+  const date = new Date(value)
+  return Number.isNaN(date.getTime()) ? value : date.toISOString()
+}
+
+/**
+ * Returns the header and a line for each row; empty without rows.
+ * @param toLine returns a text without tabs and line ends
+ */
+export function separatedText(
+  { names, rows }: SeparatedTable,
+  format: SeparatedFormat,
+  toLine: (text: string) => string,
+): string {
+  if (rows.length === 0) return ''
+  const lines = [names, ...rows.map((row) => names.map((name) => cellText(row.get(name), toLine)))]
+  return lines.map((line) => joinCells(line, format)).join('')
+}
+
+function cellText(value: unknown, toLine: (text: string) => string): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'object') return toLine(JSON.stringify(value))
+  if (typeof value !== 'string') return String(value)
+  // A spreadsheet would compute it: as a text it begins with an apostrophe.
+  return /^[=+\-@\t\r]/.test(value) ? `'${toLine(value)}` : toLine(value)
+}
+
+function joinCells(cells: readonly string[], format: SeparatedFormat): string {
+  if (format === 'tsv') return `${cells.join('\t')}\n`
+  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`
+}
