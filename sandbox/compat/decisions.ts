@@ -2,7 +2,8 @@
 import type { LegacyDecision } from '#contract/compat.ts'
 import type { FillDecision, PlacementResponse } from '#contract/resources/placements.ts'
 import type { Services } from '#operations/context.ts'
-import { expiredReason, placementResponse } from '#operations/decisions.ts'
+import { expiredReason } from '#operations/decisions.ts'
+import { placementResponse } from '#operations/placements/placement-response.ts'
 
 /** How long a creative without a length is shown, milliseconds. */
 const stillDurationMs = 3_000

@@ -4,18 +4,10 @@ import { formats, type JobType, jobTypes } from '#contract/fields.ts'
 import { TraceStep } from '#contract/resources/placements.ts'
 import demand from '#fixtures/demand.json' with { type: 'json' }
 import { type Campaign, MarketData } from './catalogue.ts'
-import {
-  decide,
-  explainTrace,
-  type MarketOutcome,
-  type Opportunity,
-  outbid,
-  prepareMarket,
-  rules,
-  withheldSteps,
-  withhold,
-  won,
-} from './decisions.ts'
+import { explainTrace, withheldSteps, withhold } from './decisions.ts'
+import { decide, type MarketOutcome, outbid, prepareMarket, won } from './market.ts'
+import { rules } from './market-rules.ts'
+import type { Opportunity } from './offers.ts'
 
 const data = MarketData.parse(demand)
 const market = prepareMarket(data)

@@ -7,7 +7,7 @@ import { type BillingReport, notCountedAtMost } from '#contract/resources/billin
 import { createTally } from '#domain/billing-report.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { BeaconScope, BillingCounts } from '#store/store.ts'
-import { acceptedItem, judgeSlotBeacons, unacceptedItem } from './beacon-items.ts'
+import { acceptedItem, judgeSlotBeacons, unacceptedItem } from './beacons/beacon-items.ts'
 import {
   type Context,
   defined,

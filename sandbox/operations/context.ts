@@ -156,6 +156,12 @@ export function findFilledSlot({ store, platform }: Services, asset_token: strin
   })
 }
 
+/** Same project and mode. A beacon token is valid only for its own asset token (A06). */
+export function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
+  if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false
+  return caller.slot_id === null || caller.slot_id === slot.id
+}
+
 /** Whether a beacon of this event is still accepted (A05). */
 export function isBeaconOpen(
   slot: SlotRow,

@@ -11,7 +11,7 @@ import { verifyChain } from '#domain/evidence.ts'
 import { decisionDigest } from '#runtime/decisions.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '#store/store.ts'
-import { recordDigest } from './beacons.ts'
+import { recordDigest } from './beacons/beacons.ts'
 import {
   defined,
   encodeCursor,

@@ -7,7 +7,7 @@ import { frameAncestors } from '#contract/origins.ts'
 import type { NativeAssets } from '#contract/resources/placements.ts'
 import type { SlotRow } from '#store/store.ts'
 import { boundConsentProblem, type Context, type FilledSlot, findFilledSlot, type Services } from './context.ts'
-import { creativeUrls, type Fill, findFill, nativeAssets } from './decisions.ts'
+import { creativeUrls, type Fill, findFill, nativeAssets } from './placements/placement-response.ts'
 
 /** Sizes in CSS pixels, times in milliseconds. */
 export type FrameCreative =

@@ -1,6 +1,6 @@
 import { once } from '#contract/objects.ts'
 import { MarketData } from '#domain/catalogue.ts'
-import { type Market, prepareMarket } from '#domain/decisions.ts'
+import { type Market, prepareMarket } from '#domain/market.ts'
 import { deriveTopic, isHighRisk, prepareTopics } from '#domain/topics.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Store } from '#store/store.ts'

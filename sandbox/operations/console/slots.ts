@@ -7,8 +7,8 @@ import { findBillingFix } from '#domain/billing-verdict.ts'
 import { createSnapshot } from '#domain/consent.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { allowsOrigin, beaconsEndMs, type Context, type FilledSlot, findFilledSlot, type Services } from '../context.ts'
-import { findFill } from '../decisions.ts'
-import { explainDelivery } from '../placements.ts'
+import { explainDelivery } from '../placements/placement-explanation.ts'
+import { findFill } from '../placements/placement-response.ts'
 
 /**
  * Resolves to the slots of the asset tokens, each once. A token that is malformed, unknown, forged, or of a project that

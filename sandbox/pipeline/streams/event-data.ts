@@ -2,10 +2,10 @@
 import { encodeId } from '#contract/ids.ts'
 import type { EventType, SandboxEvent } from '#contract/resources/events.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
-import { acceptedItem, judgeSlotBeacons, unacceptedItem } from '#operations/beacon-items.ts'
+import { acceptedItem, judgeSlotBeacons, unacceptedItem } from '#operations/beacons/beacon-items.ts'
 import { callbackItem } from '#operations/callbacks.ts'
 import type { Services } from '#operations/context.ts'
-import { placementItem } from '#operations/placements.ts'
+import { placementItem } from '#operations/placements/placements.ts'
 import type { EventRow, ProjectRow, SlotRow } from '#store/store.ts'
 
 /** Returns an event in the form of `text/event-stream`. */

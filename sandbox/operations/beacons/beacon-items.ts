@@ -6,7 +6,7 @@ import { parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject, type JsonObject } from '#foundation/json.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { BeaconListRow, BeaconRow, SlotRow, UnacceptedBeaconRow } from '#store/store.ts'
-import type { Services } from './context.ts'
+import type { Services } from '../context.ts'
 
 type Item = Omit<BeaconItem, 'metadata'> & { metadata: JsonObject | null }
 

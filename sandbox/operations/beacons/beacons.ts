@@ -5,8 +5,6 @@ import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import {
   type BeaconEvent,
-  BeaconEventInput,
-  BeaconId,
   type BeaconRequest,
   canonicalEvent,
   clipEvents,
@@ -17,11 +15,11 @@ import {
 } from '#contract/resources/beacons.ts'
 import { beaconEntry, canonicalJson } from '#domain/evidence.ts'
 import { replaceExactNumbers } from '#foundation/exact-numbers.ts'
-import { isObject, type Json, parseJsonObject } from '#foundation/json.ts'
+import { type Json, parseJsonObject } from '#foundation/json.ts'
 import type { BeaconRow, EvidenceDraft } from '#store/store.ts'
 import {
+  belongsTo,
   boundConsentProblem,
-  type Caller,
   type Context,
   type FilledSlot,
   findFilledSlot,
@@ -29,7 +27,8 @@ import {
   type Operation,
   requireCaller,
   type Services,
-} from './context.ts'
+} from '../context.ts'
+import { recordRejected } from './unaccepted-beacons.ts'
 
 export const sendBeacon: Operation<Contract['beacons.send']> = async (services, context, { body }) =>
   receiveBeacon(services, context, body, false)
@@ -121,36 +120,6 @@ function isRepeated(earlier: BeaconRow, beacon: BeaconRow): boolean {
 }
 
 /**
- * Records as rejected a beacon whose body the pipeline refuses: a search must find it (A74), including a search by the
- * slot of its asset token. `json` can be anything; only a valid beacon_id and event are kept of it.
- */
-export async function recordUnreadable(
-  services: Services,
-  context: Context,
-  reason_code: ReasonCode,
-  json: unknown,
-): Promise<void> {
-  const caller = requireCaller(context)
-  const { asset_token, beacon_id, event, beacon_type } = isObject(json) ? json : {}
-  const filled = typeof asset_token === 'string' ? await findFilledSlot(services, asset_token) : null
-  const isOwn = filled !== null && belongsTo(filled, caller)
-  if (isOwn) context.subject.slot_id = filled.slot.id
-  if (isOwn) context.subject.session_id = filled.slot.job.session_id
-  const known_event = BeaconEventInput.safeParse(event ?? beacon_type).data
-  await services.store.recordUnaccepted({
-    id: services.platform.newId(),
-    verdict: 'rejected',
-    project_id: caller.project.id,
-    slot_id: isOwn ? filled.slot.id : null,
-    beacon_id: BeaconId.safeParse(beacon_id).data ?? null,
-    event: known_event === undefined ? null : canonicalEvent(known_event),
-    occurred_at_ms: null,
-    received_at_ms: context.now_ms,
-    reason_code,
-  })
-}
-
-/**
  * Returns a beacon of an old client with its time on the sandbox clock: such a client only knows its own clock, which
  * stays behind when the sandbox clock is moved (C08). A time in seconds is left as is, to be refused.
  */
@@ -169,12 +138,6 @@ function isFromOtherRoute(earlier: BeaconRow, beacon: BeaconRow): boolean {
   const [one, other] = [earlier, beacon].map(({ extras }) => parseJsonObject(extras))
   if (one?.alias === other?.alias || earlier.event !== beacon.event) return false
   return (one?.stated_at_ms ?? earlier.occurred_at_ms) === (other?.stated_at_ms ?? beacon.occurred_at_ms)
-}
-
-/** Same project and mode. A beacon token is valid only for its own asset token (A06). */
-function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
-  if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false
-  return caller.slot_id === null || caller.slot_id === slot.id
 }
 
 function findTimeProblem(
@@ -301,25 +264,4 @@ function buildResponse(context: Context, reason_code: BeaconVerdict['reason_code
     contract_version: 'csl_wrapper_beacon/v1' as const,
     request_id: context.request_id,
   }
-}
-
-async function recordRejected(
-  services: Services,
-  context: Context,
-  { body, event, filled }: { body: BeaconRequest; event: BeaconEvent; filled: FilledSlot | null },
-  reason_code: ReasonCode,
-): Promise<void> {
-  const caller = requireCaller(context)
-  const isOwn = filled !== null && filled.slot.project.id === caller.project.id
-  await services.store.recordUnaccepted({
-    id: services.platform.newId(),
-    verdict: 'rejected',
-    project_id: caller.project.id,
-    slot_id: isOwn ? filled.slot.id : null,
-    beacon_id: body.beacon_id,
-    event,
-    occurred_at_ms: readOccurrence(body),
-    received_at_ms: context.now_ms,
-    reason_code,
-  })
 }

@@ -4,7 +4,6 @@ import type { Parsed } from '#contract/endpoint.ts'
 import type { Contract } from '#contract/index.ts'
 import { type AcceptCode, type BeaconEvent, type BeaconItem, beaconEvents } from '#contract/resources/beacons.ts'
 import type { Page } from '#store/store.ts'
-import { beaconItems } from './beacon-items.ts'
 import {
   defined,
   encodeCursor,
@@ -14,7 +13,8 @@ import {
   parseSinceFilter,
   projectFilter,
   slotFilter,
-} from './context.ts'
+} from '../context.ts'
+import { beaconItems } from './beacon-items.ts'
 
 export const listBeacons: Operation<Contract['beacons.list']> = async (services, context, { query }) => {
   const filter = defined({

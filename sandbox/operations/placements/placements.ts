@@ -2,7 +2,6 @@
 
 import { type BeaconVerdict, eventMetrics } from '#contract/beacon-verdict.ts'
 import type { Parsed } from '#contract/endpoint.ts'
-import { ApiError } from '#contract/errors.ts'
 import { formats } from '#contract/fields.ts'
 import { decodeId, encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
@@ -10,15 +9,10 @@ import { limits } from '#contract/limits.ts'
 import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import { type BeaconEvent, beaconEvents } from '#contract/resources/beacons.ts'
 import { type FillStep, fillSteps, funnelPlacements } from '#contract/resources/funnel.ts'
-import type { Decision, PartnerRequest, PlacementItem } from '#contract/resources/placements.ts'
-import { findBillingFix, judgeBilling } from '#domain/billing-verdict.ts'
-import { explainTrace } from '#domain/decisions.ts'
-import { redactSecrets } from '#foundation/redaction.ts'
-import { createOpportunity } from '#runtime/decisions.ts'
-import type { BeaconRow, SlotRow, StoredDecision } from '#store/store.ts'
-import { acceptedItem, judgeSlotBeacons, unacceptedItem, withBeacons } from './beacon-items.ts'
-import { isAcceptCode, judgedAtOnce, pageOfJudged, selectEvents } from './beacon-list.ts'
-import { readRevisionStrings } from './consent-list.ts'
+import type { PlacementItem } from '#contract/resources/placements.ts'
+import type { BeaconRow, SlotRow } from '#store/store.ts'
+import { judgeSlotBeacons, withBeacons } from '../beacons/beacon-items.ts'
+import { isAcceptCode, judgedAtOnce, pageOfJudged, selectEvents } from '../beacons/beacon-list.ts'
 import {
   type Context,
   defined,
@@ -32,11 +26,11 @@ import {
   requireCaller,
   type Services,
   slotFilter,
-} from './context.ts'
-import { chooseWait, placementResponse, slotStatus, whenDecided } from './decisions.ts'
-import { entryItem } from './evidence.ts'
-import { readPlacementIntake } from './job-intake.ts'
-import { openJob } from './jobs.ts'
+} from '../context.ts'
+import { chooseWait, whenDecided } from '../decisions.ts'
+import { readPlacementIntake } from '../job-intake.ts'
+import { openJob } from '../jobs.ts'
+import { placementResponse, slotStatus } from './placement-response.ts'
 
 export const createPlacement: Operation<Contract['placements.create']> = async (services, context, { body, query }) => {
   const wait_ms = chooseWait(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)
@@ -235,78 +229,5 @@ export function placementItem(slot: SlotRow, now_ms: number): PlacementItem {
     campaign_id: fill?.campaign_id ?? null,
     created_at_ms: slot.created_at_ms,
     decided_at_ms: slot.decision?.decided_at_ms ?? null,
-  }
-}
-
-export const explainPlacement: Operation<Contract['placements.explain']> = async (services, { now_ms }, { params }) => {
-  const { store, markets } = services
-  const id = decodeId('slot', params.slot_id)
-  const slot = id === null ? null : await store.findSlot(id)
-  if (slot === null) throw new ApiError('not_found', { message: 'No such slot in this sandbox.' })
-  const { decision } = slot
-  const market = decision === null ? null : await markets.at(decision.catalogue)
-  const delivery = await explainDelivery(services, slot, now_ms)
-  return {
-    ...delivery,
-    topic: decision?.topic ?? null,
-    prompt_length: slot.job.facts.prompt_length ?? null,
-    decision: decision === null ? null : await redactedDecision(services, slot, now_ms),
-    trace: decision === null || market === null ? [] : explainTrace(market, decision.trace),
-    partner_request: decision === null || decision.trace === '' ? null : partnerRequest(slot, decision),
-    consent: decision?.consent ?? null,
-    consent_strings: await consentStrings(services, slot),
-    evidence: (await store.listSlotEvidence(slot.id)).map(entryItem),
-    fix: findBillingFix(delivery),
-  }
-}
-
-/** Resolves to what happened to a placement: its beacons, accepted or not, oldest first, and the billing verdict over them. */
-export async function explainDelivery({ store }: Pick<Services, 'store'>, slot: SlotRow, now_ms: number) {
-  const { decision, project } = slot
-  const accepted = await store.listSlotBeacons(slot.id)
-  const verdicts = judgeSlotBeacons(slot, accepted)
-  const unaccepted = await store.listUnacceptedBeacons(slot.id)
-  const beacons = [
-    ...accepted.map((beacon) => ({ id: beacon.id, item: acceptedItem(slot, beacon, verdicts.get(beacon.id)) })),
-    ...unaccepted.map((beacon) => ({ id: beacon.id, item: unacceptedItem(project.client_id, slot, beacon) })),
-  ].sort((a, b) => a.id - b.id)
-  const { billing_model, viewability } = project.settings
-  return {
-    ...placementItem(slot, now_ms),
-    first_frame_at_ms: slot.first_frame_at_ms,
-    beacons: beacons.map(({ item }) => item),
-    billing:
-      decision?.outcome.status === 'filled'
-        ? judgeBilling(billing_model, decision.outcome, viewability, accepted)
-        : null,
-  }
-}
-
-async function consentStrings(services: Services, { decision, project, job }: SlotRow) {
-  const { session_id } = job
-  if (decision?.consent == null || session_id === null) return []
-  return readRevisionStrings(services, { project_id: project.id, session_id, revision: decision.consent.revision })
-}
-
-/** Without the asset token, which the control plane never shows. */
-async function redactedDecision(services: Services, slot: SlotRow, now_ms: number): Promise<Decision | null> {
-  const { decision } = await placementResponse(services, slot, now_ms)
-  return JSON.parse(redactSecrets(JSON.stringify(decision))) as Decision | null
-}
-
-function partnerRequest(slot: SlotRow, decision: StoredDecision): PartnerRequest {
-  const opportunity = createOpportunity(slot, { topic: decision.topic, seed: 0, now_ms: decision.decided_at_ms })
-  return {
-    job_type: opportunity.job_type,
-    formats: [...opportunity.allowed_formats],
-    topic: opportunity.topic,
-    country: opportunity.country,
-    max_width: opportunity.max_width,
-    max_height: opportunity.max_height,
-    floors: opportunity.floors,
-    floor_currency: opportunity.floor_currency,
-    blocked_categories: [...opportunity.blocked_categories],
-    blocked_domains: [...opportunity.blocked_domains],
-    gdpr_applies: slot.job.facts.gdpr_applies ?? false,
   }
 }

@@ -1,0 +1,109 @@
+/** Campaigns and opportunities, prepared once for the rules of the market. */
+import { type Format, formats, type JobType } from '#contract/fields.ts'
+import type { Campaign, Creative } from './catalogue.ts'
+import { usdRate } from './currencies.ts'
+import { findBestSize } from './sizes.ts'
+import { normalizeTopic } from './topics.ts'
+
+/** A campaign as the rules read it. */
+export interface Offer {
+  readonly campaign: Campaign
+  readonly price_usd: number
+  /** One bit per format, in the order of the contract's `formats`. */
+  readonly formats: number
+  readonly creatives: Readonly<Record<Format, readonly Creative[]>>
+  /** Its categories and their parents. */
+  readonly categories: readonly string[]
+  /** Its landing domain and all parent domains. */
+  readonly domains: readonly string[]
+  readonly topics: ReadonlySet<string>
+  readonly hash: number
+}
+
+export interface Opportunity {
+  client_id: string
+  session_id: string | null
+  job_type: JobType
+  /** Null without semantic_targeting (A52). Case and spaces do not matter. */
+  topic: string | null
+  /** ISO 3166-1 alpha-2, upper case. */
+  country: string | null
+  allowed_formats: readonly Format[]
+  /** CSS pixels; null is no bound. */ max_width: number | null
+  max_height: number | null
+  /** CPM in `floor_currency`. A currency without a rate counts as USD. */
+  floors: { banner: number; clip: number; native: number }
+  floor_currency: string
+  blocked_categories: readonly string[]
+  blocked_domains: readonly string[]
+  preferred_partner_id: string | null
+  /** The share of opportunities with demand, 0 to 1. */
+  fill_rate: number
+  seed: number
+  now_ms: number
+}
+
+/** An opportunity, prepared once for all offers. */
+export interface Query {
+  readonly opportunity: Opportunity
+  readonly topic: string | null
+  readonly blocked_categories: ReadonlySet<string> | null
+  readonly blocked_domains: ReadonlySet<string> | null
+  readonly formats: number
+  readonly usd_rate: number
+  /** Hash of seed, project, session and topic, 32 bits. */
+  readonly hash: number
+}
+
+export function prepareOffer(campaign: Campaign): Offer {
+  const creatives: Record<Format, Creative[]> = { banner: [], clip: [], native: [] }
+  for (const creative of campaign.creatives) creatives[creative.format].push(creative)
+  return {
+    campaign,
+    price_usd: campaign.price_cpm * usdRate(campaign.currency),
+    formats: maskFormats(campaign.creatives.map((creative) => creative.format)),
+    creatives,
+    categories: [...new Set(campaign.iab_categories.flatMap((category) => [category, category.split('-')[0]!]))],
+    domains: campaign.landing_domain.split('.').map((_, index, labels) => labels.slice(index).join('.')),
+    topics: new Set(campaign.topics.map(normalizeTopic)),
+    hash: hashText(campaign.campaign_id),
+  }
+}
+
+export function prepareQuery(opportunity: Opportunity): Query {
+  const topic = opportunity.topic === null ? null : normalizeTopic(opportunity.topic)
+  const { seed, client_id, session_id, blocked_categories, blocked_domains } = opportunity
+  return {
+    opportunity,
+    topic,
+    blocked_categories: blocked_categories.length === 0 ? null : new Set(blocked_categories),
+    blocked_domains: blocked_domains.length === 0 ? null : new Set(blocked_domains),
+    formats: maskFormats(opportunity.allowed_formats),
+    usd_rate: usdRate(opportunity.floor_currency),
+    hash: mixHash(hashText(`${seed}|${client_id}|${session_id ?? ''}|${topic ?? ''}`)),
+  }
+}
+
+export function bestCreative(offer: Offer, format: Format, { max_width, max_height }: Opportunity): Creative | null {
+  return findBestSize(format, max_width, max_height, offer.creatives[format])
+}
+
+function maskFormats(list: readonly Format[]): number {
+  let mask = 0
+  for (const format of list) mask |= 1 << formats.indexOf(format)
+  return mask
+}
+
+/** FNV-1a over UTF-16 code units, 32 bits. */
+function hashText(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  return hash >>> 0
+}
+
+/** Spreads a hash evenly over 32 bits (the finalizer of MurmurHash3). */
+export function mixHash(hash: number): number {
+  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 16)) >>> 0
+}
