@@ -36,6 +36,7 @@ export async function openConsole(page: ConsolePage, options: ConsoleOptions = {
       read,
       copy: (kind, slot) => (kind === 'json' ? renderJson : renderBugReport)({ page, channel, slots: [slot] }, slot),
       onClose: opened.close,
+      hasPanel: options.marksOnly !== true,
     })
     shown = { console: opened, view }
     if (options.focus) view.focus()

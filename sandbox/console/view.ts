@@ -25,6 +25,7 @@ interface ViewOptions {
   /** Returns what is copied of a slot. */
   copy(kind: string, slot: Slot): string
   onClose(): void
+  hasPanel: boolean
 }
 
 export interface View {
@@ -71,6 +72,7 @@ export function openView(options: ViewOptions): View {
   }
   const { host, panel, over, mover } = view
   const { signal } = over
+  if (!options.hasPanel) panel.style.display = 'none'
   host.shadowRoot?.addEventListener('click', (event) => onClick(view, event), { signal })
   addEventListener('keydown', (event) => onKey(view, event), { signal })
   addEventListener('scroll', () => drawOutlines(view, options.read().slots), { signal, capture: true, passive: true })

@@ -146,11 +146,21 @@ function toCaseResult(verdict: Verdict, watched: Watched, options: ResultOptions
     reason: explainStanding(verdict),
     started_at_ms: options.started_at_ms,
     duration_ms: 0,
-    steps:
+    steps: withPictures(
+      rule,
       standing === 'holds'
         ? [holdingStep(verdict)]
         : findings.map((finding) => violationStep(rule, finding, outcome, { page: watched.page, options })),
+      watched.page,
+    ),
   }
+}
+
+/** The rule about what an ad paints has the pictures of the ads. */
+function withPictures(rule: AnyRule, steps: StepResult[], page: Watched['page']): StepResult[] {
+  const [first, ...more] = steps
+  if (rule.id !== 'slot-blank' || page === null || first === undefined) return steps
+  return [{ ...first, screenshots: [...first.screenshots, ...page.slot_pictures] }, ...more]
 }
 
 function toOutcome(standing: Standing, { is_strict }: ResultOptions): Outcome {

@@ -135,6 +135,10 @@ test('a correct page violates no rule, about the page or its requests; the ad wa
   expect(of('holds', true).map(nameOf)).toEqual(Object.keys(allPageRules))
   const missing = cases.find((item) => nameOf(item) === 'beacon-missing')
   expect(JSON.stringify(missing?.steps)).toContain('1 of 1 rendered ads were reported as visible.')
+  // The ad with what its console says, around it: wider and higher than the ad.
+  const pictures = cases.find((item) => nameOf(item) === 'slot-blank')?.steps[0]?.screenshots ?? []
+  expect(pictures).toEqual([expect.objectContaining({ name: expect.stringMatching(/^slot_\w{11}$/) })])
+  expect(pictures[0]!.width).toBeGreaterThan(300)
 })
 
 // They spend their time waiting, and each judges its own page.

@@ -65,6 +65,8 @@ export interface AdMeter {
 export interface ConsoleOptions {
   /** Shows nothing: for a report of `text()`. */
   hidden?: boolean
+  /** Shows the outlines and chips, without the panel: for pictures. */
+  marksOnly?: boolean
   /** Moves the focus into the console. */
   focus?: boolean
 }

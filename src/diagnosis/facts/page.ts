@@ -26,6 +26,7 @@ import {
 import { type Mount, mergeLook, needsView, type WatchedMount } from './mounts.ts'
 import { hasStub, isUseTooEarly } from './renderer-use.ts'
 import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
+import { takeSlotPictures } from './slot-pictures.ts'
 
 export interface PageSeen {
   url: string
@@ -55,6 +56,8 @@ export interface PageSeen {
   /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them; null: this browser does not. */
   shift: number | null
   screenshot: Screenshot | null
+  /** Of each ad at the end, with what the console of the page says of it. */
+  slot_pictures: readonly Screenshot[]
   /** Whether a file of steps used the page. */
   is_driven: boolean
   /** The step that could not be done, after which the page was only watched; null when all could. */
@@ -153,7 +156,8 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       .sort((one, other) => +one.is_enforced - +other.is_enforced))
       blocked.set(printableUrl(each.url), { ...each, url: printableUrl(each.url) })
     return {
-      ...records,
+      // Opening the console is not of the page.
+      ...structuredClone(records),
       url,
       browser: options.browser_name,
       mounts: mounts.map(({ frame: _frame, ...mount }) => mount),
@@ -163,6 +167,7 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       waiting_turns: looks.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: looks.some((look) => look.shift === null) ? null : looks.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
       screenshot,
+      slot_pictures: page.isClosed() ? [] : await takeSlotPictures(page).catch(() => []),
       is_driven: drive !== undefined,
       failed_step,
     }

@@ -19,6 +19,7 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   console_errors: [],
   shift: 0,
   screenshot: null,
+  slot_pictures: [],
   browser: 'chromium',
   is_driven: false,
   failed_step: null,
