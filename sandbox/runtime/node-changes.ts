@@ -6,6 +6,7 @@
 import type { Platform } from '#platform/platform.ts'
 import type { Store, StoreChange } from '#store/store.ts'
 import type { Callbacks } from './callbacks.ts'
+import type { ConsoleGrants } from './console-grants.ts'
 import type { Faults } from './faults.ts'
 import type { Markets } from './markets.ts'
 import type { PendingDecisions } from './pending-decisions.ts'
@@ -19,6 +20,7 @@ interface NodeChangeServices {
   markets: Markets
   pendingDecisions: PendingDecisions
   callbacks: Callbacks
+  consoleGrants: ConsoleGrants
   /** Called with failures outside any request, but not while the database is lost. */
   report(error: unknown): void
 }
@@ -28,7 +30,7 @@ const sweepMs = 1_000
 
 /** Follows the other nodes until the returned function is called. Does nothing for a store that one process owns. */
 export function followNodes(services: NodeChangeServices): () => void {
-  const { store, platform, waiters, faults, markets, pendingDecisions, callbacks } = services
+  const { store, platform, waiters, faults, markets, pendingDecisions, callbacks, consoleGrants } = services
   const { shared } = store
   if (shared === null) return () => {}
   let isStopped = false
@@ -58,6 +60,7 @@ export function followNodes(services: NodeChangeServices): () => void {
         return callbacks.decided(change.slot_ids)
       case 'generation':
         markets.clearCache()
+        consoleGrants.clear()
         pendingDecisions.cancel()
         platform.reserveIdsUpTo(await store.largestId())
         break

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { svc } from '#tests/cli/test-cli.ts'
-import { connect } from '#tests/http/call.ts'
-import { asked, key } from '#tests/http/stage.ts'
+import { type Api, connect } from '#tests/http/call.ts'
+import { asked, key, origin } from '#tests/http/stage.ts'
 import { temporaryDirectory, textsIn } from '#tests/temporary.ts'
 import { startPostgres } from './server.ts'
 import { serverVariable, storeOfItsOwn } from './shared-store.ts'
@@ -312,6 +312,15 @@ test('a reset at one node is a new generation at the other', async () => {
     })
     .toBe(200)
   expect((await rowsOf(on)).slots).toBe(1)
+})
+
+test('a reset at one node ends the grants of the other', async () => {
+  await using on = await team(2)
+  const [one, other] = on.nodes.map((node) => connect(node)) as [Api, Api]
+  await other.send('POST', '/_sandbox/console/page/ask', { origin, body: {} })
+  expect((await other.accept('console.list')).body.items).toHaveLength(1)
+  await one.accept('sandbox.reset')
+  await expect.poll(async () => (await other.accept('console.list')).body.items).toEqual([])
 })
 
 test('no lock waits for the disk: commits of two nodes pass, nothing is acknowledged or emitted before, and a cut is a 503', async () => {
