@@ -19,6 +19,10 @@ test('after consent the answer has a labelled ad, and its view is billed once', 
   const { slot_id } = await sandbox.waitForBeacon('visible', { timeout: 20_000 })
   await expect(sandbox).toHaveBilled({ slot_id, count: 1 })
   await expect(sandbox).toHaveNoRejectedBeacons()
+  const text = await page.evaluate(() =>
+    SponsoredPlacement.openConsole({ hidden: true }).then((opened) => opened.text()),
+  )
+  expect(text).toContain('would bill viewable_impression')
   const { items } = await sandbox.client.placements.list()
   expect(items).toMatchObject([{ slot_id, fill: true }])
 })
