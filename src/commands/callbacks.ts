@@ -2,9 +2,9 @@
  * `svc callbacks`: lists and resends them; `listen` receives them, checks their signatures, prints them, and forwards them
  * unchanged.
  */
+
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, describeRecord, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { portNumber } from '#cli/endpoint/input.ts'
@@ -17,7 +17,9 @@ import { permittedSecretKey } from '#cli/settings/settings.ts'
 import { ServiceError } from '#client/errors.ts'
 import { verifyCallback } from '#client/integration.ts'
 import type { CallbackItem } from '#contract/resources/callbacks.ts'
+import { listeningPort } from '#foundation/http.ts'
 import { parseJson, valueAt } from '#foundation/json.ts'
+import { readErrorCode } from '#foundation/system-error.ts'
 
 const defaultPort = 4020
 const maxBodyBytes = 1_048_576
@@ -79,7 +81,7 @@ async function receiveAll(context: CommandContext, options: CommandInput['option
     print: (callback) => out.item(callback, (style) => line(callback, style)),
   }
   const servers = await bind(context, receiver, options.port as number)
-  const { port } = servers[0]!.address() as AddressInfo
+  const port = listeningPort(servers[0]!)
   const url = `http://localhost:${port}`
   if (out.format === 'json' || out.format === 'jsonl') out.item({ type: 'listening', url }, () => '')
   else out.note(`Listening on ${url}, for jobs with this callback_url. Ctrl-C stops it.`)
@@ -129,10 +131,10 @@ async function bind(context: CommandContext, receiver: Receiver, port: number): 
   }
   try {
     const first = await open('127.0.0.1', port)
-    const second = await open('::1', (first.address() as AddressInfo).port).catch(() => null)
+    const second = await open('::1', listeningPort(first)).catch(() => null)
     return second === null ? [first] : [first, second]
   } catch (error) {
-    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+    if (readErrorCode(error) !== 'EADDRINUSE') throw error
     const { portHolder } = await import('#cli/process/port-holder.ts')
     const holder = await portHolder(
       port,

@@ -5,20 +5,18 @@
 
 import { z } from 'zod'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import { errorCodes, reasonCodes } from './error-codes.ts'
 import { assumed, assumedObject, documented, observed } from './objects.ts'
 
 export { errorCodes, reasonCodes } from './error-codes.ts'
 
-type NonEmpty<Name> = [Name, ...Name[]]
-
 /** The precise, stable cause of a failure (A12). */
-export const ReasonCode = z.enum(Object.keys(reasonCodes) as NonEmpty<keyof typeof reasonCodes>)
+export const ReasonCode = z.enum(tableNames(reasonCodes))
 export type ReasonCode = z.infer<typeof ReasonCode>
 
 /** Five codes are documented; the others are additions (A11). */
-export const ErrorCode = z.enum(Object.keys(errorCodes) as NonEmpty<keyof typeof errorCodes>)
+export const ErrorCode = z.enum(tableNames(errorCodes))
 export type ErrorCode = z.infer<typeof ErrorCode>
 
 export const FieldError = assumedObject('A10', () => ({

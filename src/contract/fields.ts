@@ -1,8 +1,10 @@
 /** Schemas that two or more resources use. */
+
 import { z } from 'zod'
+import { tableNames } from '#foundation/table-entry.ts'
 import type { IdPrefix } from './ids.ts'
 import { limits } from './limits.ts'
-import { type NoFillReason, noFillReasons } from './no-fill.ts'
+import { noFillReasons } from './no-fill.ts'
 import { assumedFields, assumedObject, documented, observed, strictObject, withKeywords } from './objects.ts'
 
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
@@ -35,7 +37,7 @@ export const ConsentMechanism = z.enum(consentMechanisms)
 export const Purpose = z.enum(['semantic_targeting', 'prompt_shared'])
 /** A boolean in a query. */
 export const BooleanText = z.enum(['true', 'false'])
-export const NoFillReasonCode = z.enum(Object.keys(noFillReasons) as [NoFillReason, ...NoFillReason[]])
+export const NoFillReasonCode = z.enum(tableNames(noFillReasons))
 
 /** `proj_` and a name (A01). */
 export const ClientId = z.string().regex(/^proj_[a-z0-9_-]{1,64}$/, 'must be proj_ and a name, such as proj_demo')

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import type { Endpoint } from './endpoint.ts'
-import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
+import { errorCodes, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'
-import { isRetryable, type NoFillReason, noFillReasons } from './no-fill.ts'
+import { isRetryable, noFillReasons } from './no-fill.ts'
 import { type Provenance, sourceOf } from './objects.ts'
 
 type Scalar = string | number | boolean | null
@@ -49,8 +49,8 @@ export function contractListing() {
   }
 }
 
-const reasonCodeNames = Object.keys(reasonCodes) as ReasonCode[]
-const noFillReasonNames = Object.keys(noFillReasons) as NoFillReason[]
+const reasonCodeNames = tableNames(reasonCodes)
+const noFillReasonNames = tableNames(noFillReasons)
 
 /** Returns the fields of one endpoint in the order of its schemas. Throws when one has no provenance. */
 export function endpointFields(endpoint: Endpoint): ListedField[] {
@@ -68,13 +68,13 @@ interface Place {
   variant: string | null
 }
 
-function listFields(schema: z.ZodType, place: Place): ListedField[] {
+function listFields(schema: z.core.$ZodType, place: Place): ListedField[] {
   const value = unwrap(schema)
   if (value instanceof z.ZodArray) {
-    return listFields(value.element as z.ZodType, { ...place, prefix: `${place.prefix.slice(0, -1)}[].` })
+    return listFields(value.element, { ...place, prefix: `${place.prefix.slice(0, -1)}[].` })
   }
   if (value instanceof z.ZodUnion) {
-    const variants = (value.options as z.ZodType[]).filter((option) => unwrap(option) instanceof z.ZodObject)
+    const variants = value.options.filter((option) => unwrap(option) instanceof z.ZodObject)
     return variants.flatMap((shape) =>
       listFields(shape, { ...place, variant: variants.length > 1 ? variantName(shape) : place.variant }),
     )
@@ -87,8 +87,8 @@ function listFields(schema: z.ZodType, place: Place): ListedField[] {
 }
 
 /** Returns the name of a variant, or the constant that distinguishes it: `distribution: uniform`. */
-function variantName(shape: z.ZodType): string | null {
-  const fields = shape instanceof z.ZodObject ? Object.entries(shape.shape as Record<string, z.ZodType>) : []
+function variantName(shape: z.core.$ZodType): string | null {
+  const fields = shape instanceof z.ZodObject ? Object.entries(shape.shape as Record<string, z.core.$ZodType>) : []
   const constant = fields.find(([, field]) => field instanceof z.ZodLiteral)
   return schemaName(shape) ?? (constant === undefined ? null : `${constant[0]}: ${listValues(constant[1])}`)
 }
@@ -111,24 +111,24 @@ function listField(field: z.ZodType, path: string, { endpoint, where, variant }:
 }
 
 /** Returns the schema inside optional and nullable ones, and the output of a pipe. */
-function unwrap(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrap(schema.unwrap() as z.ZodType)
-  if (schema instanceof z.ZodPipe) return unwrap(schema.out as z.ZodType)
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrap(schema.unwrap())
+  if (schema instanceof z.ZodPipe) return unwrap(schema.out)
   return schema
 }
 
-function describeType(schema: z.ZodType): string {
-  if (schema instanceof z.ZodOptional) return describeType(schema.unwrap() as z.ZodType)
-  if (schema instanceof z.ZodPipe) return describeType(schema.out as z.ZodType)
-  if (schema instanceof z.ZodNullable) return alternatives([describeType(schema.unwrap() as z.ZodType), 'null'])
-  if (schema instanceof z.ZodUnion) return alternatives((schema.options as z.ZodType[]).map(describeType))
+function describeType(schema: z.core.$ZodType): string {
+  if (schema instanceof z.ZodOptional) return describeType(schema.unwrap())
+  if (schema instanceof z.ZodPipe) return describeType(schema.out)
+  if (schema instanceof z.ZodNullable) return alternatives([describeType(schema.unwrap()), 'null'])
+  if (schema instanceof z.ZodUnion) return alternatives(schema.options.map(describeType))
   if (schema instanceof z.ZodArray) {
-    const element = describeType(schema.element as z.ZodType)
+    const element = describeType(schema.element)
     return element.includes('|') ? `(${element})[]` : `${element}[]`
   }
   if (schema instanceof z.ZodLiteral) return alternatives([...schema.values].map((value) => typeof value))
   if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'number'
-  return findEntry(plainTypes, schema.type) ?? 'any'
+  return findEntry(plainTypes, schema._zod.def.type) ?? 'any'
 }
 
 const plainTypes: Readonly<Record<string, string>> = {
@@ -144,23 +144,23 @@ function alternatives(types: string[]): string {
   return [...new Set(types)].join(' | ')
 }
 
-function listValues(schema: z.ZodType): Scalar[] | null {
+function listValues(schema: z.core.$ZodType): Scalar[] | null {
   const value = unwrap(schema)
   if (value instanceof z.ZodEnum) return [...value.options]
   if (value instanceof z.ZodLiteral) return [...value.values] as Scalar[]
-  if (value instanceof z.ZodArray) return listValues(value.element as z.ZodType)
+  if (value instanceof z.ZodArray) return listValues(value.element)
   if (value instanceof z.ZodUnion) {
-    const values = (value.options as z.ZodType[]).flatMap((option) => listValues(option) ?? [])
+    const values = value.options.flatMap((option) => listValues(option) ?? [])
     return values.length === 0 ? null : values
   }
   return null
 }
 
-function describeLimits(schema: z.ZodType): string | null {
+function describeLimits(schema: z.core.$ZodType): string | null {
   const value = unwrap(schema)
-  if (value instanceof z.ZodUnion) return alternativeLimits(value.options as z.ZodType[])
+  if (value instanceof z.ZodUnion) return alternativeLimits(value.options)
   if (value instanceof z.ZodArray) {
-    const each = describeLimits(value.element as z.ZodType)
+    const each = describeLimits(value.element)
     const texts = [range(itemBounds(value), 'item'), each === null ? null : `each ${each}`].filter(
       (text) => text !== null,
     )
@@ -172,7 +172,7 @@ function describeLimits(schema: z.ZodType): string | null {
   return range({ min: minimum ?? value.minValue, max: maximum ?? value.maxValue }, null)
 }
 
-function alternativeLimits(options: readonly z.ZodType[]): string | null {
+function alternativeLimits(options: readonly z.core.$ZodType[]): string | null {
   const texts = new Set(options.map(describeLimits).filter((text) => text !== null))
   return texts.size === 0 ? null : [...texts].join(' or ')
 }

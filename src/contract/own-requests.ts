@@ -1,4 +1,5 @@
 /** How the requests that svc itself sends are marked, so that nothing judges them as those of an integration. */
+import { tableNames } from '#foundation/table-entry.ts'
 
 /**
  * The User-Agents of what svc itself sends: the command line, agents' tools, `svc qa run` (its pages add theirs to that
@@ -27,7 +28,7 @@ export function isOwnRequest(headers: Readonly<Record<string, string>>): boolean
 export function ownSender(headers: Readonly<Record<string, string>>): keyof typeof ownAgents | null {
   const agent = headers['user-agent'] ?? ''
   if (agent.includes(` ${ownAgents.qa}`)) return 'qa'
-  const names = Object.keys(ownAgents) as (keyof typeof ownAgents)[]
+  const names = tableNames(ownAgents)
   return names.find((name) => agent.startsWith(ownAgents[name])) ?? null
 }
 

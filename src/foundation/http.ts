@@ -179,3 +179,10 @@ function redactedFields(value: unknown, path: readonly string[]): string[] {
     return redacted.test(name) ? [inner.join('.')] : redactedFields(field, inner)
   })
 }
+
+/** Returns the port that a server listens on. */
+export function listeningPort(server: { address(): { port: number } | string | null }): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('The server listens on no port.')
+  return address.port
+}

@@ -108,3 +108,14 @@ const hints: Readonly<Record<string, string>> = {
 export function systemHint(code: string): string {
   return findEntry(hints, code) ?? 'The cause is on this computer. Remove it, or choose another place, then try again.'
 }
+
+/** Returns the code of an error of the system or of Node, such as ENOENT; undefined when it has none. */
+export function readErrorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Returns the message of an error; anything else that was thrown, as text. */
+export function readMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

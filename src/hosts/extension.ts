@@ -1,11 +1,12 @@
 /** A browser with a real extension, where the browser in use can load one: a shell without windows cannot. */
+
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
+import { listeningPort } from '#foundation/http.ts'
 import { stampAttributes } from './content-scripts.ts'
 
 export interface ExtensionBrowser extends Pick<Browser, 'newContext'> {
@@ -63,7 +64,7 @@ async function isLoaded(open: () => Promise<BrowserContext>): Promise<boolean> {
   const context = await open()
   try {
     const page = await context.newPage()
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    await page.goto(`http://127.0.0.1:${listeningPort(server)}/`)
     const stamped = page.locator('div[bis_skin_checked]').waitFor({ state: 'attached', timeout: stampsWithinMs })
     return await stamped.then(
       () => true,

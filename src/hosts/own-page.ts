@@ -1,8 +1,9 @@
 /** The page that is tried without --url: the documented integration with a backend, and nothing else. */
+
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Client } from '#client/client.ts'
+import { listeningPort } from '#foundation/http.ts'
 
 interface OwnPage {
   url: string
@@ -36,7 +37,7 @@ export async function openOwnPage(base_url: string, client: Client, client_id: s
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    url: `http://localhost:${listeningPort(server)}/`,
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -3,11 +3,13 @@
  * its own origin while the responses get other headers, some requests are blocked, or the network is down. The driver
  * intercepts nothing: the driver responds to the CORS preflight of an intercepted request.
  */
+
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { agentFor } from '#client/node-fetch.ts'
+import { listeningPort } from '#foundation/http.ts'
 import { isObject } from '#foundation/json.ts'
 
 /** A request of the page or of a frame in it. */
@@ -71,7 +73,7 @@ export async function openPassthrough(options: PassthroughOptions): Promise<Pass
     tunnel(request.url ?? '', socket as Socket, head, { ...options, requests })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = listeningPort(server)
   return {
     address: `http://127.0.0.1:${port}`,
     port,

@@ -2,11 +2,13 @@
  * Checks beacons that an agent sends on a thread: the sandbox keeps serving requests, and a text
  * that takes too long is given up.
  */
+
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CliError } from '#cli/run/errors.ts'
 import type { Times } from '#diagnosis/facts/beacon-file.ts'
 import type { LintReport } from '#diagnosis/lint.ts'
+import { readErrorCode } from '#foundation/system-error.ts'
 
 export interface LintWork {
   text: string
@@ -52,7 +54,7 @@ async function run(workerData: LintWork, signal: AbortSignal): Promise<CheckedBe
       thread.once('exit', () => reject(new Error('the thread ended before its work was done')))
     })
   } catch (error) {
-    if (!signal.aborted && (error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
+    if (!signal.aborted && readErrorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
     throw new CliError('usage', 'lint_too_long', 'This text takes too long to check.', 'Give fewer beacons.')
   } finally {
     signal.removeEventListener('abort', stop)

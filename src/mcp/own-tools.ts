@@ -1,12 +1,14 @@
 /** The tools that do more than call one endpoint, but for those of QA. */
+
 import { z } from 'zod'
 import { CliError, didYouMean, nothingChecked } from '#cli/run/errors.ts'
-import { contract, type EndpointId } from '#contract/index.ts'
+import { contract } from '#contract/index.ts'
 import { contractListing, type ListedField } from '#contract/listing.ts'
 import { BeaconRequest } from '#contract/resources/beacons.ts'
 import { PlacementRequest } from '#contract/resources/placements.ts'
 import { summarize } from '#diagnosis/doctor.ts'
 import { beaconFormats } from '#diagnosis/lint.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { lintOnThread } from './lint-thread.ts'
 import { readTopic, readTopics } from './resources.ts'
 import { ofOne, type Tool } from './tool.ts'
@@ -58,7 +60,7 @@ export const sendBeacon: Tool = {
   },
 }
 
-const endpointIds = Object.keys(contract) as [EndpointId, ...EndpointId[]]
+const endpointIds = tableNames(contract)
 export const showContract: Tool = {
   name: 'show_contract',
   command: 'contract show',

@@ -20,7 +20,7 @@ import { BeaconEvent, BeaconResult, Verdict } from '#contract/resources/beacons.
 import type { PlacementDetail } from '#contract/resources/placements.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { parseJson } from '#foundation/json.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import type { TailBeacon } from './feed.ts'
 import { exchangeLines } from './requests.ts'
 import type { Details, TailSource } from './source.ts'
@@ -97,10 +97,10 @@ function layoutFor(columns: number) {
   const has = (name: keyof typeof shownFrom) => columns >= shownFrom[name]
   const time = has('slot') ? widths.time : shortTime
   const fixed = gap.length + time + gap.length + widths.event + gap.length
-  const others = (Object.keys(shownFrom) as (keyof typeof shownFrom)[]).filter(has)
+  const others = tableNames(shownFrom).filter(has)
   const taken = others.reduce((sum, name) => sum + gap.length + widths[name], fixed)
   const verdict = Math.min(verdictWidths.most, Math.max(verdictWidths.least, columns - taken))
-  const shown = (Object.keys(between) as (keyof typeof between)[]).filter(has)
+  const shown = tableNames(between).filter(has)
   return { time, verdict, shown, has_bill: has('bill') }
 }
 

@@ -3,6 +3,7 @@
  * The stream resumes after the last event seen. A restarted in-memory sandbox counts from one again, so it is followed
  * from its beginning.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CommandContext } from '#cli/run/command.ts'
 import { serviceClient } from '#cli/run/command-client.ts'
@@ -13,6 +14,7 @@ import { BeaconItem } from '#contract/resources/beacons.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
 import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { type Since, sinceMs } from '#foundation/duration.ts'
+import { readMessage } from '#foundation/system-error.ts'
 
 /** A beacon with its place in the sequence of events, which keeps growing when a sandbox counts from one again. */
 export type TailBeacon = BeaconItem & { seq: number }
@@ -162,7 +164,7 @@ export async function* follow<Item>(
       // Another connection does not fix a response that cannot be processed.
       if (before === null || error instanceof TypeError || error instanceof RangeError) throw error
       if (pause_ms === firstPauseMs || !(error instanceof UnreachableError)) {
-        yield { kind: 'lost', reason: error instanceof Error ? error.message : String(error) }
+        yield { kind: 'lost', reason: readMessage(error) }
       }
     }
     await wait(pause_ms, undefined, { signal }).catch(() => signal.throwIfAborted())

@@ -2,7 +2,7 @@
 
 import type { Key as InkKey } from 'ink'
 import { withoutControls } from '#cli/output/terminal.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import { filterFields, maxItems, type TailAction, type TailState } from './model.ts'
 import type { TailSource } from './source.ts'
 
@@ -125,7 +125,7 @@ function filterAction({ screen, source }: TailState, text: string, name: Key['na
 
 /** Returns the key presses of one input event of Ink: a named key, or each character that was typed or pasted. */
 export function splitKeys(text: string, key: InkKey): Key[] {
-  const flag = (Object.keys(inkNames) as (keyof typeof inkNames)[]).find((flag) => key[flag])
+  const flag = tableNames(inkNames).find((flag) => key[flag])
   if (flag !== undefined) return [{ text: '', name: inkNames[flag] }]
   if (key.ctrl || key.meta) return []
   return [...text].flatMap(toKey)

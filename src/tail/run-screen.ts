@@ -1,4 +1,5 @@
 /** Runs the tail over the whole terminal: the feed updates the store, keys become actions and effects. */
+
 import { clipboardControl } from '#cli/output/terminal.ts'
 import { openUrl } from '#cli/process/open-url.ts'
 import type { CommandContext } from '#cli/run/command.ts'
@@ -8,6 +9,7 @@ import { ServiceError } from '#client/errors.ts'
 import type { ReplayResult } from '#contract/resources/requests.ts'
 import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { curlCommand, journaledRequest, redactedParts } from '#foundation/http.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import type { Effect } from './keys.ts'
 import { selectedItem, startState, type TailAction, type TailFilter } from './model.ts'
 import type { TailItem, TailSource } from './source.ts'
@@ -211,5 +213,5 @@ function describeReplay(source: TailSource, { exchange }: ReplayResult): string 
 }
 
 function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return readMessage(error)
 }

@@ -3,6 +3,7 @@
  * --event render`. It is the one that this command line created or polled last; if there is none in a running sandbox,
  * it is the newest of the project there, which your app has created.
  */
+
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ResponseMeta } from '#client/client.ts'
@@ -13,6 +14,7 @@ import { replaceFile } from '#foundation/file-system.ts'
 import { isSameService } from '#foundation/http.ts'
 import { hasTypes, parseJson } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import type { CommandContext } from '../run/command.ts'
 import { CliError, noSandboxFor } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
@@ -66,7 +68,7 @@ export async function savePlacement(
     replaceFile(lastPath(system), `${JSON.stringify(last)}\n`, ownerOnly)
   } catch (error) {
     // There is a placement, so the command has succeeded.
-    out.note(`Not saved as the last placement: ${error instanceof Error ? error.message : error}`)
+    out.note(`Not saved as the last placement: ${readMessage(error)}`)
   }
 }
 

@@ -2,6 +2,7 @@
  * `--jq`: jq 1.7 as WebAssembly, without access to files, the network or the environment of this process. An
  * expression is compiled before anything is sent, so that a typo has no effect.
  */
+import { readMessage } from '#foundation/system-error.ts'
 import { CliError } from '../run/errors.ts'
 import { jsonText } from './terminal.ts'
 
@@ -77,5 +78,5 @@ async function findErrorIndex(expression: string, run: Run): Promise<number> {
 }
 
 function errorText(failed: string | Error): string {
-  return String(failed instanceof Error ? failed.message : failed).replace(/^jq: error (?:\(at [^)]*\))?:? ?/, '')
+  return String(readMessage(failed)).replace(/^jq: error (?:\(at [^)]*\))?:? ?/, '')
 }

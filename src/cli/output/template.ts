@@ -1,5 +1,7 @@
 /** `--template`: a Handlebars template over the JSON, with the helpers of docs/guides/output.md, compiled before anything is sent. */
+
 import { isObject } from '#foundation/json.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import { CliError } from '../run/errors.ts'
 import { timeChoices } from '../settings/table.ts'
 import { colorNames, jsonText, oneLine, type Style } from './terminal.ts'
@@ -89,7 +91,7 @@ function withoutLineEnds(value: unknown): unknown {
 
 /** Handlebars writes `Parse error on line 2:`, a line of text, and an arrow below the place. */
 function templateError(code: string, error: unknown): CliError {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = readMessage(error)
   const [first = '', text = '', arrow = '', expecting = ''] = message.split('\n')
   const [, line] = /^(?:Parse|Lexical) error on line (\d+)/.exec(first) ?? []
   const hint = 'Its helpers: svc docs output'

@@ -12,7 +12,7 @@ import { join, resolve } from 'node:path'
 import { EncodingError } from '#foundation/encoding.ts'
 import { createFolder, renameOver, replaceFile, writePrivate } from '#foundation/file-system.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
-import { type SystemError, systemReason } from '#foundation/system-error.ts'
+import { readErrorCode, type SystemError, systemReason } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
@@ -103,7 +103,7 @@ function readOptional(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    if (readErrorCode(error) === 'ENOENT') return ''
     throw error
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { nearestName } from '#foundation/nearest-name.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 
 export const exitCodes = {
   ok: { exit_code: 0, meaning: 'Success, or `svc start` was stopped cleanly by a signal.' },
@@ -26,7 +27,7 @@ export type Category = keyof typeof exitCodes
 
 /** Returns the category of an exit code of the contract's error table. */
 export function findCategory(exit_code: number): Category {
-  const categories = Object.keys(exitCodes) as Category[]
+  const categories = tableNames(exitCodes)
   return categories.find((category) => exitCodes[category].exit_code === exit_code) ?? 'unexpected'
 }
 

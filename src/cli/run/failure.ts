@@ -8,7 +8,7 @@ import {
   UnreachableError,
 } from '#client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
-import { type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
+import { readMessage, type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, type Failure, findCategory } from './errors.ts'
@@ -33,7 +33,7 @@ export function describeFailure(error: unknown): Failure {
   }
   const system = systemErrorBehind(error)
   if (system !== null) return systemFailure(system)
-  const message = error instanceof Error ? error.message : String(error)
+  const message = readMessage(error)
   return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug in svc.' })
 }
 

@@ -1,7 +1,9 @@
 /** The schemas of svc.config.json and profiles.json. Loaded only if there is such a file, or one is written. */
+
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { describeRequirement } from '#contract/errors.ts'
+import { readErrorCode } from '#foundation/system-error.ts'
 import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import { parseUserJson, readFailure } from '../run/user-file.ts'
@@ -87,7 +89,7 @@ async function readText(path: string): Promise<string | null> {
       throw new CliError('usage', 'file_unreadable', `${path} is not a regular file.`)
     return await readTextFile(path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = readErrorCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
     throw readFailure(error, path)
   }

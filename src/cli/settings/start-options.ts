@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { describeRequirement } from '#contract/errors.ts'
 import { RateText } from '#contract/resources/projects.ts'
 import { parseSpan } from '#foundation/duration.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
@@ -129,7 +129,7 @@ const table = {
 } as const satisfies Record<string, StartRow>
 
 export type StartOptionName = keyof typeof table
-const names = Object.keys(table) as StartOptionName[]
+const names = tableNames(table)
 
 /** The `sandbox` section of svc.config.json. */
 export const StartSection = z

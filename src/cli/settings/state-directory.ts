@@ -2,12 +2,14 @@
  * The state directory: its path, the error when it cannot be used, and the locators in it, `sandboxes/<pid>.json`,
  * which only their owner can read. They let commands find a running sandbox and its keys without any setting.
  */
+
 import { accessSync, constants } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, replaceFile } from '#foundation/file-system.ts'
 import { hasTypes, parseJson } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
+import { readErrorCode, readMessage } from '#foundation/system-error.ts'
 import { CliError } from '../run/errors.ts'
 import { unwritable } from '../run/file-errors.ts'
 import type { System } from '../run/system.ts'
@@ -68,7 +70,8 @@ export async function checkReadable(home: string): Promise<void> {
   try {
     await readdir(sandboxesDirectory(home))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const code = readErrorCode(error)
+    const message = readMessage(error)
     if (code === 'ENOENT') return
     const hint =
       'Set SVC_HOME to a directory that you own, or correct its permissions. Or name the sandbox: --base-url URL'

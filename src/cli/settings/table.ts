@@ -2,6 +2,7 @@
  * The settings as plain data: their environment variables, flags and descriptions. Nothing is imported here, so that a
  * command line can be parsed, and its help printed, without loading schemas.
  */
+import { tableNames } from '#foundation/table-entry.ts'
 export const outputFormats = ['text', 'json', 'jsonl', 'csv', 'tsv', 'none'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
@@ -84,7 +85,7 @@ export const settingsTable = {
 } as const satisfies Record<string, SettingRow>
 
 export type SettingName = keyof typeof settingsTable
-export const settingNames = Object.keys(settingsTable) as SettingName[]
+export const settingNames = tableNames(settingsTable)
 
 /** The name of a setting that svc.config.json and profiles may hold. */
 export type FileSettingName = {

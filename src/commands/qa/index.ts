@@ -2,6 +2,7 @@
  * `svc qa`, and `svc qa run`: chooses cases and targets, runs them, and reports. `--last-failed` reruns the cases that
  * failed last; `--watch` reruns on every change of a file.
  */
+
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,6 +18,7 @@ import { writeJson } from '#cli/settings/files.ts'
 import { readJson } from '#cli/settings/schemas.ts'
 import { stateDirectory } from '#cli/settings/state-directory.ts'
 import { curlCommand } from '#foundation/http.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import type { Engine } from '#qa/browser/engines.ts'
 import type { CaseResult, Reporter, RunResult } from '#qa/result.ts'
 import type { PlannedCase, Selection } from '#qa/run/plan.ts'
@@ -222,7 +224,7 @@ function pattern(text: string): string {
     new RegExp(text, 'iu')
     return text
   } catch (error) {
-    throw new InvalidArgumentError(`It must be a regular expression: ${(error as Error).message}`)
+    throw new InvalidArgumentError(`It must be a regular expression: ${readMessage(error)}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '#foundation/json.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import {
   type Credential,
   type Endpoint,
@@ -147,7 +148,7 @@ function headers(): Components[string] {
 /** Returns the error body of each cause. */
 function errorExamples(): Components[string] {
   return Object.fromEntries(
-    (Object.keys(reasonCodes) as ReasonCode[]).map((code) => [
+    tableNames(reasonCodes).map((code) => [
       code,
       {
         summary: reasonCodes[code].message,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import { ReasonCode } from '../errors.ts'
@@ -49,7 +49,7 @@ export const beaconEventSpellings = {
   dismissed: 'heartbeat',
 } as const satisfies Record<string, BeaconEvent>
 
-const spellings = Object.keys(beaconEventSpellings) as (keyof typeof beaconEventSpellings)[]
+const spellings = tableNames(beaconEventSpellings)
 const eventInputs = [...beaconEvents, ...spellings] as const
 export const BeaconEventInput = z.enum(eventInputs, {
   error: ({ input }) => {
@@ -85,7 +85,7 @@ export function beaconEventMeant(word: string): (typeof eventInputs)[number] | n
 /** A longer word is not close to any event. */
 const maxWordChars = 30
 
-export const acceptCodes = Object.keys(acceptMeanings) as (keyof typeof acceptMeanings)[]
+export const acceptCodes = tableNames(acceptMeanings)
 export const AcceptCode = z.enum(acceptCodes)
 export type AcceptCode = z.infer<typeof AcceptCode>
 

@@ -2,6 +2,7 @@
  * The facts that `svc doctor` gathers: about this computer, and about the sandbox at the base URL, through its control
  * API only.
  */
+
 import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
@@ -16,6 +17,7 @@ import type { Client } from '#client/client.ts'
 import { explainError, ServiceError } from '#client/errors.ts'
 import type { Integrity, SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { isLoopback } from '#foundation/http.ts'
+import { readErrorCode, readMessage } from '#foundation/system-error.ts'
 import { findBrowser } from '#qa/browser/find.ts'
 
 export interface Machine {
@@ -98,7 +100,8 @@ async function writeProblem(path: string): Promise<string | null> {
     await access(path, constants.W_OK)
     return null
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const code = readErrorCode(error)
+    const message = readMessage(error)
     const above = dirname(path)
     return code === 'ENOENT' && above !== path ? writeProblem(above) : (code ?? message)
   }

@@ -1,7 +1,9 @@
 /** This computer and the sandbox that runs on it, for `svc doctor`. Ids are the names of its checks. */
+
 import { settingsTable } from '#cli/settings/table.ts'
 import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { formatDuration } from '#foundation/duration.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import type { Machine } from '../facts/machine.ts'
 import { type Finding, ruleSet } from '../rule.ts'
 
@@ -129,7 +131,7 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
     publishable_key: projects.map(({ publishable_key }) => publishable_key),
     client_id: projects.map(({ client_id }) => client_id),
   }
-  const foreign = (Object.keys(known) as (keyof typeof known)[]).filter((name) => {
+  const foreign = tableNames(known).filter((name) => {
     const value = settings[name]
     return value !== null && source[name] !== 'sandbox' && !known[name].includes(value)
   })

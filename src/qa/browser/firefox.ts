@@ -4,13 +4,15 @@
  * Playwright may use commands that an extended support release does not have yet, and then opens no page. Between the two
  * stands a relay, which reports those as done. What they would have emulated is not, and `cannot` says so.
  */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserType, LaunchOptions } from 'playwright-core'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
+import { listeningPort } from '#foundation/http.ts'
 import type { Launched, Limit } from './engines.ts'
 
 /** Playwright sets no reduced motion by WebDriver BiDi, and reads no bodies of requests. */
@@ -132,7 +134,7 @@ async function openRelay(): Promise<Relay> {
     open().catch(() => playwright.close())
   })
   return {
-    port: (server.address() as AddressInfo).port,
+    port: listeningPort(server),
     firefox_port,
     lacks: () => lacking,
     close() {
@@ -161,7 +163,7 @@ async function connected(url: string, isClosed: () => boolean): Promise<WebSocke
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = listeningPort(server)
   await new Promise((resolve) => server.close(resolve))
   return port
 }

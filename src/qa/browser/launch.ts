@@ -1,6 +1,8 @@
 /** The browser of a run: starting it, starting it again. Chromium and Firefox are driven by playwright-core. */
+
 import { stripVTControlCharacters } from 'node:util'
 import type { Browser, LaunchOptions } from 'playwright-core'
+import { readMessage } from '#foundation/system-error.ts'
 import { QaError } from '../result.ts'
 import { type BrowserComputer, type Engine, engineNames, installHints, type Launched, type Limit } from './engines.ts'
 import { webkitPrograms } from './find.ts'
@@ -157,7 +159,7 @@ async function launchWebKit({ path, computer, reachable, is_headed = false }: Br
 
 /** Returns the line of a long message that names the cause. */
 function findCause(error: unknown): string {
-  const lines = stripVTControlCharacters(String((error as Error).message))
+  const lines = stripVTControlCharacters(readMessage(error))
     .split('\n')
     .map((line) => line.trim())
   const cause = lines.find((line) => /error while loading|No usable sandbox|EACCES|ENOEXEC|ENOENT|Timeout/.test(line))

@@ -1,7 +1,9 @@
 /** `svc qa observe --steps`: what is done to the integrator's page, in the words of the `page` step of suites. */
+
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
+import { readMessage } from '#foundation/system-error.ts'
 import { pause } from '../steps/step-kind.ts'
 import { parseYaml } from '../suite/load.ts'
 import { findProblems, problemText, SuiteError, type SuiteProblem } from '../suite/problems.ts'
@@ -130,7 +132,7 @@ async function runStep(
         .catch(() => 1)) === 0
     const hint = 'Elements are named by a CSS selector, text=Accept, or role=button[name="Accept"].'
     if (isMissing) return { message: `Nothing on the page matches ${wanted}.`, hint }
-    const [first = ''] = stripVTControlCharacters((error as Error).message).split('\n')
+    const [first = ''] = stripVTControlCharacters(readMessage(error)).split('\n')
     return {
       message: `${name} failed: ${first.replace(/^\w+\.\w+: (Error: )?/, '')}`,
       hint: 'Look at it: --interactive',

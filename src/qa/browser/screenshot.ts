@@ -1,4 +1,5 @@
 /** Screenshots: taking them, describing them in figures, and comparing them with stored ones. */
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import pixelmatch from 'pixelmatch'
@@ -6,6 +7,7 @@ import type { Locator, Page } from 'playwright-core'
 import { PNG } from 'pngjs'
 import { createFolder } from '#foundation/file-system.ts'
 import type { Json } from '#foundation/json.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import { check as checkValue } from '../expect/expectations.ts'
 import type { StepContext } from '../steps/step-kind.ts'
 import type { HostPage } from './host-page.ts'
@@ -156,6 +158,6 @@ function read(path: string, file: string): PNG {
   try {
     return PNG.sync.read(readFileSync(path))
   } catch (error) {
-    throw new SnapshotError(`${file} cannot be read as PNG: ${(error as Error).message}. Store it: --update-snapshots.`)
+    throw new SnapshotError(`${file} cannot be read as PNG: ${readMessage(error)}. Store it: --update-snapshots.`)
   }
 }

@@ -2,9 +2,11 @@
  * The steps that need a browser: `browser` opens a host page, `page` continues with it. Their actions are done one after the
  * other: mount, scroll, click, wait for events of the renderer.
  */
+
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
 import { isObject, type Json } from '#foundation/json.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import { type Check, NotSupported, type StepResponse } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'
 import { changedBody } from '../run/exchange.ts'
@@ -114,7 +116,7 @@ async function withPlainErrors<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof NotSupported) throw error
-    const [first = ''] = stripVTControlCharacters(String((error as Error).message)).split('\n')
+    const [first = ''] = stripVTControlCharacters(readMessage(error)).split('\n')
     const message = first.replace(/^\w+\.\w+: (Error: )?/, '')
     if (/Target crashed|Page crashed/.test(message)) throw new Error('The page crashed.', { cause: error })
     if (/has been closed|browser has disconnected|Browser closed/.test(message)) {
@@ -268,7 +270,7 @@ async function runCode(code: string, { page }: HostPage): Promise<void> {
     `(async (slot, turn, frame) => {${code}\n})(document.querySelector('#slot'), window.turn, document.querySelector('#slot [data-sp-placement]')?.shadowRoot?.querySelector('iframe'))`,
   )
   await work.catch((error: unknown) => {
-    const message = String((error as Error).message)
+    const message = readMessage(error)
     if (!message.startsWith('page.evaluate: ') || /has been closed|crashed|Browser closed/.test(message)) throw error
     const [thrown = ''] = message.slice('page.evaluate: '.length).split('\n')
     throw new Error(`The code of run threw ${thrown}`, { cause: error })
@@ -285,7 +287,7 @@ async function click(what: keyof typeof areas, { page }: HostPage, context: Step
   // Playwright waits for the area itself, but reports a missing one in twenty lines.
   const reason = await area.click({ timeout: remainingMs(context) }).then(
     () => null,
-    (error: unknown) => String((error as Error).message),
+    (error: unknown) => readMessage(error),
   )
   const isThere = reason === null || (await page.locator('#slot iframe').count()) > 0
   context.check({

@@ -2,11 +2,13 @@
  * Compares the OpenAPI document of a service with that of the contract, for v1. Both are read as fields by path, with
  * references followed and alternatives merged.
  */
-import { type ErrorCode, errorCodes } from '#contract/errors.ts'
+
+import { errorCodes } from '#contract/errors.ts'
 import { v1 } from '#contract/index.ts'
 import type { Provenance } from '#contract/objects.ts'
 import { openapiDocument } from '#contract/openapi/document.ts'
 import { isObject } from '#foundation/json.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { provenances } from '../expect/contract.ts'
 import type { Difference } from '../result.ts'
 import type { ServiceDifference, V1Id } from './report.ts'
@@ -14,7 +16,7 @@ import type { ServiceDifference, V1Id } from './report.ts'
 /** Returns what differs. `document` is any JSON object that declares to be OpenAPI. */
 export function compareOpenapi(document: Document): ServiceDifference[] {
   const ours = openapiDocument({ server_url: '/' })
-  return (Object.keys(v1) as V1Id[]).flatMap((id) => {
+  return tableNames(v1).flatMap((id) => {
     const { method, path } = v1[id]
     const theirs = readOperation(document, method, path)
     const own = readOperation(ours, method, path) as Operation
@@ -80,7 +82,7 @@ function compareStatuses(own: Operation, theirs: Operation): Difference[] {
 /** That a document describes the status of a documented error is observed, and assumed of other errors. */
 function statusProvenance(status: string): Provenance {
   if (status.startsWith('2')) return 'documented'
-  const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((code) => String(errorCodes[code].status) === status)
+  const codes = tableNames(errorCodes).filter((code) => String(errorCodes[code].status) === status)
   return codes.some((code) => errorCodes[code].provenance === 'documented') ? 'observed' : 'assumed'
 }
 

@@ -7,6 +7,7 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { v1 } from '#contract/index.ts'
 import type { Provenance } from '#contract/objects.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { briefValue, provenances } from '../expect/contract.ts'
 import type { CaseResult, Check, Difference, StepResult } from '../result.ts'
 import { rateLimitSubject } from '../run/exchange.ts'
@@ -66,7 +67,7 @@ export function serviceReport(
     ...findings.flatMap(({ endpoint, check, why_not }) => (why_not === null ? [] : { endpoint, check, why: why_not })),
     { endpoint: 'placements.create' as const, ...rateLimit },
   ]
-  const endpoints = (Object.keys(v1) as V1Id[]).map((id): EndpointReport => {
+  const endpoints = tableNames(v1).map((id): EndpointReport => {
     const own = differences.filter(({ endpoint, weight }) => endpoint === id && weight !== 'addition')
     const judged = findings.filter(({ endpoint, why_not }) => endpoint === id && why_not === null)
     const wrong = new Set(own.map(({ what }) => what))
@@ -215,7 +216,7 @@ export function reportLines(
   )
   return [
     ...table,
-    ...(Object.keys(headings) as Difference['weight'][]).flatMap((weight) => {
+    ...tableNames(headings).flatMap((weight) => {
       const own = differences.filter((difference) => difference.weight === weight)
       return own.length === 0
         ? []

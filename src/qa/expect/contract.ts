@@ -10,12 +10,12 @@ import {
   type ResponseHeader,
   responseHeaders,
 } from '#contract/endpoint.ts'
-import { ErrorBody, type ErrorCode, errorCodes, explainIssues, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { ErrorBody, errorCodes, explainIssues, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { endpointFields, type ListedField } from '#contract/listing.ts'
 import { type Provenance, sourceOf } from '#contract/objects.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import type { Check, Difference } from '../result.ts'
 
 interface SeenResponse {
@@ -117,7 +117,7 @@ function failureDifferences(endpoint: Endpoint, { status, headers, json, text }:
   }
   const { error, reason_code, retryable } = parsed.data
   const code = errorCodes[error]
-  const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((name) => errorCodes[name].status === status)
+  const codes = tableNames(errorCodes).filter((name) => errorCodes[name].status === status)
   const reason = (expected: string) => difference('assumed', 'error.reason_code', expected, reason_code)
   const reasons: readonly ReasonCode[] = [...listFailures(endpoint), ...reasonsOfAnyEndpoint]
   return [

@@ -4,11 +4,13 @@
  * Matchers: a literal is compared field by field; an object whose field names begin with `$` consists of operators, all of
  * which must hold. Operators may stand anywhere within a literal.
  */
+
 import { z } from 'zod'
 import { describeCauses } from '#client/errors.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { EventType, eventTypes } from '#contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
@@ -170,7 +172,7 @@ function patternProblem(operand: Json): string | null {
     new RegExp(operand, 'u')
     return null
   } catch (error) {
-    return `takes a regular expression: ${(error as Error).message}`
+    return `takes a regular expression: ${readMessage(error)}`
   }
 }
 

@@ -2,7 +2,9 @@
  * Regular expressions that suites and flags bring. Some take longer than the universe exists on a short text, and nothing
  * else runs meanwhile, not even the handler of a signal. The engine of `node:vm` ends them; its syntax is JavaScript's.
  */
+
 import { createContext, Script } from 'node:vm'
+import { readErrorCode } from '#foundation/system-error.ts'
 import { QaError } from '../result.ts'
 
 /** What all texts of one call may take together. Matching a megabyte takes a few milliseconds. */
@@ -22,7 +24,7 @@ export function matchPattern(source: string, texts: readonly string[], flags = '
   try {
     return search({ source, flags, texts })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+    if (readErrorCode(error) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
     const longest = Math.max(...texts.map(({ length }) => length))
     throw new QaError(
       'pattern_slow',

@@ -1,8 +1,11 @@
 /** The reporters of a run as one: parses `--reporter`, writes to stdout and to files. */
+
 import { printable } from '#cli/output/terminal.ts'
 import { sizeText } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
+import { readMessage } from '#foundation/system-error.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { countTotals, QaError, type Reporter } from '../result.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
@@ -24,7 +27,7 @@ const known = {
   html: { create: createHtmlReporter, example: 'qa.html' },
 } as const
 type ReporterName = keyof typeof known
-const reporterNames = Object.keys(known) as ReporterName[]
+const reporterNames = tableNames(known)
 
 /**
  * Returns the given reporters as one: `list`, `junit=report.xml`, ...; default `list`. One without a file writes to
@@ -98,7 +101,7 @@ function toFile(
       try {
         await tools.writeFile(file, content)
       } catch (error) {
-        const message = `Cannot write the ${name} report to ${file}: ${error instanceof Error ? error.message : String(error)}`
+        const message = `Cannot write the ${name} report to ${file}: ${readMessage(error)}`
         const hint = 'Name another file, or remove what is in its place. The run itself has finished.'
         throw new QaError('report_unwritable', message, hint, error)
       }

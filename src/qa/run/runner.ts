@@ -2,10 +2,12 @@
  * Runs a plan: cases side by side, spread over the targets, and the steps of each. A case that changes shared state waits
  * until it has a target to itself.
  */
+
 import { contract, type EndpointId } from '#contract/index.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { fillPath } from '#foundation/http.ts'
 import type { Json } from '#foundation/json.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import { type KeySource, makeRepeatable } from '#qa/report/repeat-script.ts'
 import type { CaseResult, Reporter, RunResult, StepResult } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'
@@ -183,9 +185,9 @@ async function runSteps(
     for (const step of [...loaded.setup, ...loaded.steps]) {
       steps.push(hasFailed() || signal.aborted ? skipped(step, signal) : await runStep(step, context, signal))
     }
-    if (timeout.signal.aborted && !hasFailed()) reason = (timeout.signal.reason as Error).message
+    if (timeout.signal.aborted && !hasFailed()) reason = readMessage(timeout.signal.reason)
   } catch (error) {
-    reason = `The case could not start: ${(error as Error).message}`
+    reason = `The case could not start: ${readMessage(error)}`
   } finally {
     clearTimeout(timer)
   }
@@ -196,7 +198,7 @@ async function runSteps(
     await state.end()
     await restore()
   } catch (error) {
-    reason = `The shared state could not be restored: ${(error as Error).message}`
+    reason = `The shared state could not be restored: ${readMessage(error)}`
   }
   return { reason, steps, key: state.key_source }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { consentDecisions } from '#contract/fields.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
 import type { Json } from '#foundation/json.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
 import { changesOfCall, definedFields, needsOfCall, needsOfRequest, stepKind } from './step-kind.ts'
 
@@ -70,7 +71,7 @@ export const call = stepKind({
   name: 'call',
   summary: 'calls an endpoint of the contract by its id, v1 or control plane',
   shape: {
-    call: z.enum(Object.keys(contract) as [EndpointId, ...EndpointId[]]).describe('Id of the endpoint.'),
+    call: z.enum(tableNames(contract)).describe('Id of the endpoint.'),
     params: z
       .record(z.string(), z.union([z.string(), z.number()]))
       .optional()

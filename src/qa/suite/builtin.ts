@@ -1,7 +1,9 @@
 /** The built-in suites, and suites by file: loading them, and printing one as written. */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { EncodingError } from '#foundation/encoding.ts'
+import { readErrorCode } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 import { expand } from '../run/plan.ts'
 import { loadSuite } from './load.ts'
@@ -62,7 +64,7 @@ function loadFile(name: string, path: string): LoadedSuite {
       const { line, message, hint } = error
       throw new SuiteError([{ place: { file: name, line, column: 1 }, message: `${message}.`, hint }])
     }
-    const { code } = error as NodeJS.ErrnoException
+    const code = readErrorCode(error)
     const message = code === 'ENOENT' ? 'No such file.' : `The file cannot be read: ${code}.`
     throw unreadable(name, message, 'Check the path.')
   }

@@ -2,12 +2,14 @@
  * Loads a suite file: YAML, then its shape, then what its cases refer to: variables, operators, reason codes, types of events.
  * Reports everything wrong in it at once, before anything runs.
  */
+
 import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
 import { reasonCodes } from '#contract/errors.ts'
 import { acceptCodes } from '#contract/resources/beacons.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { operators } from '../expect/expectations.ts'
 import type { SourceLocation } from '../result.ts'
@@ -51,7 +53,7 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   try {
     return { value: document.toJS() as unknown, places }
   } catch (error) {
-    const { message } = error as Error
+    const message = readMessage(error)
     const [text, hint] = /alias count/i.test(message)
       ? ['The aliases of this file expand to too large a value.', 'Write the values out.']
       : [`This is not YAML: ${message.split('\n')[0]}`, '']

@@ -1,6 +1,8 @@
 /** A document in a window of WebKit: code that runs in it, and its elements. Named and shaped as Playwright's. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '#foundation/json.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import { NotSupported } from '../../result.ts'
 import { areaInView, type DeepQuery, findAll, hasMatch } from './in-page.ts'
 import type { Area } from './picture.ts'
@@ -266,7 +268,7 @@ class WebKitLocator {
       } catch (error) {
         const isLate = performance.now() >= ends_at
         if (isLate || !(error instanceof WebDriverError) || !notYet.includes(error.code)) {
-          throw new Error(`locator.${name}: ${(error as Error).message}`, { cause: error })
+          throw new Error(`locator.${name}: ${readMessage(error)}`, { cause: error })
         }
         await sleep(againMs)
       }

@@ -2,6 +2,7 @@
  * The proxy between a window of WebKit and the network: WebDriver shows no requests, and can neither respond to one nor run code
  * before a page's own. Requests over https pass through unread.
  */
+
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -9,8 +10,9 @@ import {
   type ServerResponse,
   request as send,
 } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { listeningPort } from '#foundation/http.ts'
 
 /** A request of a page, with the methods of Playwright's that svc uses. */
 export interface SeenRequest {
@@ -79,7 +81,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
   server.on('upgrade', tunnels.upgrade)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    port: (server.address() as AddressInfo).port,
+    port: listeningPort(server),
     findFailure: (url) => failures.get(URL.parse(url)?.href ?? url) ?? null,
     close() {
       server.close()

@@ -1,13 +1,14 @@
 /** A session of WebKitWebDriver: a window of WebKitGTK's MiniBrowser, driven by the W3C's WebDriver protocol. */
+
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetchText } from '#client/node-fetch.ts'
 import { createFolder } from '#foundation/file-system.ts'
+import { listeningPort } from '#foundation/http.ts'
 import { startProgram } from '#foundation/programs.ts'
 import type { BrowserComputer } from '../engines.ts'
 
@@ -200,7 +201,7 @@ async function stop(child: ChildProcess): Promise<void> {
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = listeningPort(server)
   await new Promise((resolve) => server.close(resolve))
   return port
 }
