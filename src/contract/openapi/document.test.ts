@@ -182,6 +182,7 @@ test('a body is optional where an empty one will do', () => {
     'callbacks.resend',
     'clock.freeze',
     'clock.resume',
+    'console.confirm',
     'faults.add',
     'keys.create',
     'keys.revoke',
