@@ -34,8 +34,8 @@ export interface Assets {
   /** The part of render.js that it loads to show ads. */
   renderPart(file: string): Promise<Asset | null>
   frameScript(): Promise<string>
-  /** The module of the console on a page; null in a build without it. */
-  consoleScript(): Promise<Asset | null>
+  /** The module of the console on a page. */
+  consoleScript(): Promise<Asset>
   creative(file: string): Promise<Asset | null>
   testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
@@ -90,7 +90,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     renderScript: () => load(`${renderer}/render.js`),
     renderPart: async (file) => (file === 'mounts.js' ? load(`${renderer}/mounts.js`) : null),
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
-    consoleScript: () => find(`${renderer}/console.js`),
+    consoleScript: () => load(`${renderer}/console.js`),
     creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),
     async testAsset(format, query) {
       const file = findTestFile(format, query)

@@ -9,6 +9,7 @@ import { startSandbox } from '#sandbox/index.ts'
 import { connect } from '#tests/http/call.ts'
 import { fill } from '#tests/http/stage.ts'
 import { sharedChromium } from './chromium.ts'
+import { openStage } from './stage.ts'
 
 /** Posts JSON from a page. Resolves to the response as the page sees it, null where the browser shows it nothing. */
 function post(
@@ -109,4 +110,25 @@ test('a page of an allowed origin steers once you have confirmed it, and a page 
     server.close()
     await sandbox.close()
   }
+})
+
+test('the console of a page asks, shows the code that the inspector has, and acts once that is confirmed', async () => {
+  await using stage = await openStage()
+  await using host = await stage.open()
+  const { page, context } = host
+  await host.show({ format: 'banner' })
+  await page.evaluate(() => window.SponsoredPlacement!.openConsole())
+  await page.getByRole('button', { name: 'No-fill', exact: true }).click()
+  const code = await page.getByLabel('Code').innerText()
+  expect(code).toMatch(/^\d{4}$/)
+  const [inspector] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('link', { name: 'Confirm' }).click(),
+  ])
+  await inspector.getByText(code, { exact: true }).waitFor()
+  await inspector.getByText(stage.host_url, { exact: true }).waitFor()
+  expect((await host.place()).decision?.fill).toBe(true)
+  await inspector.getByRole('button', { name: 'Confirm' }).click()
+  await page.getByText('Test traffic gets no fill until you turn this off.').waitFor()
+  expect((await host.place()).decision?.fill).toBe(false)
 })

@@ -182,3 +182,24 @@ describe('the slots of a page', () => {
     expect((await on.api.accept('requests.count', { body: {} })).body).toEqual(before)
   })
 })
+
+test('the module is served to every page as render.js is, and takes no other method', async () => {
+  await using on = await stage()
+  const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'script', 'accept-encoding': 'br' }
+  const get = (more: object = {}) =>
+    on.api.send('GET', '/_sandbox/console.js', { origin: stranger, headers: { ...headers, ...more } })
+  const { status, headers: received } = await get()
+  expect([status, received]).toMatchObject([
+    200,
+    {
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-encoding': 'br',
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    },
+  ])
+  expect((await get({ 'if-none-match': received.etag })).status).toBe(304)
+  expect((await on.api.send('POST', '/_sandbox/console.js', { origin: stranger, body: {} })).status).toBe(403)
+})
