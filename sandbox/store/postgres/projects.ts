@@ -12,8 +12,7 @@ export type ProjectTable = ReturnType<typeof projectTable>
 
 /** @param mayCache whether changes of other nodes would be noticed */
 export function projectTable({ read }: Connection, mayCache: () => boolean) {
-  let projects = new Map<number, Promise<ProjectRow | null>>()
-  let keys = new Map<string, Promise<KeyRow | null>>()
+  const cache = sharedReads(mayCache)
 
   const methods: Omit<ProjectStore, keyof WriteMethods> = {
     async findProject(client_id) {
@@ -26,7 +25,7 @@ export function projectTable({ read }: Connection, mayCache: () => boolean) {
       return rows.map(toProject)
     },
     findKey: (hash) =>
-      shareRead(keys, Buffer.from(hash).toString('latin1'), async () => {
+      cache.findKey(Buffer.from(hash).toString('latin1'), async () => {
         const [row] = await read<Omit<StoredKey, 'created_at_ms'>>(
           'SELECT id, project_id, class, mode, revoked_at_ms FROM api_key WHERE hash = $1',
           [hash],
@@ -55,11 +54,11 @@ export function projectTable({ read }: Connection, mayCache: () => boolean) {
     },
   }
 
-  return { project, findProjects, clearAfter, clear, methods }
+  return { project, findProjects, clearAfter, clear: cache.clear, methods }
 
   /** @throws StorageError when there is no such project */
   async function project(id: number): Promise<ProjectRow> {
-    const row = await shareRead(projects, id, () => findProject(id))
+    const row = await cache.findProject(id, () => findProject(id))
     if (row === null) throw new StorageError(new Error(`project ${id} does not exist`), 'read')
     return row
   }
@@ -67,6 +66,38 @@ export function projectTable({ read }: Connection, mayCache: () => boolean) {
   async function findProject(id: number): Promise<ProjectRow | null> {
     const [row] = await read<StoredProject>(`SELECT ${projectColumns} FROM project WHERE id = $1`, [id])
     return row === undefined ? null : toProject(row)
+  }
+
+  async function withProject<Row extends { project_id: number }>({ project_id, ...rest }: Row) {
+    return { ...rest, project: await project(project_id) }
+  }
+
+  /** Returns the projects with these numbers, read together. */
+  async function findProjects(ids: readonly number[]): Promise<Map<number, ProjectRow>> {
+    const unique = [...new Set(ids)]
+    return new Map(await Promise.all(unique.map(async (id) => [id, await project(id)] as const)))
+  }
+
+  /** Returns the writes of projects and keys; each clears the cache once it is committed, or its outcome is unknown. */
+  function clearAfter({ insertProject, saveSettings, insertKey, revokeKey }: WriteMethods) {
+    return {
+      insertProject: (...write) => insertProject(...write).finally(cache.clear),
+      saveSettings: (...write) => saveSettings(...write).finally(cache.clear),
+      insertKey: (...write) => insertKey(...write).finally(cache.clear),
+      revokeKey: (...write) => revokeKey(...write).finally(cache.clear),
+    } satisfies Partial<WriteMethods>
+  }
+}
+
+/** The rows of projects and keys, as they are read. */
+function sharedReads(mayCache: () => boolean) {
+  let projects = new Map<number, Promise<ProjectRow | null>>()
+  let keys = new Map<string, Promise<KeyRow | null>>()
+
+  return {
+    findProject: (id: number, find: () => Promise<ProjectRow | null>) => shareRead(projects, id, find),
+    findKey: (hash: string, find: () => Promise<KeyRow | null>) => shareRead(keys, hash, find),
+    clear,
   }
 
   /** Concurrent requests share a read; a missing row is read again. */
@@ -82,29 +113,9 @@ export function projectTable({ read }: Connection, mayCache: () => boolean) {
     return found
   }
 
-  async function withProject<Row extends { project_id: number }>({ project_id, ...rest }: Row) {
-    return { ...rest, project: await project(project_id) }
-  }
-
-  /** Returns the projects with these numbers, read together. */
-  async function findProjects(ids: readonly number[]): Promise<Map<number, ProjectRow>> {
-    const unique = [...new Set(ids)]
-    return new Map(await Promise.all(unique.map(async (id) => [id, await project(id)] as const)))
-  }
-
   function clear(): void {
     // Replaced, not emptied: reads under way belong to the old maps.
     projects = new Map()
     keys = new Map()
-  }
-
-  /** Returns the writes of projects and keys; each clears the cache once it is committed, or its outcome is unknown. */
-  function clearAfter({ insertProject, saveSettings, insertKey, revokeKey }: WriteMethods) {
-    return {
-      insertProject: (...write) => insertProject(...write).finally(clear),
-      saveSettings: (...write) => saveSettings(...write).finally(clear),
-      insertKey: (...write) => insertKey(...write).finally(clear),
-      revokeKey: (...write) => revokeKey(...write).finally(clear),
-    } satisfies Partial<WriteMethods>
   }
 }

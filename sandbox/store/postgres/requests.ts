@@ -7,7 +7,7 @@ import { oldClientHeader } from '#contract/endpoint.ts'
 import { parseJsonObject } from '#foundation/json.ts'
 import { createForeignExchanges } from '#store/foreign-exchanges.ts'
 import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage } from '../rows.ts'
-import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
+import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Head } from './batch/head.ts'
 import { encodeBytes } from './batch/json.ts'
 import type { Connection, TakenExchanges } from './group-commit.ts'
@@ -29,41 +29,14 @@ const maxBuffered = 1_000
 const maxRead = 5_000
 
 export function requestTable({ read, flush, nudge }: Connection, limit: number, head: () => Head) {
-  let isClosed = false
-  let buffer: ExchangeRow[] = []
-  /** How many rows are in transactions under way. */
-  let taken = 0
-  /** Rows that were lost: refused, or too many while the database refused writes. */
-  let lost = 0
-  /** How many of the oldest buffered rows were in a transaction that was refused: one of them may be why. */
-  let suspects = 0
   const foreign = createForeignExchanges()
-
-  const findEnd = async (range: Filter): Promise<number | null> => {
-    const ids = await read<{ id: number }>(
-      `SELECT id FROM exchange WHERE ${range.where(1)} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
-      range.values,
-    )
-    return ids.length < 2 ? null : ids[0]!.id
-  }
-
-  const list = async <Row extends { id: number }>(names: string, query: PageQuery & ExchangeFilter) => {
-    await flush()
-    const { range, filter } = conditions(query)
-    const where = filter.where(range.values.length + 1)
-    const most = range.values.length + filter.values.length + 1
-    const rows = await read<Row>(`SELECT * FROM (${newest(names, range)}) newest WHERE ${where} LIMIT $${most}`, [
-      ...range.values,
-      ...filter.values,
-      query.limit + 1,
-    ])
-    return rows.length <= query.limit ? { rows, next: await findEnd(range) } : toPage(rows, query.limit)
-  }
+  const buffer = exchangeBuffer(nudge)
+  let isClosed = false
 
   const methods: RequestStore = {
     appendExchange(row) {
       if (isClosed || limit === 0) return
-      buffer.push(row)
+      buffer.append(row)
       nudge()
     },
     appendForeign(row) {
@@ -76,86 +49,144 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
       return row === undefined ? (foreign.rows.find((other) => other.id === id) ?? null) : toRow(row)
     },
     async listExchanges(query) {
-      const { rows, next } = await list<Omit<ExchangeSummary, 'old_client'> & { headers: string | null }>(
+      await flush()
+      const { rows, next } = await listExchanges<Omit<ExchangeSummary, 'old_client'> & { headers: string | null }>(
+        read,
         `${summaryColumns}, ${oldClient} AS headers`,
         query,
       )
       return { rows: rows.map(({ headers, ...row }) => ({ ...row, old_client: parseVersion(headers) })), next }
     },
     async readExchanges(query) {
-      const { rows, next } = await list<Stored>(columns, query)
+      await flush()
+      const { rows, next } = await listExchanges<Stored>(read, columns, query)
       return { rows: rows.map(toRow), next }
     },
     async countExchanges(query) {
       await flush()
-      const { range, filter } = conditions(query)
-      const where = filter.where(range.values.length + 1)
-      const [row] = await read<{ count: number }>(
-        `SELECT count(*) AS count FROM (${newest(summaryColumns, range)}) newest WHERE ${where}`,
-        [...range.values, ...filter.values],
-      )
-      return { count: row?.count ?? 0, next: await findEnd(range) }
+      return countExchanges(read, query)
     },
     journal() {
       const { exchanges, exchanges_dropped } = head()
-      return {
-        enabled: limit > 0,
-        limit,
-        size: exchanges + buffer.length + taken,
-        dropped: exchanges_dropped + lost,
-        foreign: foreign.count,
-      }
+      const { waiting, lost } = buffer.count()
+      const [size, dropped] = [exchanges + waiting, exchanges_dropped + lost]
+      return { enabled: limit > 0, limit, size, dropped, foreign: foreign.count }
     },
   }
 
-  return {
-    hasSuspects: () => suspects > 0,
-    /** Returns the buffered rows, to be stored with a batch; of suspects the oldest, and only alone. */
-    take(isAlone: boolean): TakenExchanges {
-      const isSuspect = suspects > 0
-      const rows = buffer.splice(0, isSuspect ? Number(isAlone) : buffer.length)
-      if (isSuspect) suspects -= rows.length
-      taken += rows.length
-      return {
-        rows: rows.map((row) => ({
-          ...row,
-          request_body: row.request_body === null ? null : encodeBytes(row.request_body),
-          response_body: row.response_body === null ? null : encodeBytes(row.response_body),
-        })),
-        stored() {
-          taken -= rows.length
-        },
-        putBack() {
-          taken -= rows.length
-          const all = [...rows, ...buffer]
-          buffer = all.slice(-maxBuffered)
-          lost += all.length - buffer.length
-          if (buffer.length > 0) nudge(retry_ms)
-        },
-        refused() {
-          taken -= rows.length
-          if (isSuspect) {
-            lost += rows.length
-            return
-          }
-          buffer = [...rows, ...buffer]
-          suspects = rows.length
-        },
-      }
-    },
-    /** Drops everything of a state that was replaced. */
-    clear(): void {
-      buffer = []
-      suspects = 0
-      lost = 0
-      foreign.clear()
-    },
-    /** Ignores further exchanges. */
-    close(): void {
-      isClosed = true
-    },
-    methods,
+  const { hasSuspects, take } = buffer
+  return { hasSuspects, take, clear, close, methods }
+
+  /** Drops everything of a state that was replaced. */
+  function clear(): void {
+    buffer.clear()
+    foreign.clear()
   }
+
+  /** Ignores further exchanges. */
+  function close(): void {
+    isClosed = true
+  }
+}
+
+/** The exchanges that are not stored yet. */
+function exchangeBuffer(nudge: Connection['nudge']) {
+  let buffer: ExchangeRow[] = []
+  /** How many rows are in transactions under way. */
+  let taken = 0
+  /** Rows that were lost: refused, or too many while the database refused writes. */
+  let lost = 0
+  /** How many of the oldest buffered rows were in a transaction that was refused: one of them may be why. */
+  let suspects = 0
+
+  return {
+    append: (row: ExchangeRow) => void buffer.push(row),
+    hasSuspects: () => suspects > 0,
+    take,
+    clear,
+    count: () => ({ waiting: buffer.length + taken, lost }),
+  }
+
+  /** Returns the buffered rows, to be stored with a batch; of suspects the oldest, and only alone. */
+  function take(isAlone: boolean): TakenExchanges {
+    const isSuspect = suspects > 0
+    const rows = buffer.splice(0, isSuspect ? Number(isAlone) : buffer.length)
+    if (isSuspect) suspects -= rows.length
+    taken += rows.length
+    return {
+      rows: rows.map(toJsonRow),
+      stored() {
+        taken -= rows.length
+      },
+      putBack() {
+        taken -= rows.length
+        const all = [...rows, ...buffer]
+        buffer = all.slice(-maxBuffered)
+        lost += all.length - buffer.length
+        if (buffer.length > 0) nudge(retry_ms)
+      },
+      refused() {
+        taken -= rows.length
+        if (isSuspect) {
+          lost += rows.length
+          return
+        }
+        buffer = [...rows, ...buffer]
+        suspects = rows.length
+      },
+    }
+  }
+
+  function clear(): void {
+    buffer = []
+    suspects = 0
+    lost = 0
+  }
+}
+
+function toJsonRow({ request_body, response_body, ...row }: ExchangeRow) {
+  return {
+    ...row,
+    request_body: request_body === null ? null : encodeBytes(request_body),
+    response_body: response_body === null ? null : encodeBytes(response_body),
+  }
+}
+
+type Read = Connection['read']
+
+async function listExchanges<Row extends { id: number }>(
+  read: Read,
+  names: string,
+  query: PageQuery & ExchangeFilter,
+): Promise<Page<Row>> {
+  const { range, filter } = conditions(query)
+  const where = filter.where(range.values.length + 1)
+  const most = range.values.length + filter.values.length + 1
+  const rows = await read<Row>(`SELECT * FROM (${newest(names, range)}) newest WHERE ${where} LIMIT $${most}`, [
+    ...range.values,
+    ...filter.values,
+    query.limit + 1,
+  ])
+  return rows.length <= query.limit ? { rows, next: await findEnd(read, range) } : toPage(rows, query.limit)
+}
+
+async function countExchanges(read: Read, query: Pick<PageQuery, 'before'> & ExchangeFilter) {
+  const { range, filter } = conditions(query)
+  const where = filter.where(range.values.length + 1)
+  const [row] = await read<{ count: number }>(
+    `SELECT count(*) AS count FROM (${newest(summaryColumns, range)}) newest WHERE ${where}`,
+    [...range.values, ...filter.values],
+  )
+  return { count: row?.count ?? 0, next: await findEnd(read, range) }
+}
+
+/** The last row that was read; null when there is none after it. */
+async function findEnd(read: Read, range: Filter): Promise<number | null> {
+  const ids = await read<{ id: number }>(
+    `SELECT id FROM exchange WHERE ${range.where(1)} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
+    range.values,
+  )
+  return ids.length < 2 ? null : ids[0]!.id
 }
 
 function toRow(stored: Stored): ExchangeRow {

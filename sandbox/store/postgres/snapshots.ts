@@ -31,116 +31,28 @@ export function snapshotMethods(
   { read, flush, change }: Connection,
   { files, replaceAll }: SnapshotOptions,
 ): SnapshotStore {
-  const withLink = async <Result>(work: (link: Link) => Promise<Result>): Promise<Result> => {
-    let link: Link | null = null
-    try {
-      link = await database.connect()
-      return await work(link)
-    } catch (error) {
-      throw storageError(error, 'write')
-    } finally {
-      link?.end()
-    }
-  }
-
-  /** Writes everything committed so far to a SQLite file in its own folder. */
-  const writeFile = async (): Promise<{ path: string; remove(): Promise<void> }> => {
-    await flush()
-    const { path, remove } = await temporaryFile()
-    try {
-      await withLink(async (link) => {
-        const file = files.open(path)
-        try {
-          await copyToFile(link, file)
-        } finally {
-          file.close()
-        }
-      })
-      await rewrite(path)
-      return { path, remove }
-    } catch (error) {
-      await remove()
-      throw error
-    }
-  }
-
-  const prepare = async (path: string): Promise<PreparedState> => ({
-    async replace(at_ms) {
-      const db = new Sqlite(path, { readonly: true })
-      try {
-        await replaceAll(db, at_ms)
-      } finally {
-        db.close()
-      }
-    },
-    async discard() {},
-  })
-
-  const find = async (name: string): Promise<SnapshotRow | null> => {
-    const [row] = await read<SnapshotRow>(`SELECT ${columns} FROM snapshot WHERE name = $1`, [name])
-    return row ?? null
-  }
-
   return {
     async saveSnapshot(name, mayReplace) {
       if (!mayReplace && (await find(name)) !== null) return null
-      const { path, remove } = await writeFile()
+      const { path, remove } = await exportState()
       try {
-        const { size } = await stat(path)
-        // The clock of the database: the clocks of the nodes' hosts may differ.
         return await change([0], async (_, link) => {
-          if (mayReplace) {
-            await link.run('DELETE FROM snapshot WHERE name = $1', [name])
-            await link.run('DELETE FROM snapshot_part WHERE name = $1', [name])
-          }
-          const [row] = await link.query<SnapshotRow>(
-            `INSERT INTO snapshot (${columns}) VALUES ($1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2, $3)
-             ON CONFLICT DO NOTHING RETURNING ${columns}`,
-            [name, size, files.schema_version],
-          )
-          if (row === undefined) return null
-          const file = await open(path)
-          try {
-            const bytes = Buffer.alloc(partBytes)
-            for (let part = 0; ; part++) {
-              const { bytesRead } = await file.read(bytes, 0, partBytes, part * partBytes)
-              if (bytesRead === 0) return row
-              const content = Buffer.from(bytes.subarray(0, bytesRead))
-              await link.run('INSERT INTO snapshot_part VALUES ($1, $2, $3)', [name, part, content])
-            }
-          } finally {
-            await file.close()
-          }
+          if (mayReplace) await deleteSnapshot(link, name)
+          return insertSnapshot(link, { name, path, schema_version: files.schema_version })
         })
       } finally {
         await remove()
       }
     },
     listSnapshots: () => read(`SELECT ${columns} FROM snapshot ORDER BY saved_at_ms DESC, name COLLATE "C"`),
-    deleteSnapshot: (name) =>
-      change([0], async (_, link) => {
-        await link.run('DELETE FROM snapshot_part WHERE name = $1', [name])
-        return (await link.run('DELETE FROM snapshot WHERE name = $1', [name])).count === 1
-      }),
+    deleteSnapshot: (name) => change([0], (_, link) => deleteSnapshot(link, name)),
 
     async prepareSnapshot(name) {
       const snapshot = await find(name)
       if (snapshot === null) return 'missing'
       const { path, remove } = await temporaryFile()
       try {
-        const file = await open(path, 'w', ownerOnly.file)
-        try {
-          for (let part = 0; ; part++) {
-            const [row] = await read<{ bytes: Buffer }>(
-              'SELECT bytes FROM snapshot_part WHERE name = $1 AND part = $2',
-              [name, part],
-            )
-            if (row === undefined) break
-            await file.write(row.bytes)
-          }
-        } finally {
-          await file.close()
-        }
+        await writeParts(read, name, path)
         const refusal = await files.findRefusal(path)
         if (refusal !== null) {
           await remove()
@@ -156,11 +68,110 @@ export function snapshotMethods(
       }
     },
 
-    exportState: writeFile,
+    exportState,
 
     async receiveState(bytes) {
       return files.receive(bytes, { folder: await temporaryFolder(), prepare })
     },
+  }
+
+  async function find(name: string): Promise<SnapshotRow | null> {
+    const [row] = await read<SnapshotRow>(`SELECT ${columns} FROM snapshot WHERE name = $1`, [name])
+    return row ?? null
+  }
+
+  /** Writes everything committed so far to a SQLite file in its own folder. */
+  async function exportState(): Promise<{ path: string; remove(): Promise<void> }> {
+    await flush()
+    const { path, remove } = await temporaryFile()
+    try {
+      await copyToPath(database, files, path)
+      await rewrite(path)
+      return { path, remove }
+    } catch (error) {
+      await remove()
+      throw error
+    }
+  }
+
+  async function prepare(path: string): Promise<PreparedState> {
+    return {
+      async replace(at_ms) {
+        const db = new Sqlite(path, { readonly: true })
+        try {
+          await replaceAll(db, at_ms)
+        } finally {
+          db.close()
+        }
+      },
+      async discard() {},
+    }
+  }
+}
+
+/** Copies every row to a new file, over a separate connection. @throws StorageError */
+async function copyToPath(database: Database, files: StateFiles, path: string): Promise<void> {
+  let link: Link | null = null
+  try {
+    link = await database.connect()
+    const file = files.open(path)
+    try {
+      await copyToFile(link, file)
+    } finally {
+      file.close()
+    }
+  } catch (error) {
+    throw storageError(error, 'write')
+  } finally {
+    link?.end()
+  }
+}
+
+async function deleteSnapshot(link: Link, name: string): Promise<boolean> {
+  await link.run('DELETE FROM snapshot_part WHERE name = $1', [name])
+  return (await link.run('DELETE FROM snapshot WHERE name = $1', [name])).count === 1
+}
+
+/** Stores a file as a snapshot; null when the name is taken. */
+async function insertSnapshot(
+  link: Link,
+  { name, path, schema_version }: { name: string; path: string; schema_version: number },
+): Promise<SnapshotRow | null> {
+  const { size } = await stat(path)
+  // The clock of the database: the clocks of the nodes' hosts may differ.
+  const [row] = await link.query<SnapshotRow>(
+    `INSERT INTO snapshot (${columns}) VALUES ($1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2, $3)
+     ON CONFLICT DO NOTHING RETURNING ${columns}`,
+    [name, size, schema_version],
+  )
+  if (row === undefined) return null
+  const file = await open(path)
+  try {
+    const bytes = Buffer.alloc(partBytes)
+    for (let part = 0; ; part++) {
+      const { bytesRead } = await file.read(bytes, 0, partBytes, part * partBytes)
+      if (bytesRead === 0) return row
+      const content = Buffer.from(bytes.subarray(0, bytesRead))
+      await link.run('INSERT INTO snapshot_part VALUES ($1, $2, $3)', [name, part, content])
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeParts(read: Connection['read'], name: string, path: string): Promise<void> {
+  const file = await open(path, 'w', ownerOnly.file)
+  try {
+    for (let part = 0; ; part++) {
+      const [row] = await read<{ bytes: Buffer }>('SELECT bytes FROM snapshot_part WHERE name = $1 AND part = $2', [
+        name,
+        part,
+      ])
+      if (row === undefined) return
+      await file.write(row.bytes)
+    }
+  } finally {
+    await file.close()
   }
 }
 
