@@ -11,7 +11,7 @@ export function createTokenText(): string {
 export async function resetAdminToken(store: string): Promise<{ name: string; token: string }> {
   const [{ connectDatabase, explain }, { replaceAdmin }] = await Promise.all([
     import('#store/postgres/open.ts'),
-    import('#store/postgres/sharing.ts'),
+    import('#store/postgres/access.ts'),
   ])
   const database = await connectDatabase({ url: store, namespace: null, report: () => {} })
   const createToken = () => {

@@ -105,12 +105,37 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
   const { default: pg } = await loadDriver()
   const wantsListen = address.searchParams.get('svc_listen') !== 'off'
   address.searchParams.delete('svc_listen')
+  const config = createConfig(address, schema, pg.types)
+  const open = new Set<Link>()
+  let isClosed = false
+  const read = pooledReads(connect, () => isClosed)
+
+  return { location: toLocation(address), schema, wantsListen, connect, read, close }
+
+  async function connect(): Promise<Link> {
+    if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
+    const client = new pg.Client(config)
+    const link = createLink(client, { report, onEnd: () => open.delete(link) })
+    await client.connect()
+    await client.query(planByIndex)
+    open.add(link)
+    return link
+  }
+
+  async function close(): Promise<void> {
+    isClosed = true
+    await Promise.allSettled([...open].map(({ client }) => client.end()))
+    open.clear()
+  }
+}
+
+function createConfig(address: URL, schema: string, types: Types): ClientConfig {
   // An option in the URL replaces the whole option of the driver, and would take the namespace with it.
   const ownOptions = address.searchParams.get('options') ?? ''
   address.searchParams.delete('options')
   // As in libpq, which the URL was written for: otherwise `require` is verify-full, after a warning of twelve lines.
   if (address.searchParams.has('sslmode')) address.searchParams.set('uselibpqcompat', 'true')
-  const config: ClientConfig = {
+  return {
     connectionString: address.href,
     pipeline: true,
     keepAlive: true,
@@ -118,115 +143,113 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     connectionTimeoutMillis: connectTimeout_ms,
     query_timeout: statementTimeout_ms + 5_000,
     options: `${ownOptions} -c search_path=${identifier(schema)} -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
-    types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => findParser(pg.types, oid, format) },
+    types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => findParser(types, oid, format) },
   }
-  const open = new Set<Link>()
-  let isClosed = false
+}
 
-  const connect = async (): Promise<Link> => {
-    if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
-    const client = new pg.Client(config)
-    let isBroken = false
-    let isHeld = false
-    /** Statements sent without waiting for each other leave in one packet: a system call for each costs more. */
-    const hold = () => {
-      const { stream } = client.connection
-      if (isHeld) return
-      isHeld = true
-      stream.cork()
-      queueMicrotask(() => {
-        isHeld = false
-        stream.uncork()
+/** @param onEnd called when the connection is lost or ended */
+function createLink(client: Client, { report, onEnd }: { report: (error: unknown) => void; onEnd: () => void }): Link {
+  let isBroken = false
+  let isHeld = false
+  // Without a listener the end of an idle connection would end the process.
+  client.on('error', drop)
+  client.on('end', drop)
+
+  return {
+    client,
+    isBroken: () => isBroken,
+    async query<Row>(text: string, values: readonly Value[] = []) {
+      hold()
+      const result = await client.query({ name: nameStatement(text), text, values: values as unknown[] })
+      return (result as QueryResult).rows as Row[]
+    },
+    async run(text, values = []) {
+      hold()
+      const { command, rowCount } = await client.query({
+        name: nameStatement(text),
+        text,
+        values: values as unknown[],
       })
-    }
-    const link: Link = {
-      client,
-      isBroken: () => isBroken,
-      async query<Row>(text: string, values: readonly Value[] = []) {
-        hold()
-        const result = await client.query({ name: nameStatement(text), text, values: values as unknown[] })
-        return (result as QueryResult).rows as Row[]
-      },
-      async run(text, values = []) {
-        hold()
-        const { command, rowCount } = await client.query({
-          name: nameStatement(text),
-          text,
-          values: values as unknown[],
-        })
-        return { command, count: rowCount ?? 0 }
-      },
-      async script(text) {
-        await client.query({ text, query_timeout: 0 } as { text: string })
-      },
-      end() {
-        isBroken = true
-        open.delete(link)
-        client.end().catch(report)
-      },
-    }
-    const drop = () => {
-      isBroken = true
-      open.delete(link)
-    }
-    // Without a listener the end of an idle connection would end the process.
-    client.on('error', drop)
-    client.on('end', drop)
-    await client.connect()
-    await client.query(planByIndex)
-    open.add(link)
-    return link
+      return { command, count: rowCount ?? 0 }
+    },
+    async script(text) {
+      await client.query({ text, query_timeout: 0 } as { text: string })
+    },
+    end() {
+      drop()
+      client.end().catch(report)
+    },
   }
 
-  const readers: { link: Promise<Link>; busy: number; isBroken: () => boolean }[] = []
+  function drop(): void {
+    isBroken = true
+    onEnd()
+  }
 
-  const reader = () => {
+  /** Statements sent without waiting for each other leave in one packet: a system call for each costs more. */
+  function hold(): void {
+    const { stream } = client.connection
+    if (isHeld) return
+    isHeld = true
+    stream.cork()
+    queueMicrotask(() => {
+      isHeld = false
+      stream.uncork()
+    })
+  }
+}
+
+interface Reader {
+  link: Promise<Link>
+  /** Statements under way. */
+  busy: number
+  isBroken(): boolean
+}
+
+/** Returns a function that runs a statement on the connection with the fewest statements under way. */
+function pooledReads(connect: () => Promise<Link>, isClosed: () => boolean): Database['read'] {
+  const readers: Reader[] = []
+
+  return async <Row>(text: string, values: readonly Value[] = []): Promise<Row[]> => {
+    for (let attempt = 1; ; attempt++) {
+      const used = findReader()
+      used.busy++
+      try {
+        return await (await used.link).query<Row>(text, values)
+      } catch (error) {
+        // A read changes nothing, so a broken connection is worth a second attempt.
+        if (attempt < 2 && !isClosed() && isConnectionFailure(error)) continue
+        throw storageError(error, 'read')
+      } finally {
+        used.busy--
+      }
+    }
+  }
+
+  function findReader(): Reader {
     for (let index = readers.length - 1; index >= 0; index--) if (readers[index]!.isBroken()) readers.splice(index, 1)
     let best = readers[0]
     for (const other of readers) if (best === undefined || other.busy < best.busy) best = other
     if (best !== undefined && (best.busy < busyReader || readers.length >= maxReaders)) return best
-    let connected: Link | null = null
-    let hasFailed = false
-    const link = connect()
-    const added = { link, busy: 0, isBroken: () => hasFailed || connected?.isBroken() === true }
-    link.then(
-      (made) => {
-        connected = made
-      },
-      () => {
-        hasFailed = true
-      },
-    )
+    const added = openReader(connect)
     readers.push(added)
     return added
   }
+}
 
-  return {
-    location: toLocation(address),
-    schema,
-    wantsListen,
-    connect,
-    async read<Row>(text: string, values: readonly Value[] = []): Promise<Row[]> {
-      for (let attempt = 1; ; attempt++) {
-        const used = reader()
-        used.busy++
-        try {
-          return await (await used.link).query<Row>(text, values)
-        } catch (error) {
-          // A read changes nothing, so a broken connection is worth a second attempt.
-          if (attempt < 2 && !isClosed && isConnectionFailure(error)) continue
-          throw storageError(error, 'read')
-        } finally {
-          used.busy--
-        }
-      }
+function openReader(connect: () => Promise<Link>): Reader {
+  let connected: Link | null = null
+  let hasFailed = false
+  const link = connect()
+  link.then(
+    (made) => {
+      connected = made
     },
-    async close() {
-      isClosed = true
-      await Promise.allSettled([...open].map(({ client }) => client.end()))
-      open.clear()
+    () => {
+      hasFailed = true
     },
-  }
+  )
+  return { link, busy: 0, isBroken: () => hasFailed || connected?.isBroken() === true }
 }
 
 async function loadDriver(): Promise<typeof import('pg')> {
@@ -361,40 +384,52 @@ export function explain(error: unknown, location: string): unknown {
   if (error instanceof URIError) return invalidUrl()
   const code = 'code' in error ? String(error.code) : ''
   const why = error.message === '' ? code : error.message
+  return explainRefusal(error, { location, code, why }) ?? explainUnreachable(error, { location, code, why }) ?? error
+}
+
+interface Failure {
+  location: string
+  code: string
+  why: string
+}
+
+/** Returns the error when the server has refused the user, the database or a statement; null otherwise. */
+function explainRefusal(cause: Error, { location, code, why }: Failure): SandboxError | null {
   // SASL errors come from the driver, which has no password to send.
   if (/^28/.test(code) || code === '3D000' || code === '42501' || why.startsWith('SASL')) {
-    const hint =
-      code === '3D000'
-        ? 'Create it, or name another one in the URL.'
-        : code === '42501'
-          ? 'Use a user who may create a schema in the database, or let one run svc sandbox migrate: svc docs team.'
-          : 'Check user and password.'
-    return new SandboxError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
+    const message = `${location} refused the sandbox: ${why}.`
+    return new SandboxError('database_unwritable', message, refusalHints[code] ?? 'Check user and password.', { cause })
   }
   // An engine that lacks a type, a function or a feature, or does not know a word of the statement.
-  if (/^(0A000|42601|42704|42883)$/.test(code)) {
-    return new SandboxError(
-      'database_unwritable',
-      `${location} does not support a statement of the sandbox: ${why}.`,
-      `Use PostgreSQL ${minVersion} or later, or an engine with the features that svc docs scaling lists.`,
-      { cause: error },
-    )
-  }
+  if (!/^(0A000|42601|42704|42883)$/.test(code)) return null
+  return new SandboxError(
+    'database_unwritable',
+    `${location} does not support a statement of the sandbox: ${why}.`,
+    `Use PostgreSQL ${minVersion} or later, or an engine with the features that svc docs scaling lists.`,
+    { cause },
+  )
+}
+
+const refusalHints: Readonly<Record<string, string>> = {
+  '3D000': 'Create it, or name another one in the URL.',
+  '42501': 'Use a user who may create a schema in the database, or let one run svc sandbox migrate: svc docs team.',
+}
+
+/** Returns the error when the server cannot be reached; null otherwise. */
+function explainUnreachable(cause: Error, { location, code, why }: Failure): SandboxError | null {
   if (/\b(SSL|TLS|certificate)\b|^ENOENT.* open /i.test(why)) {
     return new SandboxError(
       'database_unreachable',
       `${location} cannot be reached over TLS: ${why.replace(/\.$/, '')}.`,
       'Set sslmode in the URL: verify-full, with sslrootcert=FILE for a certificate authority of your own; require does not check the server; disable does not encrypt.',
-      { cause: error },
+      { cause },
     )
   }
-  if (isConnectionFailure(error) || /^(53|57|ENOENT)/.test(code)) {
-    return new SandboxError(
-      'database_unreachable',
-      `${location} cannot be reached: ${why}.`,
-      'Check that PostgreSQL runs there and accepts connections from this computer.',
-      { cause: error },
-    )
-  }
-  return error
+  if (!isConnectionFailure(cause) && !/^(53|57|ENOENT)/.test(code)) return null
+  return new SandboxError(
+    'database_unreachable',
+    `${location} cannot be reached: ${why}.`,
+    'Check that PostgreSQL runs there and accepts connections from this computer.',
+    { cause },
+  )
 }
