@@ -10,7 +10,8 @@ import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage 
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Head } from './batch/head.ts'
 import { encodeBytes } from './batch/json.ts'
-import type { Connection, TakenExchanges } from './group-commit.ts'
+import type { TakenExchanges } from './batch/transact.ts'
+import type { Connection } from './group-commit.ts'
 import { createFilter, type Filter } from './rows.ts'
 
 type Stored = Omit<ExchangeRow, 'request_body' | 'response_body'> & {

@@ -33,7 +33,7 @@ export function snapshotMethods(
 ): SnapshotStore {
   return {
     async saveSnapshot(name, mayReplace) {
-      if (!mayReplace && (await find(name)) !== null) return null
+      if (!mayReplace && (await findSnapshot(read, name)) !== null) return null
       const { path, remove } = await exportState()
       try {
         return await change([0], async (_, link) => {
@@ -48,7 +48,7 @@ export function snapshotMethods(
     deleteSnapshot: (name) => change([0], (_, link) => deleteSnapshot(link, name)),
 
     async prepareSnapshot(name) {
-      const snapshot = await find(name)
+      const snapshot = await findSnapshot(read, name)
       if (snapshot === null) return 'missing'
       const { path, remove } = await temporaryFile()
       try {
@@ -73,11 +73,6 @@ export function snapshotMethods(
     async receiveState(bytes) {
       return files.receive(bytes, { folder: await temporaryFolder(), prepare })
     },
-  }
-
-  async function find(name: string): Promise<SnapshotRow | null> {
-    const [row] = await read<SnapshotRow>(`SELECT ${columns} FROM snapshot WHERE name = $1`, [name])
-    return row ?? null
   }
 
   /** Writes everything committed so far to a SQLite file in its own folder. */
@@ -107,6 +102,11 @@ export function snapshotMethods(
       async discard() {},
     }
   }
+}
+
+async function findSnapshot(read: Connection['read'], name: string): Promise<SnapshotRow | null> {
+  const [row] = await read<SnapshotRow>(`SELECT ${columns} FROM snapshot WHERE name = $1`, [name])
+  return row ?? null
 }
 
 /** Copies every row to a new file, over a separate connection. @throws StorageError */

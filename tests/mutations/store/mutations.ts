@@ -247,9 +247,9 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       name: 'failed_write_stays',
       wrong: 'What a write has added before it fails is stored with the others.',
       noticed_by: nothing,
-      in: 'sandbox/store/postgres#groupCommit',
-      from: '          failures.set(pending, error)\n          return true',
-      to: '          resolves.push(() => pending.reject(error))\n          return false',
+      in: 'sandbox/store/postgres/batch#runAll',
+      from: '        failures.set(pending, error)\n        return true',
+      to: '        resolves.push(() => pending.reject(error))\n        return false',
     },
     {
       name: 'cap_ignores_the_batch',
