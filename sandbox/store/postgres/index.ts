@@ -15,8 +15,8 @@ import { eventTable } from './events.ts'
 import { counterProblems, evidenceTable } from './evidence.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
 import { migrateSchema, migrations } from './migrations.ts'
-import { joinNodes, type Nodes } from './nodes.ts'
-import { checkServer, connectDatabase, explain, type Link } from './open.ts'
+import { joinNodes } from './nodes.ts'
+import { checkServer, connectDatabase, type Database, explain, type Link } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
@@ -96,128 +96,169 @@ interface Opened {
 }
 
 async function composeStore(
-  database: Awaited<ReturnType<typeof connectDatabase>>,
+  database: Database,
   first: Link,
   options: PostgresStoreOptions,
   opened: Opened,
 ): Promise<Store> {
-  const { pid, seed, report, isSeeded } = options
-  const { canFlush } = opened
-  const { generation: count, generation_seq: event_seq, ...firstHead } = opened.state
-  let { catalogue_id } = opened
-  let head: Head = firstHead
-  let generation = { count, event_seq }
-  let isClosed = false
-  const listeners = new Set<(change: StoreChange) => void>()
-
-  const emit = (change: StoreChange) => {
-    for (const listener of listeners) listener(change)
-  }
-
-  /** The counters after a commit. Those of another node may arrive after later ones of this node. */
-  const onHead = (next: Head) => {
-    if (next.last_seq < head.last_seq) return
-    const hasEvents = next.last_seq > head.last_seq
-    head = next
-    if (hasEvents) events.announce()
-  }
-
-  /** Another node has replaced every row: none of the old ones stay in memory. */
-  const onGeneration = (next: { count: number; event_seq: number }) => {
-    if (next.count <= generation.count) return
-    generation = next
-    projects.clear()
-    requests.clear()
-    seedAgain().catch(report)
-    emit({ kind: 'generation' })
-  }
-
-  const seedAgain = async () => {
-    catalogue_id = await connection.change([0], (_, link) => applySeed(link, seed, options.now_ms))
-  }
-
-  const nodes: Nodes = await joinNodes(
-    database,
-    first,
-    { pid, isSeeded, canFlush, report },
-    {
-      head: () => head,
-      onHead,
-      onGeneration,
-      onChange(change) {
-        if (change.kind === 'projects' || change.kind === 'resumed') projects.clear()
-        // Its number may differ from before.
-        if (change.kind === 'resumed') shared.announce().catch(() => {})
-        emit(change)
-      },
-      onRenewed: () => void shared.announce().catch(() => {}),
-    },
-  )
-  const connection: Connection = groupCommit(database, {
-    sha256Hex: options.sha256Hex,
-    maxJudged,
-    event_limit: options.event_limit,
-    journal_limit: options.journal_limit,
-    channel: database.schema,
-    generation: () => generation.count,
-    head: () => head,
-    takeExchanges: (isAlone) => requests.take(isAlone),
-    hasSuspects: () => requests.hasSuspects(),
-    renderNotice: nodes.renderNotice,
-    committed: onHead,
-    canFlush,
-    generationChanged() {
-      readGeneration().catch(report)
-    },
-  })
-  const readGeneration = async () => {
-    const [row] = await connection.read<{ count: number; event_seq: number }>(
-      'SELECT generation AS count, generation_seq AS event_seq FROM state',
-    )
-    onGeneration(row!)
-  }
-  const team = statements(database)
-  const shared = sharingMethods(database, team.run, nodes, {
-    host: hostname(),
-    started_at_ms: options.now_ms,
-    canFlush,
-  })
-  const events = eventTable(connection, options.event_limit, () => head)
-  const projects = projectTable(connection, nodes.isLive)
-  const placements = placementTable(connection, projects)
-  const requests = requestTable(connection, options.journal_limit, () => head)
+  const joined = await joinTables(database, first, options, opened)
+  const { connection, nodes, present, shared, team, tables } = joined
+  const { projects, requests, events, methods } = tables
   const snapshots = snapshotMethods(database, connection, {
     files: options.files,
     replaceAll: (db, at_ms) => replace('sandbox.restored', at_ms, (link) => copyFromFile(link, db)),
   })
-
-  /** Replaces every row in one transaction, while no other node writes. */
-  const replace = async (
-    type: 'sandbox.reset' | 'sandbox.restored',
-    at_ms: number,
-    fill: (link: Link) => Promise<void>,
-  ): Promise<void> => {
-    const next = await connection.replace(async (batch, link) => {
-      await clearAll(link, head.events + head.exchanges, type === 'sandbox.reset')
-      await fill(link)
-      const fresh = await applySeed(link, seed, at_ms)
-      await startGeneration(batch, link, type, at_ms)
-      requests.clear()
-      return fresh
-    })
-    catalogue_id = next
-    projects.clear()
-    const [row] = await connection.read<{ count: number; event_seq: number }>(
-      'SELECT generation AS count, generation_seq AS event_seq FROM state',
-    )
-    generation = row!
-    events.announce()
-  }
-
   const writes = writeMethods(connection.write)
+  let isClosed = false
+
   return {
     ...writes,
     ...projects.clearAfter(writes),
+    ...methods,
+    ...snapshots,
+    location: database.location,
+    schema_version: migrations.length,
+    access: accessTable(team.run),
+    shared,
+    get catalogue_id() {
+      return present.catalogue_id
+    },
+    notes: opened.notes,
+    node: nodes.number,
+    stateGeneration: () => ({ ...present.generation }),
+    onChange(listener) {
+      joined.listeners.add(listener)
+      return () => joined.listeners.delete(listener)
+    },
+    // The database recovers from an unclean shutdown automatically, and checks its pages as it reads them.
+    checkUncleanEnd: async () => {},
+    warnings: () => [],
+    integrityProblems: () => counterProblems(connection),
+    reset: (at_ms) => replace('sandbox.reset', at_ms, async () => {}),
+    async largestId() {
+      const [row] = await connection.read<{ id: number }>(largestIdText)
+      return row!.id
+    },
+    close,
+  }
+
+  /** Replaces every row in one transaction, while no other node writes. */
+  async function replace(
+    type: 'sandbox.reset' | 'sandbox.restored',
+    at_ms: number,
+    fill: (link: Link) => Promise<void>,
+  ): Promise<void> {
+    present.catalogue_id = await connection.replace(async (batch, link) => {
+      await clearAll(link, present.head.events + present.head.exchanges, type === 'sandbox.reset')
+      await fill(link)
+      const fresh_id = await applySeed(link, options.seed, at_ms)
+      await startGeneration(batch, link, type, at_ms)
+      requests.clear()
+      return fresh_id
+    })
+    projects.clear()
+    present.generation = await readGeneration(connection)
+    events.announce()
+  }
+
+  async function close(): Promise<void> {
+    if (isClosed) return
+    isClosed = true
+    requests.close()
+    team.close()
+    await connection.close()
+    await nodes.close()
+    await database.close()
+  }
+}
+
+/** What this node knows of the state: the counters of the last commit, and which rows are in force. */
+interface Present {
+  head: Head
+  generation: { count: number; event_seq: number }
+  catalogue_id: number
+}
+
+/** Joins the other nodes, and opens the tables, whose caches follow the changes of all nodes. */
+async function joinTables(database: Database, first: Link, options: PostgresStoreOptions, opened: Opened) {
+  const { pid, isSeeded, seed, now_ms, report, sha256Hex, event_limit, journal_limit } = options
+  const { canFlush, catalogue_id } = opened
+  const { generation: count, generation_seq: event_seq, ...firstHead } = opened.state
+  const present: Present = { head: firstHead, generation: { count, event_seq }, catalogue_id }
+  const head = () => present.head
+  const listeners = new Set<(change: StoreChange) => void>()
+  const node = { pid, isSeeded, canFlush, report }
+  const nodes = await joinNodes(database, first, node, { head, onHead, onGeneration, onChange, onRenewed: announce })
+  const connection: Connection = groupCommit(database, {
+    ...{ sha256Hex, maxJudged, event_limit, journal_limit, canFlush, head },
+    channel: database.schema,
+    generation: () => present.generation.count,
+    takeExchanges: (isAlone) => tables.requests.take(isAlone),
+    hasSuspects: () => tables.requests.hasSuspects(),
+    renderNotice: nodes.renderNotice,
+    committed: onHead,
+    generationChanged: () => void readGeneration(connection).then(onGeneration).catch(report),
+  })
+  const tables = openTables(connection, options, { head, mayCache: nodes.isLive })
+  const team = statements(database)
+  const shared = sharingMethods(database, team.run, nodes, { host: hostname(), started_at_ms: now_ms, canFlush })
+
+  return { connection, nodes, present, shared, team, tables, listeners }
+
+  /** Stores the counters after a commit. Those of another node may arrive after later ones of this node. */
+  function onHead(next: Head): void {
+    if (next.last_seq < present.head.last_seq) return
+    const hasEvents = next.last_seq > present.head.last_seq
+    present.head = next
+    if (hasEvents) tables.events.announce()
+  }
+
+  /** Another node has replaced every row: none of the old ones stay in memory. */
+  function onGeneration(next: Present['generation']): void {
+    if (next.count <= present.generation.count) return
+    present.generation = next
+    tables.projects.clear()
+    tables.requests.clear()
+    seedAgain().catch(report)
+    emit({ kind: 'generation' })
+  }
+
+  async function seedAgain(): Promise<void> {
+    present.catalogue_id = await connection.change([0], (_, link) => applySeed(link, seed, now_ms))
+  }
+
+  function onChange(change: StoreChange): void {
+    if (change.kind === 'projects' || change.kind === 'resumed') tables.projects.clear()
+    // Its number may differ from before.
+    if (change.kind === 'resumed') announce()
+    emit(change)
+  }
+
+  function announce(): void {
+    shared.announce().catch(() => {})
+  }
+
+  function emit(change: StoreChange): void {
+    for (const listener of listeners) listener(change)
+  }
+}
+
+async function readGeneration({ read }: Connection): Promise<Present['generation']> {
+  const [row] = await read<Present['generation']>('SELECT generation AS count, generation_seq AS event_seq FROM state')
+  return row!
+}
+
+/** @param mayCache whether changes of other nodes would be noticed */
+function openTables(
+  connection: Connection,
+  { event_limit, journal_limit }: PostgresStoreOptions,
+  { head, mayCache }: { head: () => Head; mayCache: () => boolean },
+) {
+  const events = eventTable(connection, event_limit, head)
+  const projects = projectTable(connection, mayCache)
+  const placements = placementTable(connection, projects)
+  const requests = requestTable(connection, journal_limit, head)
+  const methods = {
     ...projects.methods,
     ...consentTable(connection),
     ...placements.methods,
@@ -229,38 +270,6 @@ async function composeStore(
     ...events.methods,
     findClock: () => findMeta<ClockRow>(connection, 'clock'),
     findFaults: () => findMeta<FaultState>(connection, 'faults'),
-    ...snapshots,
-    location: database.location,
-    schema_version: migrations.length,
-    access: accessTable(team.run),
-    shared,
-    get catalogue_id() {
-      return catalogue_id
-    },
-    notes: opened.notes,
-    node: nodes.number,
-    stateGeneration: () => ({ ...generation }),
-    onChange(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    // The database recovers from an unclean shutdown automatically, and checks its pages as it reads them.
-    checkUncleanEnd: async () => {},
-    warnings: () => [],
-    integrityProblems: () => counterProblems(connection),
-    reset: (at_ms) => replace('sandbox.reset', at_ms, async () => {}),
-    async largestId() {
-      const [row] = await connection.read<{ id: number }>(largestIdText)
-      return row!.id
-    },
-    async close() {
-      if (isClosed) return
-      isClosed = true
-      requests.close()
-      team.close()
-      await connection.close()
-      await nodes.close()
-      await database.close()
-    },
   }
+  return { events, projects, requests, methods }
 }

@@ -57,180 +57,216 @@ interface NodeOptions {
   report: (error: unknown) => void
 }
 
+/** This node, with the connection over which it follows the others. */
+interface Follower {
+  readonly database: Database
+  readonly options: NodeOptions
+  readonly events: NodeEvents
+  readonly token: string
+  link: Link
+  number: number
+  /** Whether changes of others arrive. */
+  isLive: boolean
+  isClosed: boolean
+  /** When the database last responded, on the monotonic clock. */
+  answered_at: number
+  timer: NodeJS.Timeout | undefined
+  beats: number
+}
+
 /** Takes over the connection `first`. */
 export async function joinNodes(
   database: Database,
   first: Link,
-  { pid, isSeeded, canFlush, report }: NodeOptions,
+  options: NodeOptions,
   events: NodeEvents,
 ): Promise<Nodes> {
+  const { pid, isSeeded, report } = options
   const token = randomBytes(6).toString('hex')
-  let link = first
-  let number = await claimNumber(database, link, { token, pid, isSeeded })
-  let isLive = false
-  let isClosed = false
-  let timer: NodeJS.Timeout | undefined
-  let backoff_ms = 50
-  let answered_at = performance.now()
-  let beats = 0
-  const isAnswering = () => performance.now() - answered_at < silent_ms
-
-  const beat = async () => {
-    const { count } = await link.run('UPDATE node SET seen_at = clock_timestamp() WHERE number = $1 AND token = $2', [
-      number,
-      token,
-    ])
-    answered_at = performance.now()
-    if (count === 0) number = await claimNumber(database, link, { token, pid, isSeeded })
-    if (++beats % renewedEvery === 0) events.onRenewed()
+  const node: Follower = {
+    ...{ database, options, events, token, link: first, isLive: false, isClosed: false, timer: undefined, beats: 0 },
+    number: await claimNumber(database, first, { token, pid, isSeeded }),
+    answered_at: performance.now(),
   }
-  let isBeating = false
-  const heartbeat = setInterval(() => {
-    if (!isLive) return
-    // A connection may be dead without an end: another one is opened.
-    if (!isAnswering()) return link.end()
-    if (isBeating) return
-    isBeating = true
-    beat()
-      .then(catchUp)
-      .catch(() => link.end())
-      .finally(() => {
-        isBeating = false
-      })
-  }, heartbeat_ms)
-  heartbeat.unref()
-
-  const readState = async (): Promise<Head> => {
-    const [row] = await link.query<Head & { generation: number; generation_seq: number }>(
-      `SELECT generation, generation_seq, ${headColumns} FROM state, head`,
-    )
-    answered_at = performance.now()
-    const { generation, generation_seq, ...head } = row!
-    events.onGeneration({ count: generation, event_seq: generation_seq })
-    return head
-  }
-
-  /** Waits until everything read is on disk: nothing is emitted that a crash could undo. */
-  const flush = async () => {
-    if (canFlush) await link.run(flushText)
-  }
-
-  /** Emits events of a node that died after its commit and before its notification. */
-  const catchUp = async () => {
-    const head = await readState()
-    if (head.last_seq <= events.head().last_seq) return
-    await flush()
-    events.onHead(head)
-  }
-
-  const listen = async () => {
-    link.client.on('notification', ({ payload = '' }) => {
-      const [source = '', generation = '', kinds = '', slots = '', ...numbers] = payload.split(' ')
-      if (source === token) return
-      const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
-        numbers.map(Number)
-      const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
-      if (generation !== '-') void readState().catch(() => link.end())
-      events.onHead(head as Head)
-      for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
-      if (slots === '*') events.onChange({ kind: 'resumed' })
-      else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
-    })
-    await link.script(`LISTEN ${identifier(database.schema)}`)
-    const head = await readState()
-    await flush()
-    isLive = true
-    events.onHead(head)
-    events.onChange({ kind: 'resumed' })
-    await new Promise<void>((resolve) => {
-      if (link.isBroken()) resolve()
-      else link.client.once('end', () => resolve()).once('error', () => resolve())
-    })
-  }
-
-  const poll = async () => {
-    let seen = await readState()
-    await flush()
-    isLive = true
-    events.onHead(seen)
-    events.onChange({ kind: 'resumed' })
-    for (;;) {
-      await pause(poll_ms)
-      if (isClosed) return
-      const head = await readState()
-      if (head.last_seq > seen.last_seq || head.changes > seen.changes) await flush()
-      // Compared with the last poll: the counters that a commit of this node returns already include the changes of
-      // others.
-      if (head.last_seq > seen.last_seq) {
-        const rows = await link.query<{ slot_id: number }>(
-          "SELECT slot_id FROM event WHERE seq > $1 AND seq <= $2 AND type = 'placement.decided' AND slot_id IS NOT NULL LIMIT 5000",
-          [seen.last_seq, head.last_seq],
-        )
-        if (rows.length > 0) events.onChange({ kind: 'decided', slot_ids: rows.map(({ slot_id }) => slot_id) })
-      }
-      if (head.changes > seen.changes) {
-        for (const kind of ['projects', 'clock', 'faults'] as const) events.onChange({ kind })
-      }
-      if (head.last_seq > events.head().last_seq) events.onHead(head)
-      seen = head
-    }
-  }
-
-  const pause = (ms: number) =>
-    new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms)
-      timer.unref()
-    })
-
-  /** Follows the other nodes for as long as this one runs, over as many connections as it takes. */
-  const follow = async () => {
-    let mayListen = database.wantsListen
-    while (!isClosed) {
-      try {
-        if (link.isBroken()) {
-          link = await database.connect()
-          await beat()
-        }
-        backoff_ms = 50
-        await (mayListen ? listen() : poll())
-      } catch (error) {
-        if (isClosed) return
-        // Engines without LISTEN report it as unsupported, or as a syntax error.
-        if (mayListen && isUnsupported(error)) mayListen = false
-        else link.end()
-      }
-      isLive = false
-      if (isClosed) return
-      await pause(backoff_ms)
-      backoff_ms = Math.min(backoff_ms * 2, maxBackoff_ms)
-    }
-  }
-  void follow().catch(report)
+  const heartbeat = startHeartbeat(node)
+  void follow(node).catch(report)
 
   return {
-    number: () => number,
-    isLive: () => isLive && isAnswering(),
-    renderNotice({ events: added, notices, decided }) {
-      if (added.length === 0 && notices.size === 0) return null
-      const kinds = notices.size === 0 ? '-' : [...notices].join(',')
-      const slots = decided.length === 0 ? '-' : decided.length > maxNamedSlots ? '*' : decided.join(',')
-      const generation = added.find(({ type }) => type === 'sandbox.reset' || type === 'sandbox.restored')
-      return `${token} ${generation === undefined ? '-' : 'new'} ${kinds} ${slots}`
-    },
+    number: () => node.number,
+    isLive: () => node.isLive && isAnswering(node),
+    renderNotice: (batch) => renderNotice(token, batch),
     async count() {
       const rows = await database.read<{ number: number }>(`SELECT number FROM node WHERE seen_at > now() - ${expiry}`)
       return rows.length
     },
     async close() {
-      isClosed = true
+      node.isClosed = true
       clearInterval(heartbeat)
-      clearTimeout(timer)
+      clearTimeout(node.timer)
+      const { link, number } = node
       if (!link.isBroken()) {
         await link.run('DELETE FROM node WHERE number = $1 AND token = $2', [number, token]).catch(() => {})
       }
       link.end()
     },
   }
+}
+
+function startHeartbeat(node: Follower): NodeJS.Timeout {
+  let isBeating = false
+  const heartbeat = setInterval(() => {
+    if (!node.isLive) return
+    // A connection may be dead without an end: another one is opened.
+    if (!isAnswering(node)) return node.link.end()
+    if (isBeating) return
+    isBeating = true
+    beat(node)
+      .then(() => catchUp(node))
+      .catch(() => node.link.end())
+      .finally(() => {
+        isBeating = false
+      })
+  }, heartbeat_ms)
+  heartbeat.unref()
+  return heartbeat
+}
+
+function isAnswering({ answered_at }: Follower): boolean {
+  return performance.now() - answered_at < silent_ms
+}
+
+/** Renews the number of this node, or takes another one. */
+async function beat(node: Follower): Promise<void> {
+  const { database, link, token, number, options } = node
+  const text = 'UPDATE node SET seen_at = clock_timestamp() WHERE number = $1 AND token = $2'
+  const { count } = await link.run(text, [number, token])
+  node.answered_at = performance.now()
+  const { pid, isSeeded } = options
+  if (count === 0) node.number = await claimNumber(database, link, { token, pid, isSeeded })
+  if (++node.beats % renewedEvery === 0) node.events.onRenewed()
+}
+
+/** Emits events of a node that died after its commit and before its notification. */
+async function catchUp(node: Follower): Promise<void> {
+  const head = await readState(node)
+  if (head.last_seq <= node.events.head().last_seq) return
+  await flush(node)
+  node.events.onHead(head)
+}
+
+async function readState(node: Follower): Promise<Head> {
+  const [row] = await node.link.query<Head & { generation: number; generation_seq: number }>(
+    `SELECT generation, generation_seq, ${headColumns} FROM state, head`,
+  )
+  node.answered_at = performance.now()
+  const { generation, generation_seq, ...head } = row!
+  node.events.onGeneration({ count: generation, event_seq: generation_seq })
+  return head
+}
+
+/** Waits until everything read is on disk: nothing is emitted that a crash could undo. */
+async function flush({ options, link }: Follower): Promise<void> {
+  if (options.canFlush) await link.run(flushText)
+}
+
+/** Follows the other nodes for as long as this one runs, over as many connections as it takes. */
+async function follow(node: Follower): Promise<void> {
+  let mayListen = node.database.wantsListen
+  let backoff_ms = 50
+  while (!node.isClosed) {
+    try {
+      if (node.link.isBroken()) {
+        node.link = await node.database.connect()
+        await beat(node)
+      }
+      backoff_ms = 50
+      await (mayListen ? listen(node) : poll(node))
+    } catch (error) {
+      if (node.isClosed) return
+      // Engines without LISTEN report it as unsupported, or as a syntax error.
+      if (mayListen && isUnsupported(error)) mayListen = false
+      else node.link.end()
+    }
+    node.isLive = false
+    if (node.isClosed) return
+    await pause(node, backoff_ms)
+    backoff_ms = Math.min(backoff_ms * 2, maxBackoff_ms)
+  }
+}
+
+async function listen(node: Follower): Promise<void> {
+  const { database, link } = node
+  link.client.on('notification', ({ payload = '' }) => onNotice(node, payload))
+  await link.script(`LISTEN ${identifier(database.schema)}`)
+  await goLive(node)
+  await new Promise<void>((resolve) => {
+    if (link.isBroken()) resolve()
+    else link.client.once('end', () => resolve()).once('error', () => resolve())
+  })
+}
+
+function onNotice(node: Follower, payload: string): void {
+  const { token, events } = node
+  const [source = '', generation = '', kinds = '', slots = '', ...numbers] = payload.split(' ')
+  if (source === token) return
+  const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
+    numbers.map(Number)
+  const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
+  if (generation !== '-') void readState(node).catch(() => node.link.end())
+  events.onHead(head as Head)
+  for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
+  if (slots === '*') events.onChange({ kind: 'resumed' })
+  else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
+}
+
+/** Reads the state, which is followed from here on. */
+async function goLive(node: Follower): Promise<Head> {
+  const head = await readState(node)
+  await flush(node)
+  node.isLive = true
+  node.events.onHead(head)
+  node.events.onChange({ kind: 'resumed' })
+  return head
+}
+
+async function poll(node: Follower): Promise<void> {
+  const { events } = node
+  let seen = await goLive(node)
+  for (;;) {
+    await pause(node, poll_ms)
+    if (node.isClosed) return
+    const head = await readState(node)
+    if (head.last_seq > seen.last_seq || head.changes > seen.changes) await flush(node)
+    // Compared with the last poll: the counters that a commit of this node returns already include the changes of
+    // others.
+    if (head.last_seq > seen.last_seq) {
+      const rows = await node.link.query<{ slot_id: number }>(
+        "SELECT slot_id FROM event WHERE seq > $1 AND seq <= $2 AND type = 'placement.decided' AND slot_id IS NOT NULL LIMIT 5000",
+        [seen.last_seq, head.last_seq],
+      )
+      if (rows.length > 0) events.onChange({ kind: 'decided', slot_ids: rows.map(({ slot_id }) => slot_id) })
+    }
+    if (head.changes > seen.changes) {
+      for (const kind of ['projects', 'clock', 'faults'] as const) events.onChange({ kind })
+    }
+    if (head.last_seq > events.head().last_seq) events.onHead(head)
+    seen = head
+  }
+}
+
+function pause(node: Follower, ms: number): Promise<void> {
+  return new Promise<void>((resolve) => {
+    node.timer = setTimeout(resolve, ms)
+    node.timer.unref()
+  })
+}
+
+function renderNotice(token: string, { events, notices, decided }: Batch): string | null {
+  if (events.length === 0 && notices.size === 0) return null
+  const kinds = notices.size === 0 ? '-' : [...notices].join(',')
+  const slots = decided.length === 0 ? '-' : decided.length > maxNamedSlots ? '*' : decided.join(',')
+  const generation = events.find(({ type }) => type === 'sandbox.reset' || type === 'sandbox.restored')
+  return `${token} ${generation === undefined ? '-' : 'new'} ${kinds} ${slots}`
 }
 
 function isNotice(kind: string): kind is 'projects' | 'clock' | 'faults' {

@@ -398,7 +398,9 @@ function explainRefusal(cause: Error, { location, code, why }: Failure): Sandbox
   // SASL errors come from the driver, which has no password to send.
   if (/^28/.test(code) || code === '3D000' || code === '42501' || why.startsWith('SASL')) {
     const message = `${location} refused the sandbox: ${why}.`
-    return new SandboxError('database_unwritable', message, refusalHints[code] ?? 'Check user and password.', { cause })
+    return new SandboxError('database_unwritable', message, refusalHints.get(code) ?? 'Check user and password.', {
+      cause,
+    })
   }
   // An engine that lacks a type, a function or a feature, or does not know a word of the statement.
   if (!/^(0A000|42601|42704|42883)$/.test(code)) return null
@@ -410,10 +412,10 @@ function explainRefusal(cause: Error, { location, code, why }: Failure): Sandbox
   )
 }
 
-const refusalHints: Readonly<Record<string, string>> = {
-  '3D000': 'Create it, or name another one in the URL.',
-  '42501': 'Use a user who may create a schema in the database, or let one run svc sandbox migrate: svc docs team.',
-}
+const refusalHints = new Map([
+  ['3D000', 'Create it, or name another one in the URL.'],
+  ['42501', 'Use a user who may create a schema in the database, or let one run svc sandbox migrate: svc docs team.'],
+])
 
 /** Returns the error when the server cannot be reached; null otherwise. */
 function explainUnreachable(cause: Error, { location, code, why }: Failure): SandboxError | null {
