@@ -20,8 +20,9 @@ import type { Services } from '#operations/context.ts'
 import { parseJson } from '../body/body.ts'
 import { validate } from '../body/validation.ts'
 import { addCors, hostPagesRoot, isKnownOrigin, preflightResponse } from '../cors.ts'
+import { checkContentType } from '../endpoints.ts'
 import { type OpenExchange, type PipelineResponse, type Route, responseHeaders } from '../exchange.ts'
-import { checkContentType, type Pipeline } from '../pipeline.ts'
+import type { Pipeline } from '../pipeline.ts'
 import { act } from './console-actions.ts'
 
 const maxBodyBytes = 65_536

@@ -6,9 +6,9 @@ import { ApiError } from '#contract/errors.ts'
 import { resolveError, rewriteFields } from '#domain/faults.ts'
 import type { Services } from '#operations/context.ts'
 import type { Injection } from '#runtime/faults.ts'
-import { addCors, publicHeaders } from './cors.ts'
-import { faultHeader, formatHttpDate, type OpenExchange, type PipelineResponse } from './exchange.ts'
-import { errorResponse } from './failures.ts'
+import { addCors, publicHeaders } from '../cors.ts'
+import { faultHeader, formatHttpDate, type OpenExchange, type PipelineResponse } from '../exchange.ts'
+import { errorResponse } from '../failures.ts'
 
 /** Whether a rule keeps the request from taking effect. */
 export function isRefused({ rule: { effect, served } }: Injection): boolean {

@@ -10,7 +10,7 @@ import { withoutQuery } from '#foundation/http.ts'
 import { isObject, parseJsonObject } from '#foundation/json.ts'
 import type { Services } from '#operations/context.ts'
 import type { SlotRow } from '#store/store.ts'
-import type { Request } from './exchange.ts'
+import type { Request } from '../exchange.ts'
 
 /** Counts the request for the rule that matches it, notes the rule in the request, and waits its latency. */
 export async function injectFault(services: Services, request: Request): Promise<void> {
