@@ -57,7 +57,6 @@ function checkDemand(demand: unknown): MarketData {
   )
 }
 
-/** Returns the files that the creatives of a catalogue name. */
 export function listCreativeFiles(campaigns: readonly { creatives: Record<string, unknown>[] }[]): Set<string> {
   const files = new Set<string>()
   for (const { creatives } of campaigns) {

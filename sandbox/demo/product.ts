@@ -12,7 +12,6 @@ export interface Product {
   readonly element: HTMLElement
   /** The slot of the newest turn. */
   readonly slot: Slot
-  /** The newest prompt. */
   prompt: Prompt
   /** Shows a prompt, instead of the newest turn if `isAgain`. Returns the work of its turn. */
   begin(prompt: Prompt, isAgain: boolean): (signal: AbortSignal) => Promise<void>

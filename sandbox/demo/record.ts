@@ -194,7 +194,6 @@ const kinds: Partial<Record<SandboxEvent['type'], EntryKind>> = {
   'consent.changed': 'consent',
 }
 
-/** Types of the events that a recorder reads. */
 const recordedTypes: readonly string[] = Object.keys(kinds)
 
 /** `<instance>:<event>[:n]`, as the renderer names its beacons. Heartbeats are numbered in the order of their events. */

@@ -78,7 +78,6 @@ export interface DemoProduct {
   template: { narrow: NativeTemplateId; wide: NativeTemplateId }
   /** Milliseconds: per word of a question that is spoken, before the answer, per word of the answer. */
   pace: { question_ms?: number; thinking_ms: number; word_ms: number }
-  /** The text for each state. */
   states: Partial<Record<State, { icon?: IconName | 'dots'; text: string }>>
   /** The files that an editor lists. */
   files?: readonly string[]
@@ -100,7 +99,6 @@ interface SlotPlan {
 
 /** Something to ask. Free input has no topic, which is for matching with consent, and no answer. */
 export interface Prompt {
-  /** The label of the chip. */
   label: string
   topic?: string
   text: string

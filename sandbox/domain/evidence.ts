@@ -72,7 +72,6 @@ export interface BeaconEvidence extends EntryFields {
   record_sha256: string
 }
 
-/** Returns the canonical entry of a decision. */
 export function decisionEntry(facts: DecisionEvidence): string {
   return JSON.stringify({
     asset_token_sha256: facts.asset_token_sha256,
@@ -92,7 +91,6 @@ export function decisionEntry(facts: DecisionEvidence): string {
   })
 }
 
-/** Returns the canonical entry of a consent revision. */
 export function consentEntry(facts: ConsentEvidence): string {
   return JSON.stringify({
     at_ms: facts.at_ms,
@@ -111,7 +109,6 @@ export function consentEntry(facts: ConsentEvidence): string {
   })
 }
 
-/** Returns the canonical entry of an accepted beacon. */
 export function beaconEntry(facts: BeaconEvidence): string {
   return JSON.stringify({
     asset_token_sha256: facts.asset_token_sha256,

@@ -74,7 +74,6 @@ export function findSecretField({ path, session_id, rewrite }: FaultDraft): 'pat
 }
 
 export interface FaultCount {
-  /** Requests that matched. */
   matched: number
   /** Requests that the rule has broken. */
   injected: number

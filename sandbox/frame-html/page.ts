@@ -42,7 +42,6 @@ interface FramePage<Status extends number> {
 
 const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
 
-/** Returns the frame of one fill. */
 export function framePage(input: FramePageInput): FramePage<200> {
   const { creative, nonce } = input
   const settings = {
@@ -226,7 +225,6 @@ const media = `
 .creative>.test{position:absolute;top:0;left:0;border:solid transparent;border-width:0 1px 1px 0;border-radius:0 0 6px;pointer-events:none}
 `
 
-/** Returns the style sheet of one creative. */
 function frameStyle(creative: FrameCreative): string {
   const width = `.previewing .creative{width:min(${creative.width}px,calc(100vw - 32px));`
   if (creative.format === 'native') return `${base}${nativeStyle(creative.template_id)}${width}}`

@@ -27,7 +27,7 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
   )
   const items: ConsentItem[] = []
   for (const row of rows) {
-    const extras = JSON.parse(row.extras) as ConsentItem['extras']
+    const extras: ConsentItem['extras'] = JSON.parse(row.extras)
     const { client_id } = await services.store.findProjectById(row.project_id)
     const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = createSnapshot(row, now_ms)
     items.push({

@@ -136,7 +136,6 @@ export function addWarning({ warnings }: Context, warning: Warning): void {
 
 export type FilledOutcome = Extract<StoredDecision['outcome'], { status: 'filled' }>
 
-/** A slot that is filled. */
 export interface FilledSlot {
   slot: SlotRow
   decision: StoredDecision

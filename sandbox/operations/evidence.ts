@@ -115,7 +115,6 @@ interface Verified {
 
 type Verdict = Verified & { broken_at: number | null; problem: string | null }
 
-/** Verifies the chain of every project. */
 export async function verifyChains(services: VerifyServices) {
   const chains = []
   for (const project of await services.store.listProjects()) chains.push(await verifyOneChain(services, project))
@@ -183,7 +182,7 @@ interface LastConsent {
 
 /** Adds a consent as the last of its session; the map is in the order of the chain. */
 function addConsent(consents: Map<string, LastConsent>, { seq, entry }: EvidenceRow, head: string | null): void {
-  const parsed = JSON.parse(entry) as Record<string, unknown>
+  const parsed: Record<string, unknown> = JSON.parse(entry)
   const { consent_id, session_id, lifecycle_state, revision, source, semantic_targeting, prompt_shared } = parsed
   consents.delete(session_id as string)
   const facts = [consent_id, lifecycle_state, revision, source, semantic_targeting, prompt_shared, parsed.expires_at_ms]
@@ -216,7 +215,7 @@ function unwrapResult<Value>(result: PromiseSettledResult<Value>): Value {
 
 /** Resolves to a description of how an entry's row was changed after it. Consent is compared once, at the end. */
 async function rowProblem(services: VerifyServices, row: EvidenceRow): Promise<string | null> {
-  const entry = JSON.parse(row.entry) as Entry
+  const entry: Entry = JSON.parse(row.entry)
   if (row.kind === 'decision') return decisionProblem(services, row, entry)
   return row.kind === 'beacon' ? beaconProblem(services, row, entry) : null
 }

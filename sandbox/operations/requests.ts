@@ -210,7 +210,7 @@ function buildConditions({ since, until, ...match }: RequestMatch, now_ms: numbe
 async function matchedRequest(services: Services, row: ExchangeRow): Promise<MatchedRequest> {
   return {
     item: await requestItem(services, row),
-    headers: JSON.parse(row.request_headers) as Record<string, string>,
+    headers: parseHeaders(row.request_headers),
     body: row.request_body,
   }
 }
@@ -224,9 +224,9 @@ async function requestItems(services: Services, rows: readonly ExchangeSummary[]
 async function requestDetail(services: Services, row: ExchangeRow): Promise<RequestDetail> {
   return {
     ...(await requestItem(services, row)),
-    request_headers: JSON.parse(row.request_headers) as Record<string, string>,
+    request_headers: parseHeaders(row.request_headers),
     request_body: row.request_body,
-    response_headers: JSON.parse(row.response_headers) as Record<string, string>,
+    response_headers: parseHeaders(row.response_headers),
     response_body: row.response_body,
   }
 }
@@ -268,5 +268,9 @@ function findAlias(method: string, path: string): string | null {
 
 function headerIn(request_headers: string, name: string): string | null {
   if (!request_headers.includes(`"${name}":`)) return null
-  return (JSON.parse(request_headers) as Record<string, string>)[name] ?? null
+  return parseHeaders(request_headers)[name] ?? null
+}
+
+function parseHeaders(text: string): Record<string, string> {
+  return JSON.parse(text)
 }

@@ -40,7 +40,6 @@ export interface Assets {
   testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
   demoPicture(file: string): Promise<Asset | null>
-  /** One of the files of the inspector. */
   inspectorFile(file: string): Promise<Asset | null>
   docsFile(name: 'docs.js' | 'docs.css' | 'index.json'): Promise<Asset>
   /** @param topic the topic of the page; empty for the page shown for unknown topics */

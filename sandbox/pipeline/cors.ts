@@ -52,7 +52,6 @@ function isActivation({ path }: Request, origin: string): boolean {
   return isRight && serializeOrigin(origin) !== null
 }
 
-/** Whether a request is a preflight. */
 export function isPreflight(request: Request): boolean {
   return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
 }

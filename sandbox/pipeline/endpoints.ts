@@ -134,7 +134,6 @@ interface Input {
   params: unknown
   query: unknown
   body: unknown
-  /** The body as the journal keeps it, or null. */
   journal_body: string | null
 }
 

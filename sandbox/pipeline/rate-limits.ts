@@ -22,7 +22,6 @@ export interface Bucket {
 
 export interface Take {
   allowed: boolean
-  /** The bucket to keep. */
   bucket: Bucket
   /** Whole tokens left. */
   remaining: number

@@ -25,7 +25,6 @@ interface Segment {
   routes: Map<string, Stored>
   /** The next segments, by their text. */
   next: Map<string, Segment>
-  /** The next segment where it is a parameter. */
   parameter: Segment | null
 }
 

@@ -33,7 +33,6 @@ export interface Platform {
   signPublicly(text: string): { signature: string; public_key: string }
   /** HMAC-SHA256 of UTF-8 text under the UTF-8 text of a key, 64 lower-case hexadecimal digits. */
   hmacSha256Hex(key: string, text: string): string
-  /** SHA-256 of `text`. */
   sha256(text: string): Buffer
   /** SHA-256 of `text`, base64url (43 characters). */
   digest(text: string): string

@@ -5,7 +5,6 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import type { Platform } from '#platform/platform.ts'
 import type { CallbackRow, CallbackUpdate, Store } from '#store/store.ts'
 
-/** The network that sends callbacks. */
 export interface CallbackNetwork {
   findProblem(url: string): Promise<string | null>
   /** Sends one request, and never throws. */
@@ -73,7 +72,6 @@ export async function sendCallback(
   }
 }
 
-/** Returns the outcome to store of an attempt, and its event. */
 export function outcome(update: Omit<CallbackUpdate, 'status'>, isLast: boolean): [CallbackUpdate, EventType] {
   if (update.problem === null) return [{ ...update, status: 'delivered' }, 'callback.delivered']
   if (isLast) return [{ ...update, status: 'failed' }, 'callback.failed']

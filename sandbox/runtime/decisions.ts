@@ -17,7 +17,6 @@ import type { CapGuard, EvidenceDraft, JobRow, ProjectRow, Store, StoredDecision
 import type { Markets } from './markets.ts'
 import type { Scenarios } from './scenarios.ts'
 
-/** The services that decisions need. */
 export interface DecisionServices {
   store: Store
   platform: Platform
@@ -62,7 +61,6 @@ export function createOpportunity(
 
 const noFloors = { banner: 0, clip: 0, native: 0 }
 
-/** The terms of one decision. */
 interface DecisionTerms {
   consent: AuthoritativeConsent
   now_ms: number
@@ -70,7 +68,6 @@ interface DecisionTerms {
   fills_before?: number
 }
 
-/** Decides one slot. */
 export function decideJobSlot(
   services: DecisionServices,
   { project, job, slot_id }: JobSlot,

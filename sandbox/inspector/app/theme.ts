@@ -25,7 +25,6 @@ export function applyTheme(): void {
   document.documentElement.dataset.theme = chosen.get()
 }
 
-/** Returns the chosen theme and the one shown. */
 export function useTheme(): { chosen: Theme; shown: 'light' | 'dark' } {
   const theme = chosen.use()
   const isDark = systemDark.use()

@@ -7,7 +7,6 @@ import { currentSession, openSession } from './session.ts'
 
 /** Methods and paths by id, from the contract; a path has its parameters in braces. */
 declare const __ENDPOINTS__: Readonly<Record<EndpointId, readonly [method: string, path: string]>>
-/** The reason codes of the contract. */
 declare const __REASON_CODES__: readonly string[]
 
 export type { EndpointId }
@@ -38,7 +37,6 @@ function stringOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Whether a text is a reason code. */
 export function isReasonCode(text: string): boolean {
   return __REASON_CODES__.includes(text)
 }

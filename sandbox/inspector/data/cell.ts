@@ -3,7 +3,6 @@ import { useSyncExternalStore } from 'react'
 
 interface Cell<Value> {
   get(): Value
-  /** Replaces the value. */
   set(value: Value): void
   /** Returns the value, and keeps the component up to date with it. */
   use(): Value

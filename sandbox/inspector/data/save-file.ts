@@ -1,7 +1,6 @@
 /** A browser reads the file after the click has returned. */
 const keptMs = 60_000
 
-/** Saves a file on this computer, as a download. */
 export function saveFile(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')

@@ -92,7 +92,6 @@ export function pageSender(token: string | null): Send {
   }
 }
 
-/** Returns the object of a response body, or null. */
 export function parseBody({ text }: Sent): JsonObject | null {
   const body = parseJson(text)
   return isObject(body) ? body : null

@@ -68,7 +68,6 @@ interface TitledDialogProps extends Pick<ModalOverlayProps, 'isOpen' | 'onOpenCh
   children: ReactNode | ((close: () => void) => ReactNode)
 }
 
-/** A dialog with its title and the button that closes it. */
 export function TitledDialog({ title, isWide = false, children, ...overlay }: TitledDialogProps) {
   return (
     <ModalOverlay className="overlay" isDismissable {...overlay}>
@@ -97,7 +96,6 @@ interface DialogButtonProps extends TitledDialogProps {
   label: string
 }
 
-/** A button that opens a dialog. */
 export function DialogButton({ icon, label, ...dialog }: DialogButtonProps) {
   return (
     <DialogTrigger>

@@ -87,7 +87,6 @@ interface ShownProps<Data> {
   children(data: Data): ReactNode
 }
 
-/** Shows a resource in each of its states. */
 export function Shown<Data>({ resource, missing, children }: ShownProps<Data>) {
   const { state, reload }: { state: Loaded<Data>; reload: () => void } = resource
   if (state.status === 'loading') return <Loading />

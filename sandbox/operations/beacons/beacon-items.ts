@@ -13,7 +13,6 @@ type Item = Omit<BeaconItem, 'metadata'> & { metadata: JsonObject | null }
 /** Slots whose beacons are read together and judged before other requests get a turn. */
 const slotsAtOnce = 25
 
-/** Yields each slot with its accepted beacons. */
 export async function* withBeacons({ store }: Pick<Services, 'store'>, slots: readonly SlotRow[]) {
   for (let start = 0; start < slots.length; start += slotsAtOnce) {
     await yieldToEventLoop()

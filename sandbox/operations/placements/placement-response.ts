@@ -253,7 +253,6 @@ function flatString(...pieces: readonly string[]): string {
   return pieces.join('')
 }
 
-/** Returns the structured assets of a native fill. */
 export function nativeAssets(services: Services, creative: Extract<Creative, { format: 'native' }>): NativeAssets {
   const folder = `${services.base_url}/assets/creatives`
   return {

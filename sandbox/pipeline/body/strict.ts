@@ -33,7 +33,6 @@ export function toStrictBody(endpoint: Endpoint, json: unknown, warnings: Warnin
   return body
 }
 
-/** Returns the paths of legacy fields in a value. */
 function findLegacyFields(schema: z.core.$ZodType, value: unknown, at: readonly string[]): string[][] {
   if (!isObject(value)) return []
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)

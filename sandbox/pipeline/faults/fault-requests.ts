@@ -23,7 +23,6 @@ export async function injectFault(services: Services, request: Request): Promise
   if (latency_ms > 0) await wait(latency_ms, request.signal())
 }
 
-/** The paths of the requests for a decision. */
 const decisionPaths: ReadonlySet<string> = new Set(
   (['placements.create', 'jobs.create', 'wrapper.job'] as const).map((id) => contract[id].path),
 )

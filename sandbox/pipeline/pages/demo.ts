@@ -26,7 +26,6 @@ const passedOn = ['content-type', 'date', 'retry-after', 'x-request-id', 'x-sand
 /** What the simulated consent tool of the page grants: every purpose of TCF, and three vendors. */
 const toolChoice = { purposes: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], vendors: [1, 2, 3] }
 
-/** The project that the demo host is a part of. */
 export interface DemoProject {
   client_id: string
   secret_key: string

@@ -31,7 +31,6 @@ export async function toSandboxEvent(services: Services, row: EventRow, now_ms: 
   }
 }
 
-/** An event with its subject as it is stored now. */
 interface StoredEvent {
   services: Services
   row: EventRow

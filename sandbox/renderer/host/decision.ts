@@ -82,7 +82,6 @@ export function decisionError(decision: Exclude<Decision, { kind: 'filled' | 'no
     : { code: `decision_${decision.kind}` }
 }
 
-/** Whether a placement has everything that is needed to render it. */
 function isPlacement({ asset_token, render }: Record<string, unknown>): boolean {
   if (typeof asset_token !== 'string' || !isObject(render)) return false
   const { strategy, frame_url, media_type, width, height, label_text, sponsor_name } = render

@@ -35,7 +35,6 @@ export function flatParent(element: Element): Element | null {
   return element.assignedSlot ?? element.parentElement ?? findShadowHost(element)
 }
 
-/** Returns the host of the shadow root that the element is in, or null. */
 export function findShadowHost(element: Element): Element | null {
   return (element.getRootNode() as Partial<ShadowRoot>).host ?? null
 }

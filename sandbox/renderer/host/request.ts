@@ -74,7 +74,6 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
   })
 }
 
-/** Returns an error response as an error. */
 export function requestProblem({ status, reason_code }: JsonResponse): Error {
   return Object.assign(new Error(reason_code), { status, reason_code })
 }

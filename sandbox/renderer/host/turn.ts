@@ -64,7 +64,6 @@ export interface OpenTurn {
   over: AbortController
   /** The first request of the turn: its response is kept, so that it is sent once. */
   requested?: Promise<JsonResponse> | undefined
-  /** The decided response. */
   response?: unknown
   slot_id?: string
   decision: Promise<unknown>

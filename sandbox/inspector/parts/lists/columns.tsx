@@ -36,7 +36,6 @@ export function idColumn<Name extends string>(
 /** The width of a time with its day. */
 export const timeWidth = '116px'
 
-/** Returns the column of a time. */
 export function timeColumn<Name extends string>(name: Name): Column<Readonly<Record<Name, number>>> {
   return {
     id: name,

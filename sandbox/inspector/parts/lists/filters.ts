@@ -48,10 +48,8 @@ export function onDemand(name: string, label: string): FilterChoice {
   return { name, label, kind: 'choice', values: [], isOnDemand: true }
 }
 
-/** The filter of a project. */
 export const projectFilter: FilterChoice = { name: 'client_id', label: 'Project', kind: 'choice', values: 'projects' }
 
-/** The filter of a slot. */
 export const slotFilter: FilterText = {
   name: 'slot_id',
   label: 'Slot',
@@ -92,7 +90,6 @@ export function withParam(name: string, value: string): (before: URLSearchParams
   }
 }
 
-/** Whether a text has every word of a search. */
 export function hasWords(text: string, search: string): boolean {
   const lower = text.toLowerCase()
   return search

@@ -13,7 +13,6 @@ interface CopyButtonProps {
   children?: string
 }
 
-/** A button that copies a text and confirms it. */
 export function CopyButton({ text, label, children }: CopyButtonProps) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   useEffect(() => {

@@ -249,7 +249,6 @@ function patch(before: JsonObject, after: JsonObject): JsonObject {
   return changes
 }
 
-/** Returns the settings in a JSON text, or the problem with it. */
 export function readSettings(text: string): { settings: JsonObject } | { problem: string } {
   const settings = parseJson(text)
   return isObject(settings) ? { settings } : { problem: 'Enter a JSON object with the new settings.' }

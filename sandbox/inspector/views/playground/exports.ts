@@ -183,7 +183,6 @@ function propertyName(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? name : literal(name)
 }
 
-/** Returns a value as an expression of Python. */
 function python(value: Json): string {
   if (typeof value === 'string') return literal(value, '"')
   if (value === null) return 'None'

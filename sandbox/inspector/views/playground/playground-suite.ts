@@ -2,7 +2,6 @@ import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
 import type { QaSuite } from '../requests/qa-suite.ts'
 import type { PlaygroundState } from './state.ts'
 
-/** The outcome of a placement that a suite expects. */
 export interface PlacementOutcome {
   status: number
   reason_code: string | null

@@ -161,7 +161,6 @@ interface EvidenceEntriesProps {
   opened_seq?: number
 }
 
-/** Evidence entries with their hashes. */
 export function EvidenceEntries({ entries, client_id, opened_seq }: EvidenceEntriesProps) {
   if (entries.length === 0) return <p className="soft">None.</p>
   return (

@@ -77,7 +77,6 @@ function Candidates({ entry, choose }: CandidatesProps) {
   )
 }
 
-/** A link to another request, with the one it is compared with. */
 export function CompareLink({ id, with_id }: { id: string; with_id: string }) {
   return (
     <Link className="small bar" href={`${routeTo('request', id)}?with=${encodeURIComponent(with_id)}`}>

@@ -34,7 +34,6 @@ export function SaveHar({ query }: { query: Readonly<Record<string, string>> }) 
   )
 }
 
-/** Saves one exchange. */
 export function SaveEntryAsHar({ entry }: { entry: RequestDetail }) {
   return (
     <Button className="small bar" onPress={() => saveHar([entry], `${entry.request_id}.har`)}>

@@ -115,7 +115,6 @@ export function block(mount: OpenMount, reason: ConsentReason): void {
   close(mount, 'blocked', reason)
 }
 
-/** Closes everything that was opened. */
 export function close(mount: OpenMount, outcome: MountOutcome, reason: string): void {
   if (!isOpen(mount)) return
   const { context, options, delivery, frame, wrapper } = mount

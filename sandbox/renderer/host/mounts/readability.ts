@@ -2,7 +2,6 @@
 export interface LabelParts {
   label: HTMLElement
   frame: HTMLElement
-  /** The text that was drawn. */
   text: string
 }
 

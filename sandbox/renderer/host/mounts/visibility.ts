@@ -31,7 +31,6 @@ interface VisibilityWatch {
   close(): void
 }
 
-/** Watches whether a frame is covered or faded. */
 export function watchVisibility(frame: HTMLElement): VisibilityWatch {
   let isConfirmed: boolean | undefined
   let observer: IntersectionObserver | undefined
