@@ -38,13 +38,15 @@ const maxAsksOfOrigin = 5
 const maxAsks = 20
 const codes = 10_000
 
-export function createConsoleGrants(options: {
+interface GrantServices {
   platform: Pick<Platform, 'newId' | 'sha256' | 'equals'>
   /** Returns the time of the host: the sandbox clock can be moved, by a grant too. */
   now(): number
   /** Returns the text of a new secret: random even when everything else has a seed. */
   newToken(): string
-}): ConsoleGrants {
+}
+
+export function createConsoleGrants(options: GrantServices): ConsoleGrants {
   const { platform, now, newToken } = options
   const stored = new Map<string, StoredGrant>()
 
@@ -57,27 +59,15 @@ export function createConsoleGrants(options: {
     return stored.get(grant_id) ?? null
   }
 
-  /** Four digits that no page can predict. */
-  const newCode = () => String(platform.sha256(newToken()).readUInt32BE() % codes).padStart(4, '0')
-
   return {
     ask(origin) {
       removeExpired()
-      const waiting = [...stored.values()].filter(({ grant }) => grant.status === 'waiting')
-      const ofOrigin = waiting.filter(({ grant }) => grant.origin === origin)
-      if (ofOrigin.length >= maxAsksOfOrigin || waiting.length >= maxAsks) return null
-      const [asked_at_ms, secret] = [now(), newToken()]
-      const grant: ConsoleGrant = {
-        grant_id: `grant_${encodeInteger(platform.newId())}`,
-        origin,
-        code: newCode(),
-        status: 'waiting',
-        is_claimed: false,
-        asked_at_ms,
-        expires_at_ms: asked_at_ms + askTtlMs,
-      }
-      stored.set(grant.grant_id, { grant, secret_hash: platform.sha256(secret), token_hash: null })
+      const all = Array.from(stored.values(), ({ grant }) => grant)
+      if (!mayAsk(all, origin)) return null
+      const secret = newToken()
+      const grant = createAsk(options, origin)
       const { grant_id, code, expires_at_ms } = grant
+      stored.set(grant_id, { grant, secret_hash: platform.sha256(secret), token_hash: null })
       return { grant_id, code, secret, expires_at_ms }
     },
     claim(origin, grant_id, secret) {
@@ -120,5 +110,26 @@ export function createConsoleGrants(options: {
       return { ...found.grant }
     },
     clear: () => stored.clear(),
+  }
+}
+
+/** Whether a page of the origin may ask once more. */
+function mayAsk(grants: readonly ConsoleGrant[], origin: string): boolean {
+  const waiting = grants.filter(({ status }) => status === 'waiting')
+  const ofOrigin = waiting.filter((grant) => grant.origin === origin)
+  return ofOrigin.length < maxAsksOfOrigin && waiting.length < maxAsks
+}
+
+/** Returns a new ask, with four digits that no page can predict. */
+function createAsk({ platform, now, newToken }: GrantServices, origin: string): ConsoleGrant {
+  const asked_at_ms = now()
+  return {
+    grant_id: `grant_${encodeInteger(platform.newId())}`,
+    origin,
+    code: String(platform.sha256(newToken()).readUInt32BE() % codes).padStart(4, '0'),
+    status: 'waiting',
+    is_claimed: false,
+    asked_at_ms,
+    expires_at_ms: asked_at_ms + askTtlMs,
   }
 }
