@@ -254,7 +254,7 @@ export async function migrateStore(store: string, namespace: string | null) {
 async function findStartError(error: unknown, { options, start, store }: Parts): Promise<unknown> {
   if (!(error instanceof StorageError)) return listenError(error, start.host, options.port ?? 0)
   if (start.storeAddress.kind === 'file') return explainFile(error, start.storeAddress.path)
-  const postgres = await import('#store/postgres/open.ts')
+  const postgres = await import('#store/postgres/failures.ts')
   return postgres.explain(error, store.location)
 }
 

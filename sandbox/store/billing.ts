@@ -34,7 +34,6 @@ export type StoredAcceptedBeacon = Omit<AcceptedBeacon, 'measurements'> & { meas
 export const judgedColumns =
   "id, event, occurred_at_ms, received_at_ms, CASE WHEN event = 'visible' THEN measurements END AS measurements"
 
-/** Returns the rules of projects. */
 function createBillingRules(projects: readonly ProjectRow[]): BillingRules {
   return Object.fromEntries(
     projects.map(({ id, settings: { billing_model, viewability } }) => [id, { billing_model, viewability }]),

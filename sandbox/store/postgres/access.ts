@@ -3,8 +3,9 @@
  * transaction, and decides on its own.
  */
 import { type AccessStore, type AuditRow, maxAuditEntries, type TokenRow } from '../nodes.ts'
+import { storageError } from './failures.ts'
 import { isPresent } from './migrations.ts'
-import { type Database, type Link, storageError, type Value } from './open.ts'
+import type { Database, Link, Value } from './open.ts'
 
 /** No namespace can have this schema: its name would begin with `_`. */
 const teamSchema = 'svc__team'

@@ -14,8 +14,9 @@ import { type PreparedState, type Seed, type SnapshotRow, type SnapshotStore, St
 import { seedRows, stateEvent } from '../writes/state.ts'
 import type { Batch } from './batch/batch.ts'
 import { encodeBytes, toJson } from './batch/json.ts'
+import { storageError } from './failures.ts'
 import type { Connection } from './group-commit.ts'
-import { type Database, type Link, storageError, type Value } from './open.ts'
+import type { Database, Link, Value } from './open.ts'
 
 interface SnapshotOptions {
   files: StateFiles

@@ -1,0 +1,111 @@
+/** Failures of the database: which are tried again, and what the user is told when it cannot be opened. */
+import { SandboxError } from '#sandbox/sandbox-error.ts'
+import { StorageError } from '../store.ts'
+
+/** Whether a connection is lost or could not be made: the next one may succeed. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  if (/^(08|57P0)/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_AGAIN)/.test(code)) return true
+  return /Connection terminated|not queryable|connection error|timeout expired|Query read timeout/i.test(error.message)
+}
+
+/** Whether the transaction may succeed when it is run again: a serialization failure or a deadlock. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^40(001|P01)$/.test(String(error.code))
+}
+
+/** Whether the database as a whole refused, rather than one statement because of its values. */
+function isStorageFailure(error: unknown): boolean {
+  if (isConnectionFailure(error)) return true
+  return error instanceof Error && 'code' in error && /^(25|40|53|54|55|57|58|XX|F0|42501)/.test(String(error.code))
+}
+
+/** Returns a failure of the database as a StorageError that is worth retrying; other errors unchanged. */
+export function storageError(error: unknown, refused: 'read' | 'write'): unknown {
+  if (error instanceof StorageError || !isStorageFailure(error)) return error
+  return new StorageError(error, refused, retry_s)
+}
+
+const retry_s = 1
+
+/** Returns why a database cannot be opened, as a SandboxError; other errors unchanged. */
+export function explain(error: unknown, location: string): unknown {
+  if (error instanceof StorageError) return explain(error.cause, location)
+  if (error instanceof SandboxError || !(error instanceof Error)) return error
+  // From the driver, which decodes the parts of the URL.
+  if (error instanceof URIError) return invalidUrl()
+  const code = 'code' in error ? String(error.code) : ''
+  const why = error.message === '' ? code : error.message
+  return explainRefusal(error, { location, code, why }) ?? explainUnreachable(error, { location, code, why }) ?? error
+}
+
+interface Failure {
+  location: string
+  code: string
+  why: string
+}
+
+/** Returns the error when the server has refused the user, the database or a statement; null otherwise. */
+function explainRefusal(cause: Error, { location, code, why }: Failure): SandboxError | null {
+  // SASL errors come from the driver, which has no password to send.
+  if (/^28/.test(code) || code === '3D000' || code === '42501' || why.startsWith('SASL')) {
+    const message = `${location} refused the sandbox: ${why}.`
+    return new SandboxError('database_unwritable', message, refusalHints.get(code) ?? 'Check user and password.', {
+      cause,
+    })
+  }
+  // An engine that lacks a type, a function or a feature, or does not know a word of the statement.
+  if (!/^(0A000|42601|42704|42883)$/.test(code)) return null
+  return new SandboxError(
+    'database_unwritable',
+    `${location} does not support a statement of the sandbox: ${why}.`,
+    `Use PostgreSQL ${minVersion} or later, or an engine with the features that svc docs scaling lists.`,
+    { cause },
+  )
+}
+
+const refusalHints = new Map([
+  ['3D000', 'Create it, or name another one in the URL.'],
+  ['42501', 'Use a user who may create a schema in the database, or let one run svc sandbox migrate: svc docs team.'],
+])
+
+/** Returns the error when the server cannot be reached; null otherwise. */
+function explainUnreachable(cause: Error, { location, code, why }: Failure): SandboxError | null {
+  if (/\b(SSL|TLS|certificate)\b|^ENOENT.* open /i.test(why)) {
+    return new SandboxError(
+      'database_unreachable',
+      `${location} cannot be reached over TLS: ${why.replace(/\.$/, '')}.`,
+      'Set sslmode in the URL: verify-full, with sslrootcert=FILE for a certificate authority of your own; require does not check the server; disable does not encrypt.',
+      { cause },
+    )
+  }
+  if (!isConnectionFailure(cause) && !/^(53|57|ENOENT)/.test(code)) return null
+  return new SandboxError(
+    'database_unreachable',
+    `${location} cannot be reached: ${why}.`,
+    'Check that PostgreSQL runs there and accepts connections from this computer.',
+    { cause },
+  )
+}
+
+/** Returns why a server cannot be used, by its `server_version_num`; null when it can. */
+export function versionProblem(location: string, version: number): SandboxError | null {
+  if (!(version < minVersion * 10000)) return null
+  return new SandboxError(
+    'database_unwritable',
+    `${location} is PostgreSQL ${Math.floor(version / 10000)}; the sandbox needs ${minVersion} or later.`,
+    'Use a newer server. svc docs scaling lists the features it needs.',
+  )
+}
+
+/** `MATERIALIZED` and `plan_cache_mode` came with PostgreSQL 12. */
+const minVersion = 12
+
+export function invalidUrl(): SandboxError {
+  return new SandboxError(
+    'option_invalid',
+    'The store is not the URL of a PostgreSQL database.',
+    'Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE, with %40 for @, %2F for /, %23 for #, %3F for ? and %25 for % in the password.',
+  )
+}
