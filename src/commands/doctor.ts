@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { repeatable, sinceText } from '#cli/endpoint/input.ts'
 import { plural } from '#cli/output/text.ts'
-import type { Command, CommandContext } from '#cli/run/command.ts'
+import { type Command, type CommandContext, listOption, textOption } from '#cli/run/command.ts'
 import { serviceClient } from '#cli/run/command-client.ts'
 import { exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import { diagnose, type LookedAt, lookedAt, reportLines, summarize } from '#diagnosis/doctor.ts'
@@ -30,8 +30,8 @@ export const doctor: Command = {
   examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],
   acceptsInvalidSettings: true,
   async run(context, { options }) {
-    const places = (options.serveDir as string[] | undefined) ?? []
-    const facts = context.out.progress('checking', gather(context, options.since as string | undefined, places))
+    const places = listOption(options, 'serveDir')
+    const facts = context.out.progress('checking', gather(context, textOption(options, 'since'), places))
     const findings = diagnose(await facts)
     const summary = summarize(findings)
     const looked_at = lookedAt(await facts)

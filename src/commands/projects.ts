@@ -3,7 +3,7 @@ import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts
 import { paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, formatValue } from '#cli/output/text.ts'
-import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
+import { type Command, type CommandContext, listOption, type Noun } from '#cli/run/command.ts'
 import { CliError, noSandboxFor } from '#cli/run/errors.ts'
 import { saveProject } from '#cli/settings/files.ts'
 import type { ProjectDetail } from '#contract/resources/projects.ts'
@@ -103,7 +103,7 @@ function createProject(): Command {
     ...command,
     run: (context, input) => {
       const { options, args } = input
-      const set = [...((options.set as string[] | undefined) ?? []), `client_id=${args[0]}`]
+      const set = [...listOption(options, 'set'), `client_id=${args[0]}`]
       return command.run(context, { ...input, options: { ...options, set }, args: [] })
     },
   }

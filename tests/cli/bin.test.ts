@@ -117,7 +117,7 @@ test('a command that calls a running sandbox loads no schema and no contract, wh
       ['health', 'live'],
     ]) {
       const size = (await loadedFiles(args, home)).reduce((sum, file) => sum + statSync(file).size, 0)
-      expect(size, args.join(' ')).toBeLessThan(546_000)
+      expect(size, args.join(' ')).toBeLessThan(550_000)
     }
   } finally {
     await sandbox.close()

@@ -67,6 +67,7 @@ const read: Readonly<Record<string, UserFile>> = {
 /** Arguments and flags for files that are written, are no text, or are read as they are, and why. */
 const notRead: Readonly<Record<string, string>> = {
   'sandbox export [file]': 'is written',
+  'requests export [file]': 'is written',
   'sandbox import <file>': 'is an archive',
   'evidence export [file]': 'is written',
   'evidence export --file <file>': 'is written',

@@ -11,7 +11,7 @@ import { isObject } from '#foundation/json.ts'
 import { type Column, printTable } from '../output/table.ts'
 import type { Style } from '../output/terminal.ts'
 import { fieldLines, formatValue, timeText } from '../output/text.ts'
-import type { Command, CommandContext, CommandInput } from '../run/command.ts'
+import { type Command, type CommandContext, type CommandInput, listOption, textOption } from '../run/command.ts'
 import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
 import type { PermittedKey } from '../settings/settings.ts'
 import { type EndpointSchema, endpoints } from './facts.ts'
@@ -219,12 +219,12 @@ async function readRequestBody(
   { options, defaults = {} }: { options: CommandInput['options']; defaults: Body | undefined },
 ): Promise<unknown> {
   const { client_id, secret_key } = context.settings
-  const data = options.data as string | undefined
+  const data = textOption(options, 'data')
   const body = await buildBody(context.system, id, {
     defaults: { ...(client_id === null ? {} : { client_id }), ...defaults },
     flags: flagValues(flags, options),
     data,
-    set: (options.set as string[] | undefined) ?? [],
+    set: listOption(options, 'set'),
   })
   // A missing credential is reported first.
   const isSent = secret_key !== null || endpoints[id].credentials.length === 0

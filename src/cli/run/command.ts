@@ -75,6 +75,18 @@ export interface CommandInput {
   passthrough?: readonly string[] | null
 }
 
+/** Returns the value of an option that takes a text. */
+export function textOption(options: CommandInput['options'], name: string): string | undefined {
+  const value = options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Returns the values of an option that may be repeated. */
+export function listOption(options: CommandInput['options'], name: string): string[] {
+  const value = options[name]
+  return Array.isArray(value) ? value : []
+}
+
 export function isGroup(command: Command | CommandGroup): command is CommandGroup {
   return 'commands' in command
 }

@@ -1,7 +1,7 @@
 /** `svc contract check`: compares a live service with the contract. */
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type Column, paintWord } from '#cli/output/table.ts'
-import type { Command, CommandContext } from '#cli/run/command.ts'
+import { type Command, type CommandContext, textOption } from '#cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
 import { version } from '#cli/run/system.ts'
 import { loadSettings } from '#cli/settings/files.ts'
@@ -44,7 +44,7 @@ export const check: Command = {
     const { reportLines, summarizeEndpoints } = await import('#qa/contract-check/report.ts')
     const settings = args[0] === undefined ? context.settings : await loadServiceSettings(context, args[0])
     const subject = requireSubject(settings, options.allowLive === true)
-    const work = checkService(context, subject, options.openapi as string | undefined)
+    const work = checkService(context, subject, textOption(options, 'openapi'))
     const { report, openapi } = await context.out.progress(`checking ${settings.base_url}`, work)
     const { endpoints, differences } = report
     const isAsDocumented = differences.every(({ weight }) => weight !== 'documented')

@@ -9,7 +9,7 @@ import { countFromOne } from '#cli/endpoint/input.ts'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
+import { type Command, type CommandContext, type Noun, textOption } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
@@ -26,7 +26,7 @@ const exportEvidence = endpointCommand('evidence.export', {
     const { system, out } = context
     if (args[0] !== undefined && options.file !== undefined && args[0] !== options.file)
       throw new CliError('usage', 'argument_invalid', 'The argument and --file name different files.', 'Give one.')
-    const file = args[0] ?? (options.file as string | undefined)
+    const file = args[0] ?? textOption(options, 'file')
     if (file === undefined) {
       for await (const line of exportedLines(context)) out.raw(line)
       return 0
@@ -163,7 +163,7 @@ function verify(): Command {
         throw new CliError('usage', 'argument_missing', '--public-key is for an export.', hint)
       }
       if (file === undefined) return live.run(context, input)
-      const public_key = (input.options.publicKey as string | undefined) ?? null
+      const public_key = textOption(input.options, 'publicKey') ?? null
       const reader = createExportReader(public_key)
       for await (const { bytes, isWhole } of readLines(resolve(context.system.cwd, file)))
         if (!reader.add(bytes, isWhole)) break

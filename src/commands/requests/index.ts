@@ -8,7 +8,14 @@ import { chooseVariant, endpointOptions, flagValues, readAssignment, repeatable 
 import { lastPlacement } from '#cli/endpoint/last-placement.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '#cli/output/table.ts'
 import { alignPairs, describeValue } from '#cli/output/text.ts'
-import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
+import {
+  type Command,
+  type CommandContext,
+  type CommandInput,
+  listOption,
+  type Noun,
+  textOption,
+} from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { nextCursor } from '#client/client.ts'
 import { ServiceError } from '#client/errors.ts'
@@ -91,8 +98,8 @@ const replay = endpointCommand('requests.replay', {
 
 async function run(context: CommandContext, { args, options }: CommandInput): Promise<number> {
   const request_id = args[0] ?? (await lastPlacement(context, 'request_id'))
-  const set = await assignedValues(context, request_id, (options.set as string[] | undefined) ?? [])
-  const key_id = options.keyId as string | undefined
+  const set = await assignedValues(context, request_id, listOption(options, 'set'))
+  const key_id = textOption(options, 'keyId')
   const { data } = await callEndpoint(context, 'requests.replay', {
     params: { request_id },
     body: { ...(set === null ? {} : { set }), ...(key_id === undefined ? {} : { key_id }) },

@@ -7,7 +7,7 @@ import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endp
 import { type EndpointSchema, endpoints } from '#cli/endpoint/facts.ts'
 import { chooseVariant, endpointOptions, flagValues, repeatable, valueAt, wholeNumber } from '#cli/endpoint/input.ts'
 import { alignPairs, formatValue, plural } from '#cli/output/text.ts'
-import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
+import { type Command, type CommandContext, type CommandInput, listOption } from '#cli/run/command.ts'
 import { CliError, nothingChecked } from '#cli/run/errors.ts'
 import { nextCursor } from '#client/client.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '#contract/resources/requests.ts'
@@ -44,10 +44,10 @@ export function matchOptions(): Option[] {
 /** Returns the match of the flags. A value of --body gets the type of the field at that path in the API. */
 export async function readMatch(context: CommandContext, { options }: CommandInput): Promise<RequestMatch> {
   const values = flagValues(scalarOptions, options) as RequestMatch
-  const headers = ((options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
+  const headers = listOption(options, 'header').map((text) => split('--header', text))
   const { method, path: of } = values
   const shape = (of === undefined ? null : endpointAt(method, of))?.body ?? null
-  const fields = ((options.body as string[] | undefined) ?? []).map((text) => {
+  const fields = listOption(options, 'body').map((text) => {
     const [path, value] = split('--body', text)
     return [path, scalar(valueAt(chooseVariant(shape, path.split('.', 1)), path.split('.'), value), value)] as const
   })

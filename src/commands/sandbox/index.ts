@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { alignPairs } from '#cli/output/text.ts'
-import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
+import { type Command, type CommandContext, type Noun, textOption } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
 import { canAsk, confirm } from '../prompt.ts'
@@ -52,7 +52,7 @@ const migrate: Command = {
     'sandbox migrate --namespace pr-42 -o json',
   ],
   async run({ system, out }, { options }) {
-    const store = (options.store as string | undefined) ?? startEnvironment(system.env, new Set(['store'])).store
+    const store = textOption(options, 'store') ?? startEnvironment(system.env, new Set(['store'])).store
     if (store === undefined) {
       throw new CliError(
         'usage',
@@ -63,7 +63,7 @@ const migrate: Command = {
     }
     const { migrateStore, SandboxError } = await import('#sandbox/index.ts')
     try {
-      const migrated = await migrateStore(store, (options.namespace as string | undefined) ?? null)
+      const migrated = await migrateStore(store, textOption(options, 'namespace') ?? null)
       const { from_version, to_version } = migrated
       const what =
         from_version === to_version ? 'up to date' : from_version === 0 ? 'created' : `migrated from ${from_version}`

@@ -2,7 +2,7 @@
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintReason } from '#cli/output/table.ts'
 import { alignPairs } from '#cli/output/text.ts'
-import type { Command, Noun } from '#cli/run/command.ts'
+import { type Command, type Noun, textOption } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
 
@@ -20,7 +20,7 @@ const resetAdmin: Command = {
     'tokens reset-admin --store postgres://svc@db.internal/svc -o json',
   ],
   async run({ system, out }, { options }) {
-    const url = (options.store as string | undefined) ?? startEnvironment(system.env, new Set(['store'])).store
+    const url = textOption(options, 'store') ?? startEnvironment(system.env, new Set(['store'])).store
     if (url === undefined) {
       const hint = 'A sandbox with a database file prints its admin token on every start.'
       throw new CliError('usage', 'option_missing', 'Name the database: --store URL, or SVC_STORE.', hint)
