@@ -75,7 +75,7 @@ function drawAsk({ grant }: Actions): Branch | null {
   if (grant.status !== 'asked') return null
   return draw(
     'div',
-    { class: 'ask box' },
+    { class: 'said ask box' },
     draw('output', { class: 'code', 'aria-label': 'Code' }, grant.code),
     draw('p', { class: 'soft' }, 'Confirm in the inspector that this page may act. It must show the same code.'),
     draw(
@@ -90,5 +90,5 @@ function drawAsk({ grant }: Actions): Branch | null {
 function drawOutcome({ outcome, busy, grant }: Actions): Branch | null {
   if (busy !== null && grant.status === 'confirmed') return draw('p', { class: 'faint' }, 'Working …')
   if (outcome === null) return null
-  return draw('p', { class: 'outcome', 'data-tone': outcome.isDone ? 'good' : 'bad' }, outcome.text)
+  return draw('p', { class: 'said outcome', 'data-tone': outcome.isDone ? 'good' : 'bad' }, outcome.text)
 }

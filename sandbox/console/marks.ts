@@ -84,25 +84,26 @@ function measureChip({ chip, reason }: Wording): number {
  * slot. To the right of other chips. Null where it would lie over an ad.
  */
 function placeChip(box: Box, label: Box | null, width: number, taken: readonly Box[]): Box | null {
-  const above = (label?.top ?? box.top) - 5 - chipHeightPx
   const left = Math.max(4, Math.min(box.left, innerWidth - width - 4))
-  const places: (readonly [number, number])[] = isAd(box)
+  const places = isAd(box)
     ? [
         [Math.min(box.right, innerWidth) - width, box.top - 5 - chipHeightPx],
-        [left, above],
+        [left, (label?.top ?? box.top) - 5 - chipHeightPx],
         [left, box.bottom + 5],
       ]
-    : [[left, box.top - chipHeightPx / 2]]
-  if (!isAd(box)) {
-    const others = taken.filter((other) => Math.abs(other.top - (box.top - chipHeightPx / 2)) < chipHeightPx)
-    places.push(...others.map((other) => [other.right + 6, box.top - chipHeightPx / 2] as const))
-  }
-  for (const [x, y] of places) {
+    : listPlacesOnLine(left, Math.max(0, box.top - chipHeightPx / 2), taken)
+  for (const [x = 0, y = 0] of places) {
     const chip = { left: x, top: y, right: x + width, bottom: y + chipHeightPx }
     const isInside = y >= 0 && chip.bottom <= innerHeight && x >= 0 && chip.right <= innerWidth
     if (isInside && !taken.some((other) => sharedArea(chip, other) > 0)) return chip
   }
   return null
+}
+
+/** The slots of a page that are all empty have their lines at the same place. */
+function listPlacesOnLine(left: number, top: number, taken: readonly Box[]): number[][] {
+  const others = taken.filter((other) => Math.abs(other.top - top) < chipHeightPx)
+  return [[left, top], ...others.map(({ right }) => [right + 6, top])]
 }
 
 function isAd({ top, bottom }: Box): boolean {

@@ -48,6 +48,8 @@ interface OpenView {
   selected_key: string | null
   /** The slot that the last drawing had selected. */
   shown_key: string | null
+  /** What the last drawing said about an action. */
+  said: string | null
   /** Whether the user has collapsed the panel; null until it was asked for. */
   collapsed: boolean | null
   /** Whether the panel makes room for an ad. */
@@ -66,6 +68,7 @@ export function openView(options: ViewOptions): View {
     over: new AbortController(),
     selected_key: null,
     shown_key: null,
+    said: null,
     collapsed: null,
     isAside: false,
     copied: null,
@@ -83,7 +86,7 @@ export function openView(options: ViewOptions): View {
   drawAll(view)
   return {
     draw: () => drawAll(view),
-    focus: () => panel.querySelector<HTMLElement>('[role=listbox], [data-action=close]')?.focus(),
+    focus: () => findFirst(panel)?.focus(),
     close: () => {
       const isFocused = document.activeElement === host
       over.abort()
@@ -93,6 +96,11 @@ export function openView(options: ViewOptions): View {
       if (isFocused && focused instanceof HTMLElement) focused.focus()
     },
   }
+}
+
+/** Returns the list of slots, or what closes the console where there is none. */
+function findFirst(panel: HTMLElement): HTMLElement | null {
+  return panel.querySelector<HTMLElement>('[role=listbox]') ?? panel.querySelector<HTMLElement>('[data-action=close]')
 }
 
 function isCollapsed({ collapsed, isAside }: OpenView): boolean {
@@ -109,16 +117,29 @@ function drawAll(view: OpenView): void {
   const { slots } = state
   const selected = findSelected(view, slots)
   drawOutlines(view, slots)
+  const said = describeSaid(state.actions)
   const isUnderConsole = selected !== null && coveredShare(readBox(panel), selected) > 0
-  const shown = { selected, isCollapsed: isCollapsed(view), copied, isUnderConsole, news: news.read(slots) }
+  const shown = { selected, isCollapsed: isCollapsed(view), copied, isUnderConsole, news: news.read(slots, said) }
   patchChildren(panel, drawPanel({ ...state, ...shown }))
   mover.settle(listBoxes(slots))
   // It makes room for an ad whose view it would prevent, until the ad is viewed.
   const open = mover.findOpenBox()
   view.isAside = slots.some((slot) => slot.ad?.isViewed === false && coveredShare(open, slot) > maxCoveredShare)
-  if (selected?.key === view.shown_key) return
-  view.shown_key = selected?.key ?? null
-  panel.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' })
+  showNew(view, selected?.key ?? null, said)
+}
+
+/** Scrolls to what has just been selected, or said about an action. */
+function showNew(view: OpenView, key: string | null, said: string | null): void {
+  const { panel } = view
+  if (key !== view.shown_key) panel.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' })
+  if (said !== view.said && said !== null) panel.querySelector('.said')?.scrollIntoView({ block: 'nearest' })
+  view.shown_key = key
+  view.said = said
+}
+
+/** Returns what the user has to know of the last action: what came of it, or the code to compare. */
+function describeSaid({ grant, outcome }: PanelState['actions']): string | null {
+  return grant.status === 'asked' ? `Confirm in the inspector: code ${grant.code}` : (outcome?.text ?? null)
 }
 
 function drawOutlines(view: OpenView, slots: readonly Slot[]): void {
@@ -227,14 +248,17 @@ function coveredShare(box: Box, slot: Slot): number {
 
 /** Says what has changed since it was last read, one sentence: a live region that repeats everything is turned off. */
 interface News {
-  read(slots: readonly Slot[]): string
+  read(slots: readonly Slot[], said: string | null): string
 }
 
 function openNews(): News {
   const known = new Map<string, string>()
   let text = ''
+  let last: string | null = null
   return {
-    read: (slots) => {
+    read: (slots, said) => {
+      if (said !== null && said !== last) text = said
+      last = said
       for (const slot of slots) {
         const { chip, reason } = describeState(slot)
         const state = [chip, reason].filter(Boolean).join(', ')

@@ -1,0 +1,80 @@
+/**
+ * The console on the demo page: what it shows of each outcome of each format. The table knows no browser; `npm test` runs it in
+ * Chromium, and tests/engines in Firefox and WebKit.
+ */
+import type { Browser } from 'playwright-core'
+import { createClient } from '#client/index.ts'
+import { type Format, formats } from '#contract/fields.ts'
+import { startSandbox } from '#sandbox/index.ts'
+
+interface Outcome {
+  name: string
+  format: Format
+  /** Of the demo's address. */
+  query: string
+  /** Whether the service responds with 503. */
+  isBroken?: true
+  /** The states that are shown, in this order; others may be shown between them. */
+  shows: readonly string[]
+}
+
+/** A clip is viewed after two seconds of playing, the others after one. */
+export const outcomes: readonly Outcome[] = formats.flatMap((format): Outcome[] => [
+  { name: `${format}: a fill`, format, query: '', shows: ['fill', 'viewed'] },
+  { name: `${format}: a no-fill`, format, query: 'outcome=no_fill', shows: ['no-fill test_forced'] },
+  { name: `${format}: a slow decision`, format, query: 'outcome=slow', shows: ['pending requesting', 'viewed'] },
+  { name: `${format}: denied consent`, format, query: 'consent=denied', shows: ['no-fill consent_not_granted'] },
+  { name: `${format}: expiring consent`, format, query: 'consent=expiring', shows: ['blocked consent_expired'] },
+  { name: `${format}: an outage`, format, query: '', isBroken: true, shows: ['error injected_fault'] },
+])
+
+export interface DemoHosts extends AsyncDisposable {
+  /** Opens the demo with its console, shows the outcome, and resolves to the states that were shown. */
+  show(outcome: Outcome): Promise<string[]>
+}
+
+/** Starts two sandboxes with their demos: one, and one whose placements are refused with a 503. */
+export async function openDemoHosts(browser: Browser): Promise<DemoHosts> {
+  const [working, broken] = await Promise.all([startSandbox({ port: 0 }), startSandbox({ port: 0 })])
+  const client = createClient({ base_url: broken.url, credential: broken.keys.secret_key })
+  await client.faults.add({ body: { path: '/v1/placements', status: 503 } })
+  return {
+    show: (outcome) => showOutcome(browser, (outcome.isBroken ? broken : working).url, outcome),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([working.close(), broken.close()])
+    },
+  }
+}
+
+async function showOutcome(browser: Browser, url: string, { format, query, shows }: Outcome): Promise<string[]> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
+  try {
+    const page = await context.newPage()
+    await page.addInitScript(recordStates)
+    const choices = ['svc_console=1', 'surface=image', `format=${format}`, query].filter(Boolean).join('&')
+    await page.goto(`${url}/_sandbox/demo?${choices}`)
+    const last = shows.at(-1)!
+    await page.waitForFunction((last) => window.consoleStates?.includes(last), last, { polling: 100, timeout: 60_000 })
+    return await page.evaluate(() => window.consoleStates ?? [])
+  } finally {
+    await context.close()
+  }
+}
+
+declare global {
+  interface Window {
+    /** The states that the chip at a slot has shown, each once. */
+    consoleStates?: string[]
+  }
+}
+
+/** Runs in the page: looks at the chip at the slot, many times a second. */
+function recordStates(): void {
+  const states: string[] = []
+  window.consoleStates = states
+  setInterval(() => {
+    const chip = document.querySelector('svc-console')?.shadowRoot?.querySelector('.mark-chip')
+    const state = [...(chip?.children ?? [])].map((part) => part.textContent).join(' ')
+    if (state !== '' && !states.includes(state)) states.push(state)
+  }, 20)
+}

@@ -1,0 +1,325 @@
+/**
+ * The console on the page: what it shows of each outcome, that neither page nor ad notices it, and its use by keyboard, screen
+ * readers and on a phone. The table of pages in pages/console.ts has the pages that are hard on it.
+ */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { violations } from './axe.ts'
+import { type DemoHosts, openDemoHosts, outcomes } from './console-outcomes.ts'
+import { type Host, type OpenOptions, openStage, type Stage } from './stage.ts'
+
+vi.setConfig({ maxConcurrency: 4 })
+
+let stage: Stage
+let demos: DemoHosts
+
+beforeAll(async () => {
+  stage = await openStage()
+  demos = await openDemoHosts(stage.browser)
+})
+afterAll(async () => {
+  await demos?.[Symbol.asyncDispose]()
+  await stage?.[Symbol.asyncDispose]()
+})
+
+describe.concurrent('on the demo page', () => {
+  test.concurrent.each(outcomes.map((outcome) => [outcome.name, outcome] as const))('%s', async (_name, outcome) => {
+    expect(await demos.show(outcome)).toEqual(expect.arrayContaining([...outcome.shows]))
+  })
+})
+
+/** Everything that a text of the console could give away. */
+const token = /(ast|at|bt|sbx|sk|pk)_(?!\w*redacted)\w{8,}/
+
+/** Opens a page with a console, and starts a turn on `#slot`. */
+async function openWithConsole(options: OpenOptions = {}, more: Record<string, unknown> = {}): Promise<Host> {
+  const host = await stage.open(options)
+  await host.page.evaluate(() => void window.SponsoredPlacement!.openConsole())
+  await host.page.locator('svc-console .head').waitFor()
+  await startTurn(host, more)
+  return host
+}
+
+function startTurn(host: Host, more: Record<string, unknown> = {}): Promise<void> {
+  const { target = '#slot', ...fields } = more
+  return host.page.evaluate(
+    ({ endpoint, target, body }) => {
+      window.SponsoredPlacement!.startTurn({ target, endpoint, body, keepMounted: true })
+    },
+    { endpoint: host.endpoint, target: String(target), body: host.body({ format: 'banner', more: fields }) },
+  )
+}
+
+const consoleRequests = ({ requests }: Host): string[] =>
+  requests.map((request) => new URL(request.url()).pathname).filter((path) => path.startsWith('/_sandbox/'))
+
+const chipAt = (page: Page, text: string) => page.locator('svc-console .mark-chip', { hasText: text })
+
+describe.concurrent('an open console', () => {
+  test.concurrent('leaves the ad as it is: viewed, uncovered and billed; nothing on the page moves', async () => {
+    await using host = await openWithConsole({
+      html: `<script>
+window.shifts = []
+const isOfPage = ({ node }) => node !== null && node.localName !== 'svc-console' && node.getRootNode() === document
+new PerformanceObserver((list) => shifts.push(...list.getEntries().flatMap(({ sources }) => sources.filter(isOfPage).map(({ node }) => node.outerHTML))))
+  .observe({ type: 'layout-shift', buffered: true })
+</script><div id="slot" style="height:280px"></div><p>Below</p>`,
+    })
+    await chipAt(host.page, 'viewed').waitFor()
+    const { page } = host
+    expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
+    expect(await page.evaluate(() => (window as unknown as { shifts: unknown[] }).shifts)).toEqual([])
+    const covering = await page.evaluate(() => {
+      const frame = window.findAll('iframe')[0]!.getBoundingClientRect()
+      const steps = [0.02, 0.25, 0.5, 0.75, 0.98]
+      return steps
+        .flatMap((x) => steps.map((y) => [frame.left + frame.width * x, frame.top + frame.height * y] as const))
+        .filter(([x, y]) => document.elementsFromPoint(x, y).some((each) => each.localName === 'svc-console')).length
+    })
+    expect(covering).toBe(0)
+    expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent('shows the turn, the view, the beacons with their verdicts and what would be billed', async () => {
+    await using host = await openWithConsole({}, { slot_hint: { max_width: 320, max_height: 600 } })
+    const { page } = host
+    await chipAt(page, 'viewed').waitFor()
+    const panel = page.locator('svc-console .panel')
+    await panel.getByText('bills viewable_impression').waitFor()
+    const text = (await panel.innerText()).replaceAll(/\s+/g, ' ')
+    for (const part of [
+      'viewable_impression, ',
+      'would bill',
+      'Decision +',
+      'Frame +',
+      'Paint +',
+      'Viewable +',
+      'Viewed: the dwell is met.',
+      '100 % of 50 %',
+      '1.00 s of 1.00 s',
+      'Size 300 × 250, shown at 300 × 250',
+      'Asked at most 320 × 600',
+      'Label Sponsored · ',
+      'Consent granted revision 1',
+      'Asset token accepts beacons',
+    ])
+      expect(text).toContain(part)
+    const { items } = await stage.client.placements.list({ query: { session_id: host.session_id } })
+    const link = panel.getByRole('link', { name: 'Inspector' })
+    expect(await link.getAttribute('href')).toBe(`${stage.sandbox.url}/_sandbox/placements/${items[0]!.slot_id}`)
+  })
+
+  test.concurrent.each([
+    [
+      'covered',
+      'covered',
+      '<div style="position:fixed;inset:0;width:400px;background:#fff;z-index:9"></div><div id="slot"></div>',
+    ],
+    ['out of view', 'out of view', '<div style="height:600px"></div><div id="slot"></div>'],
+    ['too small', 'too small', '<div style="width:40px"><div id="slot"></div></div>'],
+  ])('says what stops the view of an ad that is %s', async (_, hold, html) => {
+    await using host = await openWithConsole({ html })
+    await host.waitForEvent('rendered')
+    await host.page.locator('svc-console .section.view .chip', { hasText: hold }).waitFor()
+  })
+
+  test.concurrent('makes room for an ad that it would cover, until the ad is viewed', async () => {
+    await using host = await openWithConsole({
+      html: '<div id="slot" style="width:300px;margin:40px auto"></div>',
+      context: { viewport: { width: 480, height: 380 } },
+    })
+    await chipAt(host.page, 'viewed').waitFor()
+    await host.page.locator('svc-console .body').waitFor()
+  })
+
+  test.concurrent('says what the page knows where no sandbox answers', async () => {
+    await using host = await stage.open({
+      before: (page) => page.route('**/_sandbox/console/page/*', (route) => route.abort()),
+    })
+    await host.page.evaluate(() => void window.SponsoredPlacement!.openConsole())
+    await startTurn(host)
+    await chipAt(host.page, 'viewed').waitFor()
+    const panel = host.page.locator('svc-console .panel')
+    await panel.getByText('does not answer').waitFor()
+    expect(await panel.locator('.live').innerText()).toBe('page only')
+    await panel.locator('.beacons li', { hasText: 'visible' }).getByText('accepted').waitFor()
+    expect(await panel.getByRole('button', { name: 'No-fill' }).count()).toBe(0)
+  })
+
+  test.concurrent('is gone when it is closed: no element, no request', async () => {
+    await using host = await openWithConsole()
+    await chipAt(host.page, 'viewed').waitFor()
+    await host.page.getByRole('button', { name: 'Close (Esc)' }).click()
+    expect(await host.page.locator('svc-console').count()).toBe(0)
+    const before = consoleRequests(host).length
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    expect(consoleRequests(host).length).toBe(before)
+    expect(await host.page.evaluate(() => document.documentElement.children.length)).toBe(2)
+  })
+
+  test.concurrent('takes no style of the page, and gives none', async () => {
+    await using host = await openWithConsole({
+      html: `<style>* { color: rgb(255, 0, 0) !important; font-size: 40px !important; display: block !important }
+.chip, .panel, button { background: rgb(0, 0, 255) !important }</style><div id="slot"></div><button class="small">Own</button>`,
+    })
+    await chipAt(host.page, 'viewed').waitFor()
+    const styles = await host.page.evaluate(() => {
+      const read = (element: Element) => {
+        const { color, fontSize, borderRadius } = getComputedStyle(element)
+        return { color, fontSize, borderRadius }
+      }
+      const root = document.querySelector('svc-console')!.shadowRoot!
+      return { inside: read(root.querySelector('.panel')!), outside: read(document.querySelector('.small')!) }
+    })
+    expect(styles.inside).toMatchObject({ fontSize: '13px', borderRadius: '14px' })
+    expect(styles.inside.color).not.toBe('rgb(255, 0, 0)')
+    expect(styles.outside).toEqual({ color: 'rgb(255, 0, 0)', fontSize: '40px', borderRadius: '0px' })
+  })
+})
+
+describe.concurrent('its use', () => {
+  test.concurrent('by keys: opened, moved through, moved and closed, with the focus back where it was', async () => {
+    await using host = await stage.open({ html: '<input id="field"><div id="slot"></div><div id="second"></div>' })
+    const { page } = host
+    await startTurn(host, { test_outcome: 'no_fill' })
+    await startTurn(host, { target: '#second', test_outcome: 'no_fill' })
+    await page.locator('#field').focus()
+    await page.keyboard.press('Control+Alt+Shift+KeyS')
+    const list = page.locator('svc-console [role=listbox]')
+    await list.waitFor()
+    const selected = () => page.locator('svc-console [aria-selected=true] b').innerText()
+    await expect.poll(() => page.evaluate(() => document.activeElement?.localName)).toBe('svc-console')
+    expect(await selected()).toBe('#second')
+    await page.keyboard.press('ArrowUp')
+    expect(await selected()).toBe('#slot')
+    await page.keyboard.press('End')
+    expect(await selected()).toBe('#second')
+    const grip = page.getByRole('button', { name: 'Move with the arrow keys' })
+    await grip.focus()
+    const left = async () => (await page.locator('svc-console .panel').boundingBox())!.x
+    const before = await left()
+    await page.keyboard.press('ArrowLeft')
+    expect(await left()).toBe(before - 16)
+    await page.keyboard.press('Escape')
+    expect(await page.locator('svc-console').count()).toBe(0)
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('field')
+  })
+
+  test.concurrent('by a pointer: the head drags the panel, a chip selects its slot', async () => {
+    await using host = await openWithConsole({ html: '<div id="slot"></div><div id="second"></div>' })
+    const { page } = host
+    await startTurn(host, { target: '#second', test_outcome: 'no_fill' })
+    await chipAt(page, 'viewed').click()
+    expect(await page.locator('svc-console [aria-selected=true] b').innerText()).toBe('#slot')
+    const head = page.locator('svc-console .head h2')
+    const from = (await head.boundingBox())!
+    await page.mouse.move(from.x + 5, from.y + 5)
+    await page.mouse.down()
+    await page.mouse.move(from.x - 95, from.y - 5, { steps: 4 })
+    await page.mouse.up()
+    const to = (await head.boundingBox())!
+    expect([to.x - from.x, to.y - from.y]).toEqual([-100, -10])
+  })
+
+  test.concurrent.each(['light', 'dark'] as const)('has no accessibility violation in %s', async (colorScheme) => {
+    await using host = await openWithConsole({ context: { colorScheme, reducedMotion: 'reduce' } })
+    await chipAt(host.page, 'viewed').waitFor()
+    await host.page.locator('svc-console').getByText('bills viewable_impression').waitFor()
+    expect((await violations(host.page)).filter((each) => !each.startsWith('frame-title'))).toEqual([])
+  })
+
+  test.concurrent('on a phone is a sheet at the lower edge, which the page scrolls under', async () => {
+    await using host = await openWithConsole({ context: { viewport: { width: 360, height: 740 }, hasTouch: true } })
+    const { page } = host
+    await chipAt(page, 'viewed').waitFor()
+    const box = (await page.locator('svc-console .panel').boundingBox())!
+    expect([box.x, box.width, Math.round(box.y + box.height)]).toEqual([0, 360, 740])
+    expect(box.height).toBeLessThan(740 / 2)
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    expect(overflow).toBe(0)
+    const wide = await page.evaluate(() => {
+      const body = document.querySelector('svc-console')!.shadowRoot!.querySelector('.body')!
+      return body.scrollWidth - body.clientWidth
+    })
+    expect(wide).toBe(0)
+  })
+})
+
+describe.concurrent('its text', () => {
+  test.concurrent('has each slot with its reason, without a console on the page and without any token', async () => {
+    await using host = await stage.open({ html: '<div id="slot"></div><div id="second"></div>' })
+    await startTurn(host)
+    await startTurn(host, { target: '#second', test_outcome: 'no_fill' })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    const text = await host.page.evaluate(async () => {
+      const opened = await window.SponsoredPlacement!.openConsole({ hidden: true })
+      const text = opened?.text() ?? ''
+      opened?.close()
+      return text
+    })
+    expect(await host.page.locator('svc-console').count()).toBe(0)
+    expect(text.split('\n').slice(0, 2)).toEqual([
+      expect.stringContaining(': 2 slots'),
+      expect.stringMatching(/^render\.js .*: live$/),
+    ])
+    expect(text).toContain('  beacon visible: accepted OK, bills viewable_impression\n  would bill viewable_impression')
+    expect(text).toMatch(/#second \(.*\): no-fill test_forced\n {2}test_outcome asked for it\./)
+    expect(text).not.toMatch(token)
+  })
+
+  test.concurrent.each(['Copy as JSON', 'Copy as bug report'])(
+    '%s copies one slot, without any token',
+    async (name) => {
+      const context = { permissions: ['clipboard-read', 'clipboard-write'] }
+      await using host = await openWithConsole({ context })
+      const { page } = host
+      await chipAt(page, 'viewed').waitFor()
+      await page.getByRole('button', { name }).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      const copied = await page.evaluate(() => navigator.clipboard.readText())
+      expect(copied).toContain('viewable_impression')
+      expect(copied).not.toMatch(token)
+      if (name.endsWith('JSON'))
+        expect(JSON.parse(copied)).toMatchObject({ state: { outcome: 'fill', isViewed: true } })
+    },
+  )
+})
+
+describe.concurrent('a page', () => {
+  test.concurrent('that does not ask for it loads no byte more', async () => {
+    await using host = await stage.open()
+    await startTurn(host)
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    expect(consoleRequests(host)).toEqual([])
+  })
+
+  test.concurrent('whose service is no sandbox gets one line, and no console', async () => {
+    await using host = await stage.open({
+      before: (page) => page.route('**/_sandbox/console.js', (route) => route.fulfill({ status: 404, body: '' })),
+    })
+    expect(await host.page.evaluate(() => window.SponsoredPlacement!.openConsole())).toBeNull()
+    const lines = host.console_lines.filter((line) => line.startsWith('warning'))
+    expect(lines).toEqual([expect.stringContaining('The console did not load from ')])
+  })
+})
+
+test('an action waits for the grant that the user confirms, and is done', async () => {
+  await using own = await openStage()
+  await using host = await own.open()
+  const { page } = host
+  await page.evaluate(() => void window.SponsoredPlacement!.openConsole({ focus: true }))
+  await page.getByRole('button', { name: 'No-fill' }).click()
+  const code = await page.locator('svc-console output').innerText()
+  const { items } = await own.client.console.list()
+  expect(items).toMatchObject([{ code, status: 'waiting' }])
+  const { grant_id } = items[0]!
+  const link = page.getByRole('link', { name: 'Confirm' })
+  expect(await link.getAttribute('href')).toBe(`${own.sandbox.url}/_sandbox/console?grant=${grant_id}`)
+  await own.client.console.confirm({ params: { grant_id }, body: {} })
+  await page.locator('svc-console .outcome').waitFor()
+  await page.evaluate(
+    ({ endpoint, body }) => void window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body }),
+    { endpoint: host.endpoint, body: host.body({ format: 'banner' }) },
+  )
+  await page.locator('svc-console .mark-chip', { hasText: 'no-fill' }).waitFor()
+})
