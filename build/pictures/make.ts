@@ -1,12 +1,19 @@
-/** Makes the pictures of README and docs: `node build/pictures/make.ts [first-minute] [gallery] [demo] [inspector]`, or all of them. */
+/** Makes the pictures of README and docs: `node build/pictures/make.ts [first-minute] [gallery] [demo] [console] [inspector]`, or all of them. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { makeConsole } from './console.ts'
 import { makeDemo } from './demo.ts'
 import { makeFirstMinute } from './first-minute.ts'
 import { makeGallery } from './gallery.ts'
 import { makeInspector } from './inspector.ts'
 
-const pictures = { 'first-minute': makeFirstMinute, gallery: makeGallery, demo: makeDemo, inspector: makeInspector }
+const pictures = {
+  'first-minute': makeFirstMinute,
+  gallery: makeGallery,
+  demo: makeDemo,
+  console: makeConsole,
+  inspector: makeInspector,
+}
 
 execFileSync(process.execPath, [join(import.meta.dirname, '../dist.ts'), '--if-stale'], { stdio: 'inherit' })
 const wanted = process.argv.slice(2)

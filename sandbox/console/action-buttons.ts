@@ -49,7 +49,7 @@ export function drawActions(actions: Actions, slot: Slot | null): Branch {
       'This slot',
       slotButton('Withdraw consent', 'withdraw_consent'),
       slotButton('Expire now', 'expire'),
-      slotButton('Replay turn', 'replay'),
+      slotButton('Replay', 'replay'),
     ),
     drawAsk(actions),
     drawOutcome(actions),

@@ -13,6 +13,8 @@ const chipHeightPx = 20
 /** Of a character of the chip, and of what is around its text. */
 const characterPx = 6.7
 const chipPaddingPx = 16
+/** The chip of an empty slot stands on its line, mostly above it: below begins the next text. */
+const aboveLinePx = 16
 /** A lower box is an empty slot: a line. */
 const minHeightPx = 4
 
@@ -91,7 +93,7 @@ function placeChip(box: Box, label: Box | null, width: number, taken: readonly B
         [left, (label?.top ?? box.top) - 5 - chipHeightPx],
         [left, box.bottom + 5],
       ]
-    : listPlacesOnLine(left, Math.max(0, box.top - chipHeightPx / 2), taken)
+    : listPlacesOnLine(left, Math.max(0, box.top - aboveLinePx), taken)
   for (const [x = 0, y = 0] of places) {
     const chip = { left: x, top: y, right: x + width, bottom: y + chipHeightPx }
     const isInside = y >= 0 && chip.bottom <= innerHeight && x >= 0 && chip.right <= innerWidth

@@ -7,7 +7,11 @@ import { typescriptExport } from '#inspector/views/playground/exports.ts'
 import { root } from '#tests/cli/process.ts'
 import { blocksOf, docFiles } from './markdown.ts'
 
-const templates = globSync('templates/**/*.{html,js,ts,tsx,md}', { cwd: root, exclude: ['**/node_modules/**'] })
+/** Without their tests, which wait for render.js. */
+const templates = globSync('templates/**/*.{html,js,ts,tsx,md}', {
+  cwd: root,
+  exclude: ['**/node_modules/**', '**/*.spec.js'],
+})
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const lines = (text: string) => text.split('\n').map((line) => line.trim())
 const stub = stubLines.map((line) => line.trim())
