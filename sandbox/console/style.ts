@@ -1,5 +1,5 @@
-/// <reference path="./styles.d.ts" />
 /** The style sheets of the console: colours, type and chips of the inspector, and its own. */
+/// <reference path="./styles.d.ts" />
 import base from '#demo/styles/base.css?inline'
 import own from './console.css?inline'
 
