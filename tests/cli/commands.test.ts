@@ -10,7 +10,7 @@ import { compat, contract } from '#contract/index.ts'
 import { manualClock, startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
 import { receiver } from '#tests/http/receiver.ts'
-import { ofSharedStore } from './every-example.ts'
+import { aboutNewGrant, ofSharedStore } from './every-example.ts'
 import { root } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -450,8 +450,7 @@ describe('examples in the help', () => {
         if (path === 'doctor') await fetch(`${cli.sandbox.url}/v1/projects/proj_demo/config`, { headers })
         await cli.svc('placements create --format banner -q')
         if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
-        const grant_id = path.startsWith('console') ? await askForGrant() : ''
-        const { code, stdout, stderr } = await cli.svc(example.replace(/grant_\w+/, grant_id), { cwd })
+        const { code, stdout, stderr } = await cli.svc(await aboutNewGrant(example, cli.sandbox.url), { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         expect(example.startsWith(short[path] ?? path), `${example} is of ${path}`).toBe(true)
         if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)
@@ -459,13 +458,6 @@ describe('examples in the help', () => {
     }
   })
 })
-
-/** Asks for a grant as the console on a page does. */
-async function askForGrant(): Promise<string> {
-  const headers = { 'content-type': 'application/json', origin: 'http://localhost:3000' }
-  const response = await fetch(`${cli.sandbox.url}/_sandbox/console/page/ask`, { method: 'POST', headers, body: '{}' })
-  return ((await response.json()) as { grant_id: string }).grant_id
-}
 
 /** Commands that go by a shorter name in their examples. */
 const short: Readonly<Record<string, string>> = { 'sandbox start': 'start', scaffold: 'init' }

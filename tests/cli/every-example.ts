@@ -30,6 +30,15 @@ const elsewhere: Readonly<Record<string, string>> = {
 /** Examples that need a shared store: tests/postgres has one. */
 export const ofSharedStore = /--store postgres:|^namespaces delete|^sandbox migrate/
 
+/** Returns an example about the grant that a page has just asked a sandbox for, as its console does; others as they are. */
+export async function aboutNewGrant(example: string, url: string): Promise<string> {
+  if (!example.includes('grant_')) return example
+  const headers = { 'content-type': 'application/json', origin: 'http://localhost:3000' }
+  const response = await fetch(`${url}/_sandbox/console/page/ask`, { method: 'POST', headers, body: '{}' })
+  const { grant_id } = (await response.json()) as { grant_id: string }
+  return example.replace(/grant_\w+/, grant_id)
+}
+
 /** The commands that go on until they are interrupted. */
 const endless = /^(start|events stream|beacons tail|requests tail|callbacks listen|qa observe( -o \w+)?$)/
 

@@ -11,7 +11,7 @@ import { exitCodes } from '#cli/run/errors.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { commands } from '#src/program.ts'
 import { receiver } from '#tests/http/receiver.ts'
-import { ofSharedStore } from './every-example.ts'
+import { aboutNewGrant, ofSharedStore } from './every-example.ts'
 import { root, spawnSvc } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -55,7 +55,8 @@ describe('-o json', () => {
         }
         await cli.svc('placements create --format banner -q')
         if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
-        const { stdout, stderr, code } = await cli.svc(asJson(example), { cwd })
+        const line = await aboutNewGrant(asJson(example), cli.sandbox.url)
+        const { stdout, stderr, code } = await cli.svc(line, { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         // An export is a file of JSON lines, whatever the format of answers; a turn prints a line when it makes a step.
         const documents = path === 'evidence export' || path === 'trigger' ? stdout.trimEnd().split('\n') : [stdout]

@@ -20,7 +20,7 @@ test('after consent the answer has a labelled ad, and its view is billed once', 
   await expect(sandbox).toHaveBilled({ slot_id, count: 1 })
   await expect(sandbox).toHaveNoRejectedBeacons()
   const text = await page.evaluate(() =>
-    SponsoredPlacement.openConsole({ hidden: true }).then((opened) => opened.text()),
+    window.SponsoredPlacement?.openConsole({ hidden: true }).then((opened) => opened.text()),
   )
   expect(text).toContain('would bill viewable_impression')
   const { items } = await sandbox.client.placements.list()
