@@ -29,7 +29,7 @@ export function drawActions(actions: Actions, slot: Slot | null): Branch {
       },
       text,
     )
-  const slotButton = (text: string, action: 'withdraw_consent' | 'expire' | 'replay'): Branch =>
+  const slotButton = (text: string, action: 'withdraw_consent' | 'expire' | 'slow_frame' | 'replay'): Branch =>
     button(text, slot_id === null ? null : { action, slot_id })
   const choices = formats.map(([format, text]) =>
     button(text, { action: 'format', format }, (force?.format ?? null) === format),
@@ -43,12 +43,12 @@ export function drawActions(actions: Actions, slot: Slot | null): Branch {
       'Next turns',
       draw('div', { class: 'bar choice', role: 'group', 'aria-label': 'Format of the next turns' }, ...choices),
       button('No-fill', { action: 'no_fill', on: !isNoFill }, isNoFill),
-      button('Slow frame, once', { action: 'slow_frame', slot_id: slot_id ?? undefined }),
     ),
     drawLine(
       'This slot',
       slotButton('Withdraw consent', 'withdraw_consent'),
       slotButton('Expire now', 'expire'),
+      slotButton('Slow frame, once', 'slow_frame'),
       slotButton('Replay', 'replay'),
     ),
     drawAsk(actions),

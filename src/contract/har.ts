@@ -53,17 +53,19 @@ const unknownSize = -1
  * Yields the text of a HAR file piece by piece, one line for each entry.
  * @param entries oldest first, as viewers show them
  * @param version that of svc
+ * @param toJson writes an entry; one for terminals escapes more
  */
 export async function* writeHar(
   entries: Iterable<HarEntry> | AsyncIterable<HarEntry>,
   version: string,
+  toJson: (entry: HarEntry) => string = JSON.stringify,
 ): AsyncGenerator<string> {
   const creator = { name: 'svc', version }
   const comment = 'Keys, tokens and prompt texts are redacted.'
   yield `{"log":{"version":"1.2","creator":${JSON.stringify(creator)},"comment":${JSON.stringify(comment)},"entries":[`
   let separator = '\n'
   for await (const entry of entries) {
-    yield separator + JSON.stringify(entry)
+    yield separator + toJson(entry)
     separator = ',\n'
   }
   yield '\n]}}\n'
@@ -76,20 +78,20 @@ export async function* writeHar(
 export function toHarEntry(exchange: RequestDetail, base_url: string): HarEntry {
   const { request_id, at_ms, method, path, status, duration_ms } = exchange
   const { request_headers, request_body, response_headers, response_body } = exchange
-  const url = new URL(path, base_url)
+  const url = URL.parse(path, base_url)
   const sent_type = findHeader(request_headers, 'content-type')
   const given = { reason_code: exchange.reason_code, client_id: exchange.client_id, key: exchange.key }
   const subject = { ...given, session_id: exchange.session_id, slot_id: exchange.slot_id }
   return {
-    startedDateTime: new Date(at_ms).toISOString(),
+    startedDateTime: Number.isNaN(new Date(at_ms).getTime()) ? '' : new Date(at_ms).toISOString(),
     time: duration_ms,
     request: {
       method,
-      url: url.href,
+      url: url?.href ?? path,
       httpVersion: 'HTTP/1.1',
       cookies: [],
       headers: toPairs(request_headers),
-      queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
+      queryString: [...(url?.searchParams ?? [])].map(([name, value]) => ({ name, value })),
       ...(request_body === null ? {} : { postData: { mimeType: sent_type, text: request_body } }),
       headersSize: unknownSize,
       bodySize: unknownSize,

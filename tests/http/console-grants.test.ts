@@ -213,7 +213,8 @@ describe('an action', () => {
       { action: 'reset' },
       { action: 'no_fill' },
       { action: 'format', format: 'popup' },
-      { action: 'slow_frame', latency_ms: 60_001 },
+      { action: 'slow_frame', latency_ms: 60_001, slot_id: 'slot_00000000000' },
+      { action: 'slow_frame' },
       { action: 'replay' },
       { action: 'replay', slot_id: 'slot_00000000001', set: {} },
     ]) {
@@ -284,14 +285,17 @@ describe('an action', () => {
     )
   })
 
-  test('slow_frame delays one frame, of the session of a slot where one is named', async () => {
+  test('slow_frame delays one frame, of the session of a slot', async () => {
     await using on = await stage()
     const page = openPage(on)
     const token = await page.getToken()
     const { slot_id, asset_token } = await fill(on.api)
     const other = await fill(on.api, { body: asked({ session_id: 'sess_2' }) })
     const { body } = await page.act(token, { action: 'slow_frame', latency_ms: 20, slot_id })
-    expect(body).toMatchObject({ done: 'The next frame loads 20 ms later.', state: { slow_frame_ms: 20 } })
+    expect(body).toMatchObject({
+      done: 'The next frame of this session loads 20 ms later.',
+      state: { slow_frame_ms: 20 },
+    })
     const rules = (await on.api.accept('faults.list')).body.items
     expect(rules).toMatchObject([
       { path: '/v1/render/', method: 'GET', effect: 'delay', times: 1, session_id: 'sess_1' },
@@ -300,7 +304,7 @@ describe('an action', () => {
     expect((await page.act(token, { action: 'state' })).body.state.slow_frame_ms).toBe(20)
     await on.api.send('GET', `/v1/render/${asset_token}`)
     expect((await page.act(token, { action: 'state' })).body.state.slow_frame_ms).toBeNull()
-    await page.act(token, { action: 'slow_frame' })
+    await page.act(token, { action: 'slow_frame', slot_id })
     const [rule] = (await on.api.accept('faults.list')).body.items
     expect(rule).toMatchObject({ latency_ms: 3_000, times: 1 })
   })
@@ -350,7 +354,7 @@ describe('an action', () => {
     await page.act(token, { action: 'format', format: 'banner' })
     await page.act(token, { action: 'withdraw_consent', slot_id })
     await page.act(token, { action: 'expire', slot_id })
-    await page.act(token, { action: 'slow_frame' })
+    await page.act(token, { action: 'slow_frame', slot_id })
     await page.act(token, { action: 'replay', slot_id })
     await page.act(token, { action: 'state' })
     await page.refuse('guess', { action: 'no_fill', on: true })

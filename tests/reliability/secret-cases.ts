@@ -152,7 +152,7 @@ export function places(asset_token: string): Place[] {
     slots: { asset_tokens: [] },
     ask: {},
     claim: { grant_id: 'x', secret: 'x' },
-    act: { action: 'slow_frame', latency_ms: 1 },
+    act: { action: 'slow_frame', latency_ms: 1, slot_id: 'slot_00000000000' },
   }
   for (const [name, body] of Object.entries(pageBodies)) {
     const into = (field: string, change: (text: string) => object) =>

@@ -86,10 +86,11 @@ const actions: Actions = {
   },
 
   async slow_frame(page, { latency_ms = defaultSlowFrameMs, slot_id }) {
-    const session_id = slot_id === undefined ? null : (await findOwnSlot(page, slot_id)).job.session_id
-    const rule = { method: 'GET', path: framePath, effect: 'delay', latency_ms, times: 1 }
-    await callAsPage(page, 'faults.add', { body: session_id === null ? rule : { ...rule, session_id } })
-    return { done: `The next frame loads ${latency_ms} ms later.` }
+    const { session_id } = (await findOwnSlot(page, slot_id)).job
+    if (session_id === null) throw refused('The request of this slot named no session, whose next frame could be slow.')
+    const rule = { method: 'GET', path: framePath, effect: 'delay', latency_ms, times: 1, session_id }
+    await callAsPage(page, 'faults.add', { body: rule })
+    return { done: `The next frame of this session loads ${latency_ms} ms later.` }
   },
 
   async replay(page, { slot_id }) {

@@ -43,7 +43,7 @@ const ActBody: z.ZodType<ConsoleAction> = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.literal('slow_frame'),
     latency_ms: z.int().min(1).max(maxLatencyMs).optional(),
-    slot_id: text.optional(),
+    slot_id: text,
   }),
   z.strictObject({ action: z.literal('replay'), slot_id: text }),
   z.strictObject({ action: z.literal('state') }),

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
+import { jsonText } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
@@ -35,7 +36,7 @@ async function run(context: CommandContext, input: CommandInput): Promise<number
     const hint = 'List what there is: svc requests list'
     throw new CliError('usage', 'nothing_to_export', 'The journal has no request that the filters select.', hint)
   }
-  const text = writeHar(toEntries(exchanges, context.settings.base_url), version)
+  const text = writeHar(toEntries(exchanges, context.settings.base_url), version, jsonText)
   const [file] = input.args
   if (file === undefined) {
     for await (const piece of text) context.out.raw(piece)

@@ -14,8 +14,8 @@ export type ConsoleAction =
   | { action: 'withdraw_consent'; slot_id: string }
   /** Moves the sandbox clock to just past the end of the slot's asset token. */
   | { action: 'expire'; slot_id: string }
-  /** Delays the next frame; of the session of a slot if one is named. Milliseconds, default `defaultSlowFrameMs`. */
-  | { action: 'slow_frame'; latency_ms?: number | undefined; slot_id?: string | undefined }
+  /** Delays the next frame of the session that the slot belongs to. Milliseconds, default `defaultSlowFrameMs`. */
+  | { action: 'slow_frame'; latency_ms?: number | undefined; slot_id: string }
   /** Sends the placement request of the slot again. */
   | { action: 'replay'; slot_id: string }
   /** Changes nothing. */
