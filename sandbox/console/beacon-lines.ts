@@ -38,7 +38,11 @@ const senders = {
 /** Returns the lines of a slot, oldest first. */
 export function readBeaconLines(slot: Slot): BeaconLine[] {
   const { sandbox } = slot
-  const own = listEvents(slot, 'beacon').filter(({ reason_code }) => sandbox === null || localReasons.has(reason_code))
+  const received = new Set(sandbox?.beacons.map(({ event }) => event))
+  // Until the sandbox lists a beacon, its verdict is the one that the page got.
+  const own = listEvents(slot, 'beacon').filter(
+    ({ event, reason_code }) => localReasons.has(reason_code) || !received.has(event),
+  )
   const lines: BeaconLine[] = [
     ...(sandbox?.beacons ?? []).map((beacon) => ({ ...beacon, event: beacon.event ?? 'unreadable', count: 1 })),
     ...own.map(({ event, at_ms, accepted, reason_code }) => ({

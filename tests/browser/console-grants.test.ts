@@ -129,6 +129,6 @@ test('the console of a page asks, shows the code that the inspector has, and act
   await inspector.getByText(stage.host_url, { exact: true }).waitFor()
   expect((await host.place()).decision?.fill).toBe(true)
   await inspector.getByRole('button', { name: 'Confirm' }).click()
-  await page.getByText('Test traffic gets no fill until you turn this off.').waitFor()
+  await page.getByRole('paragraph').filter({ hasText: 'Test traffic gets no fill' }).waitFor()
   expect((await host.place()).decision?.fill).toBe(false)
 })

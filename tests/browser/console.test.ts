@@ -274,6 +274,7 @@ describe.concurrent('its text', () => {
       await using host = await openWithConsole({ context })
       const { page } = host
       await chipAt(page, 'viewed').waitFor()
+      await page.getByText('bills viewable_impression').waitFor()
       await page.getByRole('button', { name }).click()
       await page.getByRole('button', { name: 'Copied' }).waitFor()
       const copied = await page.evaluate(() => navigator.clipboard.readText())
