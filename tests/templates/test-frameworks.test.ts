@@ -332,6 +332,8 @@ test('refused', async ({ page, sandbox }) => {
       rejected   visible of SLOT, consent_not_granted: Consent is not granted.
                  fix: Render nothing and send nothing; ask for a placement again when consent is granted."
   `)
-  expect(output).toContain('attachment #1: sandbox (text/plain)')
+  expect(output).toContain('attachment #1: console of the page (text/plain)')
+  expect(output).toMatch(/#ad \(turn_\d+, slot_\w+\): no-fill no_demand/)
+  expect(output).toContain('attachment #2: sandbox (text/plain)')
   await run(process.execPath, [join(checkout, 'node_modules/typescript/bin/tsc'), '-p', '.'], directory)
 })

@@ -1,5 +1,5 @@
 /** Loads the other parts of the script, from where the first came from. */
-import type { Console } from './console-page.ts'
+import type { Console, ConsoleOptions, ConsolePage } from './console-page.ts'
 import type { RendererError } from './events.ts'
 import type { Mounts } from './mounts/mounts.ts'
 import type { Renderer } from './renderer.ts'
@@ -37,14 +37,13 @@ async function importPart(script_url: string | null): Promise<typeof import('./m
   return import(/* @vite-ignore */ new URL('../assets/render/mounts.js', script_url!).href)
 }
 
-type ConsolePart = typeof import('#sandbox/console/console.ts')
+interface ConsolePart {
+  openConsole(page: ConsolePage, options?: ConsoleOptions): Promise<Console>
+}
 
 /** Loads the console of the page and opens it. Only a sandbox has one: it rejects for the script of another service. */
-export async function loadConsole(
-  script_url: string,
-  ...given: Parameters<ConsolePart['openConsole']>
-): Promise<Console> {
+export async function loadConsole(script_url: string, page: ConsolePage, options?: ConsoleOptions): Promise<Console> {
   const url = new URL('../_sandbox/console.js', script_url).href
   const { openConsole }: ConsolePart = await import(/* @vite-ignore */ url)
-  return openConsole(...given)
+  return openConsole(page, options)
 }

@@ -76,10 +76,15 @@ const rest = 1.5
 
 const work = workerData as FileWork
 const db = planOnce(new Database(work.path, { readonly: true, fileMustExist: true, timeout: 2000 }))
-try {
-  parentPort!.postMessage(await done(work))
-} finally {
-  db.close()
+void run()
+
+/** Not at the top level: the single binary loads its files without modules. A failure ends the thread with its error. */
+async function run(): Promise<void> {
+  try {
+    parentPort!.postMessage(await done(work))
+  } finally {
+    db.close()
+  }
 }
 
 function done(work: FileWork): string[] | BillingProgress | Promise<Replaced> {

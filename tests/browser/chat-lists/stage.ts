@@ -181,11 +181,9 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
           await roundTrips()
         } catch (problem) {
           const events = await page.evaluate(() => window.SponsoredPlacement?.getEvents())
-          const boxes = await page.evaluate(() =>
-            [document.querySelector('.messages'), ...window.findAll('iframe')].map((e) =>
-              JSON.stringify(e?.getBoundingClientRect()),
-            ),
-          )
+          const boxes = await page
+            .locator('.messages, iframe')
+            .evaluateAll((elements) => elements.map((element) => JSON.stringify(element.getBoundingClientRect())))
           const seen = JSON.stringify(
             events?.map(({ at_ms: _at, turn_id: _turn, instance_id: _ri, ...event }) => event),
           )
