@@ -373,8 +373,9 @@ export function unusedExports(product: readonly Source[], everything: readonly S
     })
 }
 
-/** What package.json exports: others use it. */
+/** What package.json exports, and what a page imports by its address: others use it. */
 const entryPoints = new Set([
+  'sandbox/console/console.ts',
   'sandbox/index.ts',
   'src/client/browser.ts',
   'src/client/index.ts',
