@@ -34,6 +34,7 @@ const lint: Command = {
   options: [
     new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
   ],
+  hasRows: true,
   examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],
   acceptsInvalidSettings: true,
   async run({ system, out }, { args, options }) {

@@ -34,6 +34,7 @@ const report = endpointCommand('billing.report', {
     'Nothing is ever billed here. With -o json it lists every beacon that did not count. Notes how many fills have no render beacon and how many were never viewed, which no line shows. To list the beacons behind a count: beacons list --billed true, --metric, --reason.',
   examples: ['billing report', 'billing report --session-id sess_1 --since 1h -o json'],
   tables: [lineColumns, totalColumns, reasonColumns],
+  rows: ({ lines }) => lines,
   text: (report, style) =>
     [...countedTables(report, style), notCountedTable(report, style)]
       .filter(({ length }) => length > 0)

@@ -27,6 +27,7 @@ export const doctor: Command = {
     new Option('--since <span>', 'only requests since then: 10m, 2h, or epoch milliseconds').argParser(sinceText),
     repeatable('--serve-dir <dir-or-url>', 'look for secret keys in the files that browsers load'),
   ],
+  hasRows: true,
   examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],
   acceptsInvalidSettings: true,
   async run(context, { options }) {

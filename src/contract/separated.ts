@@ -35,7 +35,8 @@ function flattenRow(row: unknown, isIso: boolean): ReadonlyMap<string, unknown> 
   if (!isObject(row)) return new Map([['value', row]])
   const cells = new Map<string, unknown>()
   const add = (value: unknown, name: string, prefix: string) => {
-    if (isObject(value) && Object.keys(value).length > 0) {
+    // An empty object has no field, and so no column.
+    if (isObject(value)) {
       for (const [inner, each] of Object.entries(value)) add(each, inner, `${prefix}${name}.`)
     } else if (isIso && isTime(name)) cells.set(prefix + nameWithoutUnit(name), toIso(value))
     else cells.set(prefix + name, value)

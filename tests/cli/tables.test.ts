@@ -92,10 +92,11 @@ test('in terminals of 80, 100 and 200 columns every table fits; a note names wha
 })
 
 test('as csv every table has a header, and lines of as many cells; as tsv too', async () => {
-  const paths = (await loadAll(commands)).filter(({ command }) => command.tables !== undefined).map(({ path }) => path)
+  const all = await loadAll(commands)
+  const paths = all.filter(({ command }) => command.hasRows && command.arguments?.[0]?.required !== true)
   const problems: string[] = []
   let count = 0
-  for (const path of paths.filter((path) => !leftOut.includes(path))) {
+  for (const { path } of paths.filter(({ path }) => !leftOut.includes(path))) {
     const { code, stdout, stderr } = await cli.svc(`${lines[path] ?? path} -o csv`)
     const rows = parseCsv(stdout)
     const header = rows[0] ?? []
@@ -108,8 +109,22 @@ test('as csv every table has a header, and lines of as many cells; as tsv too', 
   expect(count).toBeGreaterThan(100)
   const { stdout } = await cli.svc('beacons list -o tsv --columns when,event,slot_id')
   expect(stdout.split('\n')[0]).toBe('received_at\tevent\tslot_id')
-  const endless = await cli.svc('events stream --since-seq 0 -o csv')
-  expect(endless).toMatchObject({ code: 2, stderr: expect.stringContaining('-o jsonl') })
+  expect((await cli.svc('billing report --session-id none -o csv')).stdout).toBe('')
+})
+
+test('csv is refused before anything is done by a command that prints no rows; from the environment it is text there', async () => {
+  await using other = await startTestCli()
+  const rowless = (await loadAll(commands)).filter(({ command }) => !command.hasRows)
+  for (const { command, path } of rowless) {
+    const words = command.examples[0].replace(/ -- .*| -o \S+/g, '')
+    const { code, stderr } = await other.svc(`${words} -o csv`)
+    expect([path, code, stderr]).toEqual([path, 2, expect.stringMatching(/prints no rows|^error: Option '-o/)])
+  }
+  expect(rowless.length).toBeGreaterThan(40)
+  expect((await other.svc('requests count')).stdout).toBe('0\n')
+  expect((await other.svc('tokens list')).stdout).toBe('')
+  const made = await other.svc('placements create', { env: { SVC_OUTPUT: 'csv' } })
+  expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('status       ready, fill')])
 })
 
 /** Reads lines as RFC 4180 defines them. */

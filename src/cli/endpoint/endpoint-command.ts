@@ -68,7 +68,7 @@ interface Details<Id extends EndpointId> {
   /** The tables that `text` prints. */
   tables?: Command['tables']
   text?: (response: Response<Contract[Id]>, style: Style, call: CompletedCall<Response<Contract[Id]>>) => string[]
-  /** The rows of csv and tsv; default: the first table of the response, or the response itself. */
+  /** The rows of a report, for csv and tsv. A report without them has neither. */
   rows?: (response: Response<Contract[Id]>) => readonly object[]
   /** The state that the request is about to change, in the form of its response. */
   before?: (context: CommandContext, sent: CallInput) => Promise<Response<Contract[Id]>>
@@ -134,11 +134,11 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
 }
 
 function chooseTables(
-  { columns, tables }: Pick<EndpointCommand<EndpointId>, 'columns' | 'tables'>,
+  { columns, tables, rows }: Pick<EndpointCommand<EndpointId>, 'columns' | 'tables'> & { rows?: unknown },
   { item_fields = [] }: EndpointSchema,
-): Pick<Command, 'tables' | 'fields'> {
-  if (columns !== undefined) return { tables: [columns], fields: item_fields }
-  return tables === undefined ? {} : { tables }
+): Pick<Command, 'tables' | 'fields' | 'hasRows'> {
+  if (columns !== undefined) return { tables: [columns], fields: item_fields, hasRows: true }
+  return { ...(tables && { tables }), ...(rows !== undefined && { hasRows: true }) }
 }
 
 /** The meta of a response that was not requested. */

@@ -1,12 +1,12 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
 import type { SeparatedFormat } from '#contract/separated.ts'
-import { CliError, type Failure } from '../run/errors.ts'
+import type { Failure } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
 import { createFilterPrinter, type ValueFilter } from './filter-printer.ts'
 import { showInPager } from './pager.ts'
 import { showBytes, showProgress } from './progress.ts'
-import { findRows, type NamedField, printedRows } from './separated.ts'
+import { type NamedField, printedRows } from './separated.ts'
 import { chooseStyle, jsonText, oneLine, printable, type Style, streamText, type View } from './terminal.ts'
 import { hangingLines, wrap } from './text.ts'
 
@@ -32,8 +32,8 @@ export interface Output {
   /** How tables and times are shown. */
   readonly view: View
   /**
-   * Prints one value: as a JSON document, or as the lines that `text` makes of it. `rows` are those of csv and tsv; default:
-   * its first table, or the value itself.
+   * Prints one value: as a JSON document, or as the lines that `text` makes of it. `rows` are those of csv and tsv, of
+   * which a value without any has neither.
    */
   data(value: unknown, text: (style: Style) => readonly string[], rows?: readonly unknown[]): void
   /**
@@ -102,7 +102,7 @@ export function createOutput(
       return err()
     },
     quiet,
-    data(value, text, rows = findRows(value)) {
+    data(value, text, rows = []) {
       if (isFiltered) filtered.print([value])
       else if (isJson) printJson(value)
       else if (separated !== null) printSeparated(rows, separated)
@@ -120,7 +120,6 @@ export function createOutput(
     item(value, text) {
       if (isFiltered) filtered.print([value])
       else if (isJson) system.stdout.write(`${jsonText(value)}\n`)
-      else if (separated !== null) throw endless(separated)
       else if (format === 'text') system.stdout.write(toPrintable([text(out())].flat()))
     },
     document(text, media_type) {
@@ -167,12 +166,6 @@ export function createOutput(
     const text = leftOutText(view.left_out?.splice(0) ?? [])
     if (text !== '') output.note(`Not shown ${text}. All columns: --wide`)
   }
-}
-
-/** What arrives one by one may bring further columns. */
-function endless(format: SeparatedFormat): CliError {
-  const hint = 'Take -o jsonl, or list what there is when it is over.'
-  return new CliError('usage', 'format_unfit', `A list without an end has no header, which -o ${format} needs.`, hint)
 }
 
 function once<T>(make: () => T): () => T {

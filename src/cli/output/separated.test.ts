@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { findRows, printedRows } from './separated.ts'
+import { printedRows } from './separated.ts'
 
 const all = { fields: null, isIso: true } as const
 
 test('a header and a line for each row, with dotted names, dates, and lists as JSON', () => {
   const rows = [
     { slot_id: 'slot_1', created_at_ms: 0, fill: true, price: { cpm: -2.5, currency: 'USD' }, sizes: [1, 2] },
-    { slot_id: 'slot_2', created_at_ms: 1_000, fill: null, extra: 'later' },
+    { slot_id: 'slot_2', created_at_ms: 1_000, fill: null, price: {}, extra: 'later' },
   ]
   expect(printedRows(rows, 'csv', all)).toBe(
     [
@@ -37,10 +37,4 @@ test('a field that no row has is an error with those that there are', () => {
   expect(() => printedRows([{ a: 1, b: 2 }], 'csv', { fields: ['c'], isIso: true })).toThrow(
     expect.objectContaining({ message: 'There is no field c.', hint: 'The fields are: a, b' }),
   )
-})
-
-test('of a report the rows of its first table, of anything else the value', () => {
-  expect(findRows({ count: 1, none: [], names: ['a'], lines: [{ a: 1 }], totals: [{ b: 1 }] })).toEqual([{ a: 1 }])
-  expect(findRows({ count: 1 })).toEqual([{ count: 1 }])
-  expect(findRows(['a'])).toEqual(['a'])
 })

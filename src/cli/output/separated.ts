@@ -1,7 +1,6 @@
 /** Values as csv and tsv: `-o csv`, `-o tsv`. */
 
 import { flattenRows, nameWithoutUnit, type SeparatedFormat, separatedText } from '#contract/separated.ts'
-import { isObject } from '#foundation/json.ts'
 import { CliError } from '../run/errors.ts'
 import { oneLine } from './terminal.ts'
 
@@ -9,16 +8,6 @@ import { oneLine } from './terminal.ts'
 export interface NamedField {
   name: string
   field?: string
-}
-
-/** Returns the rows of a value that is no list: those of its first table, as of a report, or the value itself. */
-export function findRows(value: unknown): readonly unknown[] {
-  const table = isObject(value) ? Object.values(value).find(isTable) : undefined
-  return table ?? (Array.isArray(value) ? value : [value])
-}
-
-function isTable(value: unknown): value is readonly object[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isObject)
 }
 
 /**

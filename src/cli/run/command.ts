@@ -20,6 +20,8 @@ export interface Command {
   options?: readonly Option[]
   /** The columns of each table that it prints, among which `--columns` chooses. */
   tables?: readonly (readonly Column[])[]
+  /** Prints rows of one kind, a list or a report: csv and tsv fit it. */
+  hasRows?: true
   /** Fields that `--columns` takes in addition to the columns of the table. */
   fields?: readonly string[]
   /**

@@ -6,10 +6,10 @@ import { createOutput, type OutputOptions } from '../output/output.ts'
 import { watchParents } from '../process/parents.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
-import type { Flags } from '../settings/table.ts'
+import type { Flags, OutputFormat } from '../settings/table.ts'
 import type { Command, CommandContext, CommandInput } from './command.ts'
 import { brokenResponse, serviceClient } from './command-client.ts'
-import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
+import { CliError, exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
 import { commandName, type System, withReplaced } from './system.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */
@@ -29,7 +29,7 @@ export async function runParsedCommand(
 ): Promise<number> {
   const system = common.isInteractive ? given : withReplaced(given, { stdin_is_terminal: false })
   const settings = await loadCommandSettings(command, common.settings, system)
-  output.format = settings.output
+  output.format = chooseFormat(settings, command)
   const interrupt = new AbortController()
   let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
   chooseView(output, command, input)
@@ -76,6 +76,18 @@ export async function runParsedCommand(
     unwatch()
     removeHandler()
   }
+}
+
+/**
+ * Returns the format of a command. One for rows that comes from the environment or a file is for lists and reports, and text
+ * for everything else.
+ * @throws CliError, before anything is done, when -o asks for rows of a command without any
+ */
+function chooseFormat({ output, source }: Settings, { name, hasRows }: Command): OutputFormat {
+  if (hasRows || (output !== 'csv' && output !== 'tsv')) return output
+  if (source.output !== 'flag') return 'text'
+  const hint = `-o ${output} is for lists and reports. Take -o json.`
+  throw new CliError('usage', 'format_unfit', `'${name}' prints no rows.`, hint)
 }
 
 function chooseView(output: OutputOptions, { tables = [] }: Command, { options }: CommandInput): void {

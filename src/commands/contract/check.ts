@@ -39,6 +39,7 @@ export const check: Command = {
     new Option('--allow-live', 'accept a production key, and send only requests that create no traffic'),
   ],
   tables: [columns],
+  hasRows: true,
   examples: ['contract check', 'contract check -o json'],
   async run(context, { args, options }) {
     const { reportLines, summarizeEndpoints } = await import('#qa/contract-check/report.ts')

@@ -152,6 +152,7 @@ function verify(): Command {
     ],
     exitCode,
     tables: [chainColumns],
+    rows: ({ chains }) => chains,
     text: (verification, style) => chainTable(verification, style),
   })
   return {
@@ -168,10 +169,11 @@ function verify(): Command {
       for await (const { bytes, isWhole } of readLines(resolve(context.system.cwd, file)))
         if (!reader.add(bytes, isWhole)) break
       const verification = reader.finish()
-      context.out.data(verification, (style) => [
+      const text = (style: Style) => [
         ...chainTable(verification, style),
         ...verification.public_keys.map((key) => style.dim(`signed by ${key}`)),
-      ])
+      ]
+      context.out.data(verification, text, verification.chains)
       return exitCode(verification)
     },
   }

@@ -47,6 +47,7 @@ export const list: Command = {
   arguments: [suitesArgument],
   examples: ['qa list', 'qa list formats -o json'],
   tables: [suiteColumns, caseColumns],
+  hasRows: true,
   async run(context, input) {
     const names = suiteNames(input)
     const { expand, needsBrowser } = await import('#qa/run/plan.ts')

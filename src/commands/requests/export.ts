@@ -25,7 +25,7 @@ export const exportRequests: Command = {
   details:
     'Writes HAR 1.2, oldest first, which the network panels of browsers, proxies and HAR viewers open: headers, bodies and times of every request that the filters select, without keys, tokens and prompt texts. A file is complete or not written at all; an existing one is replaced only with --force.',
   arguments: [new Argument('[file]', 'file to write; default: stdout')],
-  options: [new Option('--har', 'as HAR 1.2, the only format').default(true), ...filters.values(), forceOption()],
+  options: [new Option('--har', 'as HAR 1.2: the default, and the only format'), ...filters.values(), forceOption()],
   examples: ['requests export journal.har --force', 'requests export --path /v1/placements --since 10m'],
   run,
 }

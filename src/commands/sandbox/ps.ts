@@ -1,5 +1,7 @@
 /** `svc sandbox ps`. */
+
 import { type Column, tableLines } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
 import { plural, timeText } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
@@ -31,6 +33,7 @@ export const ps: Command = {
     'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else the newest that svc start started, else the one of svc exec if there is only one (exec: COMMAND). For its details: svc sandbox status',
   examples: ['sandbox ps', 'sandbox ps -o json'],
   tables: [psColumns],
+  hasRows: true,
   async run({ system, out, settings, command_name }) {
     await checkReadable(stateDirectory(system))
     const running = await runningSandboxes(stateDirectory(system), system)
@@ -53,23 +56,19 @@ export const ps: Command = {
     }
     await noteForeignLocators({ system, out })
     const listed = rows.map(({ state: _, ...row }) => row)
-    out.data(listed, (style) =>
-      rows.length === 0
-        ? []
-        : tableLines(
-            psColumns,
-            rows.map((row) => ({
-              ...row,
-              mark: row.used ? '*' : ' ',
-              database: databaseText(row),
-              up:
-                style.view.time === null
-                  ? upTime(system.now() - row.started_at_ms)
-                  : timeText(row.started_at_ms, style, true),
-            })),
-            style,
-          ),
-    )
+    const text = (style: Style) => {
+      const shown = rows.map((row) => ({
+        ...row,
+        mark: row.used ? '*' : ' ',
+        database: databaseText(row),
+        up:
+          style.view.time === null
+            ? upTime(system.now() - row.started_at_ms)
+            : timeText(row.started_at_ms, style, true),
+      }))
+      return rows.length === 0 ? [] : tableLines(psColumns, shown, style)
+    }
+    out.data(listed, text, listed)
     return 0
   },
 }

@@ -1,8 +1,10 @@
 /** `svc config`: profiles.json in the state directory, and the svc.config.json of a project. */
+
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs } from '#cli/output/text.ts'
 import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
@@ -51,6 +53,7 @@ const list: Command = {
   details: 'Shows only the beginning of a secret key; svc config get prints it in full.',
   examples: ['config list', 'config list -o json'],
   tables: [settingColumns],
+  hasRows: true,
   async run(context) {
     const { config, profiles, profile = null } = await readSettingFiles(context.system, context.flags)
     const shown = {
@@ -63,7 +66,7 @@ const list: Command = {
     const settings = shown.settings.map((row) =>
       row.setting === 'secret_key' || row.setting === 'control_token' ? masked(row) : row,
     )
-    context.out.data({ ...shown, settings }, (style) => [
+    const text = (style: Style) => [
       ...tableLines(
         settingColumns,
         settings.map((row) => ({ ...row, source: row.value === null ? '-' : row.source })),
@@ -78,7 +81,8 @@ const list: Command = {
         ],
         style,
       ),
-    ])
+    ]
+    context.out.data({ ...shown, settings }, text, settings)
     return 0
   },
 }
