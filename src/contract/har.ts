@@ -78,10 +78,8 @@ export async function* writeHar(
 export function toHarEntry(exchange: RequestDetail, base_url: string): HarEntry {
   const { request_id, at_ms, method, path, status, duration_ms } = exchange
   const { request_headers, request_body, response_headers, response_body } = exchange
-  const url = URL.parse(path, base_url)
+  const url = URL.canParse(path, base_url) ? new URL(path, base_url) : null
   const sent_type = findHeader(request_headers, 'content-type')
-  const given = { reason_code: exchange.reason_code, client_id: exchange.client_id, key: exchange.key }
-  const subject = { ...given, session_id: exchange.session_id, slot_id: exchange.slot_id }
   return {
     startedDateTime: Number.isNaN(new Date(at_ms).getTime()) ? '' : new Date(at_ms).toISOString(),
     time: duration_ms,
@@ -114,9 +112,18 @@ export function toHarEntry(exchange: RequestDetail, base_url: string): HarEntry 
     cache: {},
     timings: { send: 0, wait: duration_ms, receive: 0 },
     _request_id: request_id,
-    ...Object.fromEntries(
-      Object.entries(subject).flatMap(([name, value]) => (value === null ? [] : [[`_${name}`, value]])),
-    ),
+    ...ownFields(exchange),
+  }
+}
+
+/** Fields of the journal that the format does not have. */
+function ownFields({ reason_code, client_id, key, session_id, slot_id }: RequestDetail): Partial<HarEntry> {
+  return {
+    ...(reason_code !== null && { _reason_code: reason_code }),
+    ...(client_id !== null && { _client_id: client_id }),
+    ...(key !== null && { _key: key }),
+    ...(session_id !== null && { _session_id: session_id }),
+    ...(slot_id !== null && { _slot_id: slot_id }),
   }
 }
 

@@ -1,6 +1,6 @@
 /** A list of the control plane, with new items at its top. */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { type ApiProblem, call, type EndpointId } from './api.ts'
+import { type ApiProblem, call, type EndpointId, type EndpointInput } from './api.ts'
 import { isReplaced, type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
 import { toProblem } from './resource.ts'
 
@@ -47,6 +47,23 @@ interface State<Item> extends ReadPage<Item> {
 }
 
 const initial = { items: [], next_cursor: null, isLoading: true, isLoadingMore: false, problem: null }
+
+/** Resolves to the items of all pages of a list, newest first: at most as many pages as reach `maxItems`. */
+export async function readAllItems<Item>(
+  id: EndpointId,
+  query: object,
+  { pageSize, maxItems }: { pageSize: number; maxItems: number },
+): Promise<Item[]> {
+  const found: Item[] = []
+  for (let cursor: string | null | undefined; cursor !== null && found.length < maxItems; ) {
+    const input = { query: { ...query, limit: pageSize, ...(cursor !== undefined && { cursor }) } }
+    const page: unknown = await call(id, input as EndpointInput<EndpointId>)
+    const { items, next_cursor = null } = page as { items: readonly Item[]; next_cursor?: string | null }
+    found.push(...items)
+    cursor = next_cursor
+  }
+  return found
+}
 
 /** Reads the list of an endpoint whose response has `items` and `next_cursor`. */
 export function useList<Item>(

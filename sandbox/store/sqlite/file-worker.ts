@@ -128,7 +128,7 @@ function copy(to: string): string[] {
 }
 
 /** The image is a private copy: a failure may leave it in any state. */
-async function replace({ from, seed, at_ms, last_event_seq }: Replacement): Promise<Replaced> {
+async function replace({ path, from, seed, at_ms, last_event_seq }: { path: string } & Replacement): Promise<Replaced> {
   const image = new Database(from, { fileMustExist: true })
   try {
     const count = (sql: string) => image.prepare<[], number>(sql).pluck().get() ?? 0
@@ -139,7 +139,7 @@ async function replace({ from, seed, at_ms, last_event_seq }: Replacement): Prom
     prepareEvent(image)(event_seq, stateEvent('sandbox.restored', at_ms))
     const [events, exchanges] = [count('SELECT count(*) FROM event'), count('SELECT count(*) FROM exchange')]
     adoptPageSize(image, db)
-    await overwriteFile(db, work.path, image)
+    await overwriteFile(db, path, image)
     return { catalogue_id, event_seq, events, exchanges }
   } finally {
     image.close()

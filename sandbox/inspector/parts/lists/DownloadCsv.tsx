@@ -1,7 +1,8 @@
 /** Saves a list as a CSV file: all its pages, with every field of the API. */
 import { Button } from 'react-aria-components'
 import { flattenRows, separatedText } from '#contract/separated.ts'
-import { call, type EndpointId, type EndpointInput } from '../../data/api.ts'
+import type { EndpointId } from '../../data/api.ts'
+import { readAllItems } from '../../data/list.ts'
 import { saveFile } from '../../data/save-file.ts'
 import { Outcome, useAction } from '../Dialog.tsx'
 import { Icon } from '../Icon.tsx'
@@ -20,7 +21,7 @@ export function DownloadCsv({ id, query }: DownloadCsvProps) {
   const action = useAction()
   const save = () =>
     action.run(async () => {
-      const items = await readItems(id, query)
+      const items = await readAllItems(id, query, { pageSize, maxItems })
       const name = `${id.slice(0, id.indexOf('.'))}-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.csv`
       const text = separatedText(flattenRows(items, true), 'csv', (cell) => cell.replace(/[\t\r\n]+/g, ' '))
       saveFile(new Blob([text], { type: 'text/csv' }), name)
@@ -34,23 +35,4 @@ export function DownloadCsv({ id, query }: DownloadCsvProps) {
       <Outcome action={action} />
     </span>
   )
-}
-
-/** Resolves to the items of all pages, newest first. */
-async function readItems(id: EndpointId, query: DownloadCsvProps['query']): Promise<object[]> {
-  const found: object[] = []
-  for (let cursor: string | null | undefined; cursor !== null && found.length < maxItems; ) {
-    const page = { ...query, limit: String(pageSize), ...(cursor !== undefined && { cursor }) }
-    const response: unknown = await call(id, { query: page } as EndpointInput<EndpointId>)
-    const { items, next_cursor } = response as Page
-    found.push(...items)
-    cursor = next_cursor ?? null
-  }
-  return found
-}
-
-interface Page {
-  items: readonly object[]
-  /** Absent from a list that is never more than one page. */
-  next_cursor?: string | null
 }

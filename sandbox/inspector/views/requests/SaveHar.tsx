@@ -2,7 +2,7 @@
 import { Button } from 'react-aria-components'
 import { toHarEntry, writeHar } from '#contract/har.ts'
 import type { RequestDetail } from '#contract/resources/requests.ts'
-import { call } from '../../data/api.ts'
+import { readAllItems } from '../../data/list.ts'
 import { saveFile } from '../../data/save-file.ts'
 import { currentSession } from '../../data/session.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
@@ -18,7 +18,9 @@ export function SaveHar({ query }: { query: Readonly<Record<string, string>> }) 
   const action = useAction()
   const save = () =>
     action.run(async () => {
-      const exchanges = await readExchanges(query)
+      const selected = { ...query, details: 'true' }
+      const newest = await readAllItems<RequestDetail>('requests.list', selected, { pageSize, maxItems: maxExchanges })
+      const exchanges = newest.toReversed()
       if (exchanges.length === 0) return 'There is no request to save.'
       const name = `requests-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.har`
       await saveHar(exchanges, name)
@@ -42,18 +44,7 @@ export function SaveEntryAsHar({ entry }: { entry: RequestDetail }) {
   )
 }
 
-/** Resolves to the selected exchanges, oldest first. */
-async function readExchanges(query: Readonly<Record<string, string>>): Promise<RequestDetail[]> {
-  const found: RequestDetail[] = []
-  for (let cursor: string | null | undefined; cursor !== null && found.length < maxExchanges; ) {
-    const page = { ...query, details: 'true', limit: pageSize, ...(cursor !== undefined && { cursor }) } as const
-    const { items, next_cursor } = await call('requests.list', { query: page })
-    found.push(...(items as RequestDetail[]))
-    cursor = next_cursor
-  }
-  return found.reverse()
-}
-
+/** `exchanges`: oldest first. */
 async function saveHar(exchanges: readonly RequestDetail[], name: string): Promise<void> {
   const { base_url, version } = currentSession()!
   const pieces: string[] = []
