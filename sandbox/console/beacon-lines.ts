@@ -57,7 +57,7 @@ export function readBeaconLines(slot: Slot): BeaconLine[] {
     })),
     ...listUnanswered(slot),
   ]
-  return joinHeartbeats(lines.toSorted((one, other) => one.at_ms - other.at_ms))
+  return joinHeartbeats(lines.sort((one, other) => one.at_ms - other.at_ms))
 }
 
 /** Returns the beacons that went out and have no verdict yet. */

@@ -112,8 +112,18 @@ export function post(
     credentials: 'omit',
     cache: 'no-store',
     referrerPolicy: 'no-referrer',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal: withTimeout(signal),
   })
+}
+
+/** Browsers before 2024 cannot join two signals. */
+function withTimeout(signal: AbortSignal): AbortSignal {
+  const either = new AbortController()
+  const stop = (): void => either.abort()
+  setTimeout(stop, timeoutMs)
+  signal.addEventListener('abort', stop, { signal: either.signal })
+  if (signal.aborted) stop()
+  return either.signal
 }
 
 function isSlots(value: unknown): value is ConsoleSlots {

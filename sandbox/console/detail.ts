@@ -35,14 +35,14 @@ export function drawChip(tone: Tone, text: string): Branch {
 
 function drawSection(
   name: string,
-  aside: Branch | string | null,
+  remark: Branch | string | null,
   ...children: readonly (Branch | false | null)[]
 ): Branch {
   const key = name.toLowerCase().replaceAll(' ', '-')
   return draw(
     'section',
     { 'data-key': key, class: `section ${key}` },
-    draw('header', { class: 'bar spread' }, draw('h3', {}, name), aside),
+    draw('header', { class: 'bar spread' }, draw('h3', {}, name), remark),
     ...children,
   )
 }
@@ -195,10 +195,10 @@ function drawBeacons(slot: Slot, { isLive }: DetailContext): Branch | null {
   const lines = readBeaconLines(slot)
   if (slot.ad === null && lines.length === 0) return null
   const start_ms = slot.sandbox?.requested_at_ms ?? slot.events[0]?.at_ms ?? 0
-  const aside = isLive ? null : draw('span', { class: 'faint tiny' }, 'as the page got them')
+  const remark = isLive ? null : draw('span', { class: 'faint tiny' }, 'as the page got them')
   return drawSection(
     'Beacons',
-    aside,
+    remark,
     lines.length === 0
       ? draw('p', { class: 'faint' }, 'None has gone out.')
       : draw('ol', { class: 'beacons' }, ...lines.map((line) => drawBeacon(line, start_ms))),

@@ -47,7 +47,7 @@ export function openMover(panel: HTMLElement, isCollapsed: () => boolean): Mover
       const box = placeIn(at, open)
       return boxes.reduce((sum, each) => sum + sharedArea(box, each), 0)
     }
-    corner = corners.toSorted((one, other) => covered(one) - covered(other))[0] ?? corner
+    corner = [...corners].sort((one, other) => covered(one) - covered(other))[0] ?? corner
     moveTo(placeIn(corner, { width, height }))
   }
   function findOpenBox(): Box {

@@ -99,7 +99,7 @@ const errors: Readonly<Record<string, string>> = {
   decision_expired: 'The decision is too old.',
   decision_pending: 'There was no decision after 30 s.',
   endpoint_missing: 'The turn names no endpoint, and no key was activated.',
-  engine_unsupported: 'The browser lacks what an ad needs.',
+  engine_unsupported: 'The browser does not have what an ad needs.',
   frame_reloaded: 'Something navigated the frame.',
   internal: 'The renderer failed.',
   label_removed: 'The ad label did not stay readable.',

@@ -1,4 +1,4 @@
-/** Failures of the database: which are tried again, and what the user is told when it cannot be opened. */
+/** Failures of the database: which are tried again, and the message when it cannot be opened. */
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { StorageError } from '../store.ts'
 
@@ -55,7 +55,7 @@ function explainRefusal(cause: Error, { location, code, why }: Failure): Sandbox
       cause,
     })
   }
-  // An engine that lacks a type, a function or a feature, or does not know a word of the statement.
+  // An engine without a type, a function or a feature, or does not know a word of the statement.
   if (!/^(0A000|42601|42704|42883)$/.test(code)) return null
   return new SandboxError(
     'database_unwritable',
