@@ -21,6 +21,8 @@ type ChannelState =
 
 export interface Channel {
   readonly state: ChannelState
+  /** Returns the time of the sandbox, Unix epoch milliseconds, by its last response: its clock can be moved. Null before one. */
+  now(): number | null
   /** Returns what the sandbox said last of an ad, or null. */
   find(asset_token: string): ConsoleSlot | null
   /** Asks now. Never rejects. */
@@ -35,6 +37,8 @@ export function openChannel(page: ConsolePage, onChange: () => void): Channel {
   let timer: ReturnType<typeof setTimeout> | undefined
   let asking: Promise<void> | null = null
   let wait_ms = pollIntervalMs
+  /** The time of the sandbox when the time of this page was 0. */
+  let origin_ms: number | null = null
   const over = new AbortController()
 
   function refresh(): Promise<void> {
@@ -56,6 +60,7 @@ export function openChannel(page: ConsolePage, onChange: () => void): Channel {
       const received: unknown = response.ok ? await response.json() : null
       if (!isSlots(received)) return fail({ status: 'refused', http_status: response.status })
       for (const slot of received.slots) slots.set(slot.asset_token, slot)
+      origin_ms = received.server_time_ms - performance.now()
       state = { status: 'live' }
       wait_ms = pollIntervalMs
     } catch {
@@ -91,6 +96,7 @@ export function openChannel(page: ConsolePage, onChange: () => void): Channel {
     get state() {
       return state
     },
+    now: () => (origin_ms === null ? null : origin_ms + performance.now()),
     find: (asset_token) => slots.get(asset_token) ?? null,
     refresh,
     close: () => {
@@ -129,6 +135,7 @@ function withTimeout(signal: AbortSignal): AbortSignal {
 function isSlots(value: unknown): value is ConsoleSlots {
   return (
     isObject(value) &&
+    typeof value.server_time_ms === 'number' &&
     Array.isArray(value.slots) &&
     value.slots.every((slot) => isObject(slot) && typeof slot.asset_token === 'string')
   )

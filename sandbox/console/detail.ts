@@ -276,6 +276,7 @@ function drawValidity({ ad, sandbox }: Slot, { now_ms }: DetailContext): Branch 
   const { lifecycle_state, revision, expires_at_ms } = ad.consent
   const current = sandbox?.consent.current_state ?? null
   const isOutdated = current !== null && current !== lifecycle_state
+  const isOver = sandbox !== null && sandbox.expires_at_ms <= now_ms
   return drawSection(
     'Validity',
     null,
@@ -296,7 +297,7 @@ function drawValidity({ ad, sandbox }: Slot, { now_ms }: DetailContext): Branch 
       'div',
       { class: 'valid' },
       draw('span', { class: 'soft' }, 'Asset token'),
-      draw('span', {}, sandbox === null ? 'known to the sandbox alone' : 'accepts beacons'),
+      draw('span', {}, sandbox === null ? 'known to the sandbox alone' : `accepts ${isOver ? 'no ' : ''}beacons`),
       sandbox !== null && drawTimeLeft(sandbox.expires_at_ms - now_ms),
     ),
   )

@@ -26,7 +26,8 @@ export interface PanelState {
 export function drawPanel(state: PanelState): Branch[] {
   const { page, channel, actions, slots, selected, isCollapsed, copied, isUnderConsole, news } = state
   const source = describeChannel(channel.state, page.base_url)
-  const context: DetailContext = { now_ms: page.now(), isLive: channel.state.status === 'live', isUnderConsole }
+  const now_ms = channel.now() ?? page.now()
+  const context: DetailContext = { now_ms, isLive: channel.state.status === 'live', isUnderConsole }
   const body = draw(
     'div',
     { 'data-key': 'body', class: 'body scroller' },

@@ -180,7 +180,7 @@ export function seconds(ms: number): string {
 /** `4:31`, `2 h 10 min`, `13 days`: how much time is left; `over` when none is. */
 export function timeLeft(ms: number): string {
   const whole = Math.floor(ms / 1_000)
-  if (whole <= 0) return 'over'
+  if (whole <= 0) return 'expired'
   const minutes = Math.floor(whole / 60)
   if (minutes < 60) return `${minutes}:${String(whole % 60).padStart(2, '0')}`
   const hours = Math.floor(minutes / 60)

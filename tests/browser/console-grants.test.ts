@@ -131,4 +131,7 @@ test('the console of a page asks, shows the code that the inspector has, and act
   await inspector.getByRole('button', { name: 'Confirm' }).click()
   await page.getByRole('paragraph').filter({ hasText: 'Test traffic gets no fill' }).waitFor()
   expect((await host.place()).decision?.fill).toBe(false)
+  await page.getByText('accepts beacons', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Expire now' }).click()
+  await page.getByText('accepts no beacons', { exact: true }).waitFor()
 })
