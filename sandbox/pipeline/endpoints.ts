@@ -6,6 +6,7 @@ import { type CompatOperationId, compatOperations, deprecationHeaders } from '#c
 import { type Endpoint, isControlPlane, type Parsed, requiredRole } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Contract, EndpointId } from '#contract/index.ts'
+import { journalBody } from '#contract/recordings/redaction.ts'
 import { mayHoldSecrets } from '#foundation/redaction.ts'
 import { activationKey } from '#operations/browser.ts'
 import type { Context, Services } from '#operations/context.ts'
@@ -17,7 +18,6 @@ import { refuseQuery, refuseRepeated, validate, validateBody } from './body/vali
 import { addCors } from './cors.ts'
 import { checkActivationHeader, checkLocalKey, findCaller } from './credentials.ts'
 import { type OpenExchange, type PipelineResponse, type Request, type Route, successResponse } from './exchange.ts'
-import { journalBody } from './journal.ts'
 import type { Rates } from './rates.ts'
 
 export interface EndpointOptions {

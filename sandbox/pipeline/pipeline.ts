@@ -13,6 +13,7 @@ import { type CompatOperationId, compatOperations } from '#compat/index.ts'
 import { type Endpoint, problemHeader } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import { compat, contract, type EndpointId } from '#contract/index.ts'
+import { journalPath } from '#contract/recordings/redaction.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Services } from '#operations/context.ts'
@@ -42,7 +43,7 @@ import {
   isOpened,
   moveTokenToCookie,
 } from './guards.ts'
-import { journalPath, record } from './journal.ts'
+import { record } from './journal.ts'
 import { createRouteError, createRoutes, type Routes } from './routes.ts'
 
 export interface PipelineOptions extends EndpointOptions {

@@ -271,7 +271,7 @@ export const importTable: readonly ImportRule[] = [
       'src/foundation',
       'src/contract/ids.ts',
       'src/contract/error-codes.ts',
-      'src/contract/har.ts',
+      'src/contract/recordings/har.ts',
       'src/contract/no-fill.ts',
       'src/contract/own-requests.ts',
       'src/contract/separated.ts',

@@ -1,6 +1,6 @@
 import { copyFile, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import type { HarEntry } from '#contract/har.ts'
+import type { HarEntry } from '#contract/recordings/har.ts'
 import { expand } from '#qa/run/plan.ts'
 import { loadSuite } from '#qa/suite/load.ts'
 import { asked, fill, key, publishable } from '#tests/http/stage.ts'

@@ -1,6 +1,6 @@
 /** Saves exchanges of the journal as a HAR file, which the network panels of browsers open. */
 import { Button } from 'react-aria-components'
-import { toHarEntry, writeHar } from '#contract/har.ts'
+import { toHarEntry, writeHar } from '#contract/recordings/har.ts'
 import type { RequestDetail } from '#contract/resources/requests.ts'
 import { readAllItems } from '../../data/list.ts'
 import { saveFile } from '../../data/save-file.ts'

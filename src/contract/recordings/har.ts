@@ -2,7 +2,7 @@
  * HAR 1.2: the file of exchanges that browsers, proxies and their viewers share. Names that begin with `_` are our own, as
  * the format provides.
  */
-import type { RequestDetail } from './resources/requests.ts'
+import type { RequestDetail } from '../resources/requests.ts'
 
 interface NamedValue {
   name: string
