@@ -135,10 +135,11 @@ function findReasonToLeaveOut({ request, response }: Entry): keyof Recording['le
 const endpoints = { ...v1, ...compat }
 const patterns = tableNames(endpoints).map((id) => {
   const { method, path } = endpoints[id]
-  return { id, method, pattern: new RegExp(pathPattern(path).source.slice(1)) }
+  return { id, method, pattern: pathPattern(path) }
 })
-/** Files of the service: the media of creatives. */
-const filePattern = /\/assets\/[^?#]+$/
+/** Where the media of creatives are. */
+const files = '/assets/'
+const apiStart = /\/(?:v1|public|assets)\//
 
 interface Place {
   endpoint: RecordedId | null
@@ -152,16 +153,15 @@ export function locate(method: string, url: string): Place | null {
   const parsed = URL.parse(url)
   if (parsed === null) return null
   const { pathname, search, origin } = parsed
-  const at = (index: number) => ({
-    base_url: origin + pathname.slice(0, index),
-    path: pathname.slice(index) + search,
-  })
+  const start = pathname.search(apiStart)
+  if (start < 0) return null
+  const path = pathname.slice(start)
+  const place = { base_url: origin + pathname.slice(0, start), path: path + search }
   for (const { id, method: own, pattern } of patterns) {
-    const match = method === own || method === 'OPTIONS' ? pattern.exec(pathname) : null
-    if (match !== null) return { endpoint: id, ...at(match.index), params: { ...match.groups } }
+    const match = method === own || method === 'OPTIONS' ? pattern.exec(path) : null
+    if (match !== null) return { endpoint: id, ...place, params: { ...match.groups } }
   }
-  const file = method === 'GET' ? filePattern.exec(pathname) : null
-  return file === null ? null : { endpoint: null, ...at(file.index), params: {} }
+  return method === 'GET' && path.startsWith(files) ? { endpoint: null, ...place, params: {} } : null
 }
 
 function toExchange(entry: Entry, index: number): RecordedExchange {
