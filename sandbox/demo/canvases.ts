@@ -52,20 +52,8 @@ function createEditor({ files: folder = [] }: DemoProduct, status: HTMLElement):
     begin(_prompt, { diff }) {
       file = diff?.file ?? ''
       tab.replaceChildren(icon('file'), file)
-      files.replaceChildren(
-        ...folder.map((path) => {
-          const item = html`<li class="bar">${icon('file')}${path.split('/').at(-1)}</li>`
-          if (path === file) item.setAttribute('aria-current', 'true')
-          return item
-        }),
-      )
-      rows = (diff?.lines ?? []).map((line) => {
-        const kind = line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'kept'
-        return html`
-          <div class="line ${kind}" ${kind === 'added' && 'hidden'}>
-            <i class="faint" data-sign="${line.startsWith('-') ? '−' : '+'}"></i>${kind !== 'kept' && unseen(`${kind}: `)}<code>${highlight(line.slice(1), file)}</code>
-          </div>`
-      })
+      files.replaceChildren(...folder.map((path) => renderFile(path, path === file)))
+      rows = (diff?.lines ?? []).map((line) => renderLine(line, file))
       lines.replaceChildren(...rows)
     },
     async play(signal) {
@@ -90,6 +78,21 @@ function createEditor({ files: folder = [] }: DemoProduct, status: HTMLElement):
     },
     summary: () => `A suggestion for ${file}.`,
   }
+}
+
+function renderFile(path: string, isOpen: boolean): HTMLElement {
+  const item = html`<li class="bar">${icon('file')}${path.split('/').at(-1)}</li>`
+  if (isOpen) item.setAttribute('aria-current', 'true')
+  return item
+}
+
+/** Returns a line of a diff; one that is added is hidden until it is played. */
+function renderLine(line: string, file: string): HTMLElement {
+  const kind = line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'kept'
+  return html`
+    <div class="line ${kind}" ${kind === 'added' && 'hidden'}>
+      <i class="faint" data-sign="${line.startsWith('-') ? '−' : '+'}"></i>${kind !== 'kept' && unseen(`${kind}: `)}<code>${highlight(line.slice(1), file)}</code>
+    </div>`
 }
 
 const keywords = {
@@ -174,12 +177,12 @@ const bars = 56
 
 /** Bars that move like a voice; how much depends on the style sheet and the product's state. */
 function createWave(status: HTMLElement): Canvas {
-  const wave = html`<div class="wave bar" role="img" aria-label="Voice">${Array.from({ length: bars }, () => html`<i></i>`)}</div>`
-  for (const [bar, element] of [...wave.children].entries()) {
-    const share = 1 - Math.abs(bar / (bars - 1) - 0.5) * 2
-    const { style } = element as HTMLElement
-    style.setProperty('--share', `${share}`)
-    style.setProperty('--beat', `${400 + ((bar * 197) % 331)}ms`)
-  }
+  const elements = Array.from({ length: bars }, (_, bar) => {
+    const element = html`<i></i>`
+    element.style.setProperty('--share', `${1 - Math.abs(bar / (bars - 1) - 0.5) * 2}`)
+    element.style.setProperty('--beat', `${400 + ((bar * 197) % 331)}ms`)
+    return element
+  })
+  const wave = html`<div class="wave bar" role="img" aria-label="Voice">${elements}</div>`
   return { element: html`<div class="wave-box">${wave}${status}</div>` }
 }

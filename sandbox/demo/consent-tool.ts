@@ -33,7 +33,7 @@ interface ToolWindow {
 
 /** Resolves to the strings of the tool, as POST /v1/consent takes them; null when it does not answer in time. */
 export function readToolStrings(timeout_ms: number): Promise<{ tcf_string: string; gpp_string: string } | null> {
-  const { __tcfapi, __gpp } = window as ToolWindow
+  const { __tcfapi, __gpp }: Window & ToolWindow = window
   return new Promise((resolve) => {
     setTimeout(() => resolve(null), timeout_ms)
     __tcfapi?.('addEventListener', 2, ({ tcString, eventStatus }, success) => {

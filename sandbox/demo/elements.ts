@@ -24,13 +24,15 @@ export function html<E extends Element = HTMLElement>(
   const template = document.createElement('template')
   template.innerHTML = strings.reduce((text, part, i) => `${text}${[values[i - 1]].flat().map(insert).join('')}${part}`)
   for (const [i, place] of [...template.content.querySelectorAll('template')].entries()) {
-    place.replaceWith(nodes[i] as Node)
+    place.replaceWith(nodes[i] ?? '')
   }
-  return template.content.firstElementChild as E
+  return find<E>(template.content, '*')
 }
 
 export function find<E extends Element = HTMLElement>(parent: ParentNode, selector: string): E {
-  return parent.querySelector(selector) as E
+  const element = parent.querySelector<E>(selector)
+  if (element === null) throw new Error(`There is no ${selector}.`)
+  return element
 }
 
 /** Returns text for screen readers only. */

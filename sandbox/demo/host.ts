@@ -33,7 +33,7 @@ export const settings = await readSettings()
 /** Beyond loopback the backend needs the admin token of this tab. */
 async function readSettings(): Promise<PageSettings> {
   const response = await fetch('/_sandbox/demo/settings', { headers: tokenHeaders(), cache: 'no-store' })
-  if (response.ok) return (await response.json()) as PageSettings
+  if (response.ok) return response.json()
   if (response.status === 403) location.replace('/_sandbox/')
   throw new Error(`The sandbox responded ${response.status} to GET /_sandbox/demo/settings.`)
 }
@@ -163,7 +163,7 @@ export function openSession(onStored: (consent: Record<string, unknown>) => void
         const response = await storeConsent(session_id, choice, strings)
         if (!response.ok) return !isRefusal
         stored = choice
-        const { consent_id, authoritative_consent } = (await response.json()) as ConsentStored
+        const { consent_id, authoritative_consent }: ConsentStored = await response.json()
         const { lifecycle_state, ...snapshot } = authoritative_consent
         onStored({ consent_id, session_id, state: choice === 'expiring' ? 'expiring' : lifecycle_state, ...snapshot })
         return true

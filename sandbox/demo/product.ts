@@ -30,22 +30,65 @@ interface ProductActions {
 
 export function createProduct(job_type: JobType, actions: ProductActions): Product {
   const surface = surfaces[job_type]
-  const { product, pace, scrolls } = surface
   const isSlotInTurn = surface.slot.position === 'inline' || surface.slot.position === 'between'
+  let slot = createSlot(job_type)
+  const composer = createComposer(job_type, surface, actions)
+  const stage = createStage(job_type, composer.element, isSlotInTurn ? null : slot.element)
+  const { element, turns, thread, canvas, news, setState } = stage
+  return {
+    element,
+    get slot() {
+      return slot
+    },
+    prompt: surface.prompts[0] as Prompt,
+    begin(prompt, isAgain) {
+      if (isAgain || !surface.keepsHistory) turns.lastElementChild?.remove()
+      if (isSlotInTurn) slot = createSlot(job_type)
+      const turn = createTurn(surface, prompt, isSlotInTurn ? slot.element : null)
+      if (!stage.status.closest('.wave-box')) turn.answer.after(stage.status)
+      turns.append(turn.element)
+      if (surface.scrolls.part === 'thread' && !surface.keepsHistory) thread.scrollTop = 0
+      canvas?.begin?.(prompt, turn.script, isAgain)
+      return async (signal) => {
+        news.textContent = ''
+        try {
+          const last = await playTurn(turn, stage, signal)
+          news.textContent = `${canvas?.summary?.() ?? ''} ${last.innerText}`.trim()
+        } finally {
+          turn.answer.removeAttribute('aria-busy')
+          for (const { element } of turn.steps)
+            if (element.dataset.state === 'running') element.dataset.state = 'stopped'
+          // A turn that was stopped by the next one must not touch the next one's output.
+          if (turn.element === turns.lastElementChild) {
+            setState('idle')
+            canvas?.end?.()
+          }
+        }
+      }
+    },
+    setRunning: composer.setRunning,
+    measure: (format) => measureRoom(element, surface.slot, format),
+  }
+}
+
+type Stage = ReturnType<typeof createStage>
+
+/** The window of a product. `slot` has its fixed place in it. */
+function createStage(job_type: JobType, composer: HTMLElement, slot: HTMLElement | null) {
+  const surface = surfaces[job_type]
+  const { product, scrolls } = surface
   const status = html`<p class="state bar soft"></p>`
   const canvas = createCanvas(surface, status)
   const turns = html`<div class="exchanges"></div>`
   const thread = html`<div class="thread">${turns}</div>`
-  let slot = createSlot(job_type)
-  const body = html`<div class="body ${job_type}">${canvas?.element}${thread}${!isSlotInTurn && slot.element}</div>`
-  const composer = createComposer(job_type, surface, actions)
+  const body = html`<div class="body ${job_type}">${canvas?.element}${thread}${slot}</div>`
   const news = html`<p class="unseen" role="status"></p>`
   const element = html`
     <section class="window paper" data-surface="${job_type}" aria-label="${product}, ${options.surface[job_type].label}">
       <header class="window-bar bar ruled-below">
         <span class="logo">${icon(job_type)}</span><h1>${product}</h1><p class="faint clipped">${surface.tagline}</p>
       </header>
-      ${body}${composer.element}${news}
+      ${body}${composer}${news}
     </section>`
   element.style.setProperty('--hue', `${surface.hue}`)
   element.style.setProperty('--depth', `${surface.depth ?? 34}%`)
@@ -54,58 +97,35 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
   if (scrolls.part === 'thread') stickToEnd(scroller, turns)
   const setState = (state: State): void => showState(element, status, state, surface)
   setState('idle')
+  return { element, turns, thread, canvas, status, news, pace: surface.pace, setState }
+}
 
-  function begin(prompt: Prompt, isAgain: boolean): (signal: AbortSignal) => Promise<void> {
-    const script = prompt.answer ?? surface.fallback
-    if (isAgain || !surface.keepsHistory) turns.lastElementChild?.remove()
-    if (isSlotInTurn) slot = createSlot(job_type)
-    const question = html`<p class="question" dir="auto">${unseen('You: ')}${!pace.question_ms && prompt.text}</p>`
-    const steps = (script.steps ?? []).map((step) => ({ ...step, element: createStep(step) }))
-    const list = steps.length > 0 && html`<ol class="steps">${steps.map(({ element }) => element)}</ol>`
-    const answer = html`<div class="answer" dir="auto" aria-busy="true">${unseen(`${product}: `)}${list}</div>`
-    const turn = html`<section class="exchange" dir="auto">${question}${answer}${isSlotInTurn && slot.element}</section>`
-    if (!status.closest('.wave-box')) answer.after(status)
-    turns.append(turn)
-    if (scrolls.part === 'thread' && !surface.keepsHistory) thread.scrollTop = 0
-    canvas?.begin?.(prompt, script, isAgain)
+type TurnView = ReturnType<typeof createTurn>
 
-    return async (signal) => {
-      news.textContent = ''
-      try {
-        if (pace.question_ms) {
-          setState('listening')
-          await write(question, prompt.text, signal, pace.question_ms)
-        }
-        setState('thinking')
-        await pause(pace.thinking_ms, signal)
-        setState('answering')
-        await canvas?.play?.(signal)
-        for (const text of script.text ?? []) await writeText(answer, text, signal, pace.word_ms)
-        for (const step of steps) await playStep(step, signal)
-        const last = script.report === undefined ? answer : await writeReport(turn, script.report, signal, pace.word_ms)
-        news.textContent = `${canvas?.summary?.() ?? ''} ${last.innerText}`.trim()
-      } finally {
-        answer.removeAttribute('aria-busy')
-        for (const { element } of steps) if (element.dataset.state === 'running') element.dataset.state = 'stopped'
-        // A turn that was stopped by the next one must not touch the next one's output.
-        if (turn === turns.lastElementChild) {
-          setState('idle')
-          canvas?.end?.()
-        }
-      }
-    }
+function createTurn({ product, pace, fallback }: DemoProduct, prompt: Prompt, slot: HTMLElement | null) {
+  const script = prompt.answer ?? fallback
+  const question = html`<p class="question" dir="auto">${unseen('You: ')}${!pace.question_ms && prompt.text}</p>`
+  const steps = (script.steps ?? []).map((step) => ({ ...step, element: createStep(step) }))
+  const list = steps.length > 0 && html`<ol class="steps">${steps.map(({ element }) => element)}</ol>`
+  const answer = html`<div class="answer" dir="auto" aria-busy="true">${unseen(`${product}: `)}${list}</div>`
+  const element = html`<section class="exchange" dir="auto">${question}${answer}${slot}</section>`
+  return { element, question, answer, steps, script, prompt }
+}
+
+/** Returns the last element that it wrote. */
+async function playTurn(turn: TurnView, { canvas, pace, setState }: Stage, signal: AbortSignal): Promise<HTMLElement> {
+  const { element, question, answer, steps, script, prompt } = turn
+  if (pace.question_ms) {
+    setState('listening')
+    await write(question, prompt.text, signal, pace.question_ms)
   }
-
-  return {
-    element,
-    get slot() {
-      return slot
-    },
-    prompt: surface.prompts[0] as Prompt,
-    begin,
-    setRunning: composer.setRunning,
-    measure: (format) => measureRoom(element, surface.slot, format),
-  }
+  setState('thinking')
+  await pause(pace.thinking_ms, signal)
+  setState('answering')
+  await canvas?.play?.(signal)
+  for (const text of script.text ?? []) await writeText(answer, text, signal, pace.word_ms)
+  for (const step of steps) await playStep(step, signal)
+  return script.report === undefined ? answer : writeReport(element, script.report, signal, pace.word_ms)
 }
 
 function showState(element: HTMLElement, status: HTMLElement, state: State, surface: DemoProduct): void {
@@ -174,13 +194,8 @@ async function playStep(
   element.dataset.state = 'done'
 }
 
-interface Composer {
-  element: HTMLElement
-  setRunning(isRunning: boolean): void
-}
-
 /** Prompts as chips, free input, and one button that asks or stops. */
-function createComposer(job_type: JobType, surface: DemoProduct, { ask, again, stop }: ProductActions): Composer {
+function createComposer(job_type: JobType, surface: DemoProduct, { ask, again, stop }: ProductActions) {
   const { placeholder, prompts } = surface
   const element = html`
     <div class="composer">
@@ -223,7 +238,7 @@ function createComposer(job_type: JobType, surface: DemoProduct, { ask, again, s
   showButton()
   return {
     element,
-    setRunning(running) {
+    setRunning(running: boolean): void {
       isRunning = running
       showButton()
     },

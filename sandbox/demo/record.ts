@@ -2,18 +2,16 @@
  * The record of each turn from both sides: the page has the renderer's events, the sandbox has its records. A decision
  * or a beacon is one entry with both sides, never two.
  */
-import { followEvents } from '#browser/feed.ts'
-import { tokenHeaders } from '#browser/tab-token.ts'
 import type { JobType } from '#contract/fields.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
-import type { PlacementDetail } from '#contract/resources/placements.ts'
+import type { PlacementDetail, PlacementItem } from '#contract/resources/placements.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import type { Choices } from './surfaces.ts'
 
 /** Something that this page did itself. */
-export interface PageNote {
+interface PageNote {
   type: 'started' | 'consent'
   [field: string]: unknown
 }
@@ -60,8 +58,7 @@ type EntrySide = Partial<TurnEntry> & { at: number }
 export function openRecorder(onChange: (turn: TurnRecord) => void) {
   const turns = openTurns(onChange)
   const sessions = new Set<string>()
-  /** Consents that the sandbox recorded before this page recognized them as its own, by the key of their entry. */
-  const consents = new Map<string, SandboxEvent>()
+  const consents = openConsents(turns)
 
   const recorder = {
     get turns(): readonly TurnRecord[] {
@@ -78,26 +75,14 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
       const at = performance.now()
       const key = event.type === 'consent' ? `consent:${event.consent_id}` : event.type
       turns.put(turn, key, event.type, { at, page: { event, at } })
-      const recorded = consents.get(key)
-      if (recorded !== undefined) attachConsent(recorded)
+      consents.attachEarlier(key)
     },
-    onPageEvent(event: RendererEvent): void {
-      const { type, turn_id, slot_id = null, instance_id = '' } = event
-      const turn = turn_id === undefined ? turns.all()[0] : turns.find(turn_id)
-      if (turn === undefined || type === 'no_fill') return
-      if (slot_id !== null) turns.bind(turn.id, slot_id)
-      const at = performance.now()
-      const side = { at, slot_id, page: { event, at } }
-      if (type === 'turn:started') turns.put(turn, 'request', 'request', side)
-      else if (type === 'decision') turns.put(turn, `decision:${slot_id}`, 'decision', side)
-      else if (type === 'beacon') turns.put(turn, beaconKey(turn, event), 'beacon', side)
-      else turns.put(turn, `${type}:${instance_id}:${turn.entries.length}`, type, side)
-    },
+    onPageEvent: (event: RendererEvent) => putPageEvent(turns, event),
     onSandboxEvent(event: SandboxEvent, at: number): void {
       const { slot_id, type, data } = event
       const [newest] = turns.all()
       const kind = kinds[type]
-      if (kind === 'consent') attachConsent(event)
+      if (kind === 'consent') consents.attach(event)
       if (kind === undefined || kind === 'consent') return
       const known = slot_id === null ? undefined : turns.findBySlot(slot_id)
       if (kind === 'activated' || kind === 'reset') {
@@ -118,18 +103,43 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
     },
   }
   return recorder
+}
 
-  /** Adds the recorded event to the consent that this page stored. Consents of other pages are not shown. */
-  function attachConsent(event: SandboxEvent): void {
+/** Joins consents that the sandbox recorded with those that this page stored. Those of other pages are not shown. */
+function openConsents(turns: Turns) {
+  /** Recorded before this page recognized them as its own, by the key of their entry. */
+  const early = new Map<string, SandboxEvent>()
+  function attach(event: SandboxEvent): void {
     const key = `consent:${event.data.consent_id}`
     const isOwn = (entry: TurnEntry) => entry.key === key && entry.sandbox === null
     const turn = turns.all().find(({ entries }) => entries.some(isOwn))
     const at = turn?.entries.find(isOwn)?.at ?? 0
-    if (turn === undefined) consents.set(key, event)
+    if (turn === undefined) early.set(key, event)
     else turns.put(turn, key, 'consent', { at, sandbox: { event, at } })
+  }
+  return {
+    attach,
+    attachEarlier(key: string): void {
+      const recorded = early.get(key)
+      if (recorded !== undefined) attach(recorded)
+    },
   }
 }
 
+function putPageEvent(turns: Turns, event: RendererEvent): void {
+  const { type, turn_id, slot_id = null, instance_id = '' } = event
+  const turn = turn_id === undefined ? turns.all()[0] : turns.find(turn_id)
+  if (turn === undefined || type === 'no_fill') return
+  if (slot_id !== null) turns.bind(turn.id, slot_id)
+  const at = performance.now()
+  const side = { at, slot_id, page: { event, at } }
+  if (type === 'turn:started') turns.put(turn, 'request', 'request', side)
+  else if (type === 'decision') turns.put(turn, `decision:${slot_id}`, 'decision', side)
+  else if (type === 'beacon') turns.put(turn, beaconKey(turn, event), 'beacon', side)
+  else turns.put(turn, `${type}:${instance_id}:${turn.entries.length}`, type, side)
+}
+
+type Turns = ReturnType<typeof openTurns>
 type StartedTurn = Pick<TurnRecord, 'id' | 'job_type' | 'text' | 'choices'>
 
 /** The newest turns, with the slots that belong to them. */
@@ -194,7 +204,15 @@ const kinds: Partial<Record<SandboxEvent['type'], EntryKind>> = {
   'consent.changed': 'consent',
 }
 
-const recordedTypes: readonly string[] = Object.keys(kinds)
+export const recordedTypes: readonly string[] = Object.keys(kinds)
+
+export function isDecision(event: SandboxEvent | undefined): event is SandboxEvent & { data: PlacementItem } {
+  return event?.type === 'placement.decided'
+}
+
+export function isBeacon(event: SandboxEvent | undefined): event is SandboxEvent & { data: BeaconItem } {
+  return event?.type.startsWith('beacon.') === true
+}
 
 /** `<instance>:<event>[:n]`, as the renderer names its beacons. Heartbeats are numbered in the order of their events. */
 function beaconKey(turn: TurnRecord, { instance_id, event }: RendererEvent<'beacon'>): string {
@@ -205,7 +223,7 @@ function beaconKey(turn: TurnRecord, { instance_id, event }: RendererEvent<'beac
 }
 
 function sandboxKey(kind: EntryKind, { type, seq, slot_id, data }: SandboxEvent): string {
-  const { beacon_id } = data as Partial<BeaconItem>
+  const { beacon_id } = data
   if (kind === 'beacon' && type !== 'beacon.duplicate' && beacon_id) return `beacon:${beacon_id}`
   return kind === 'pending' || kind === 'decision' ? `${kind}:${slot_id}` : `${kind}:${seq}`
 }
@@ -226,87 +244,14 @@ function sandboxSide(turn: TurnRecord, event: SandboxEvent, recorded_at: number)
 /** The page event that precedes a beacon, where the names differ. */
 const causes: Record<string, EntryKind> = { render: 'rendered' }
 
+const displayOrder: readonly EntryKind[] = firstKinds
+
 function inOrder(entries: readonly TurnEntry[]): TurnEntry[] {
   return entries.toSorted((a, b) => a.at - b.at || rank(a) - rank(b))
 }
 
 function rank({ kind }: TurnEntry): number {
-  const place = (firstKinds as readonly string[]).indexOf(kind)
+  const place = displayOrder.indexOf(kind)
   if (kind === 'beacon') return firstKinds.length + 1
   return place === -1 ? firstKinds.length : place
-}
-
-interface FeedOptions {
-  token: string
-  client_id: string
-  since_seq: number
-  onEvent(event: SandboxEvent): void
-  onLive(isLive: boolean): void
-}
-
-/** How long the page waits before it connects again, milliseconds. */
-const retryMs = 1_000
-
-/** Follows the sandbox's records of one project for as long as the page lives. */
-export async function openFeed({ token, client_id, since_seq, onEvent, onLive }: FeedOptions): Promise<void> {
-  for (let seq = since_seq; ; ) {
-    await followEvents({
-      token,
-      since_seq: seq,
-      onOpen: () => onLive(true),
-      onEvents(events) {
-        seq = events.at(-1)?.seq ?? seq
-        for (const event of events) if (isRecorded(event, client_id)) onEvent(event)
-      },
-    })
-    onLive(false)
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
-  }
-}
-
-function isRecorded(event: SandboxEvent, client_id: string): boolean {
-  return event.client_id === client_id && recordedTypes.includes(event.type)
-}
-
-/** Events within this time lead to one request. */
-const debounceMs = 80
-
-/**
- * Returns a function that reads the details of a slot soon after it is called, if the slot is known to be ours by then.
- */
-export function createDetailReader(isOurs: (slot_id: string) => boolean, onDetail: (detail: PlacementDetail) => void) {
-  const timers = new Map<string, ReturnType<typeof setTimeout>>()
-  const read = async (slot_id: string): Promise<void> => {
-    const detail = isOurs(slot_id) ? await getJson<PlacementDetail>(`/_sandbox/placements/${slot_id}`) : null
-    if (detail !== null) onDetail(detail)
-  }
-  return (slot_id: string): void => {
-    clearTimeout(timers.get(slot_id))
-    timers.set(
-      slot_id,
-      setTimeout(() => void read(slot_id), debounceMs),
-    )
-  }
-}
-
-interface CodeListing {
-  reason_codes: { reason_code: string; message: string }[]
-  no_fill_reasons: { no_fill_reason: string; meaning: string }[]
-}
-
-/** Meanings of codes, from the contract of this sandbox. */
-export type Meanings = ReadonlyMap<string, string>
-
-/** Returns the meaning of every code, from the contract of this sandbox; nothing when it cannot be read. */
-export async function readMeanings(): Promise<Meanings> {
-  const { reason_codes = [], no_fill_reasons = [] } = (await getJson<CodeListing>('/_sandbox/contract')) ?? {}
-  return new Map([
-    ...reason_codes.map(({ reason_code, message }) => [reason_code, message] as const),
-    ...no_fill_reasons.map(({ no_fill_reason, meaning }) => [no_fill_reason, meaning] as const),
-  ])
-}
-
-async function getJson<Body>(address: string): Promise<Body | null> {
-  const response = await fetch(address, { headers: tokenHeaders() }).catch(() => null)
-  return response?.ok ? ((await response.json()) as Body) : null
 }

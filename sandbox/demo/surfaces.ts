@@ -10,6 +10,7 @@ import options from '#fixtures/demo/choices.json' with { type: 'json' }
 import code from '#fixtures/demo/code.json' with { type: 'json' }
 import image from '#fixtures/demo/image.json' with { type: 'json' }
 import voice from '#fixtures/demo/voice.json' with { type: 'json' }
+import { tableNames } from '#foundation/table-entry.ts'
 import type { IconName } from './elements.ts'
 
 interface Option {
@@ -26,12 +27,14 @@ options satisfies Record<string, Record<string, Option>> & {
   template: Record<NativeTemplateId | 'fitting', Option>
 }
 
-export type Choices = { [Name in keyof typeof options]: keyof (typeof options)[Name] }
+export type Choices = { [Name in keyof typeof options]: keyof (typeof options)[Name] & string }
+
+const tables: { [Name in keyof Choices]: Readonly<Record<Choices[Name], Option>> } = options
 
 /** Returns the values of a choice with their labels and hints. */
 export function listOptions<Name extends keyof Choices>(name: Name): (Option & { value: Choices[Name] })[] {
-  const known: Record<string, Option> = options[name]
-  return Object.entries(known).map(([value, option]) => ({ ...option, value: value as Choices[Name] }))
+  const known = tables[name]
+  return tableNames(known).map((value) => ({ ...known[value], value }))
 }
 
 /** Returns the choices of a query string. A value that is missing or unknown is the default. */
@@ -48,7 +51,7 @@ export function readChoices(search: string): Choices {
 export function writeChoices(choices: Choices): string {
   const query = new URLSearchParams()
   const defaults = readChoices('')
-  for (const name of Object.keys(options) as (keyof Choices)[]) {
+  for (const name of tableNames(options)) {
     if (choices[name] !== defaults[name]) query.set(name, choices[name])
   }
   return query.size === 0 ? '' : `?${query}`

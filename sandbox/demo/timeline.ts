@@ -1,27 +1,11 @@
 /** The live timeline: the newest turn first, with one row for each event of a turn, and how far the turn got. */
-import type { BeaconItem } from '#contract/resources/beacons.ts'
-import type { PlacementItem } from '#contract/resources/placements.ts'
-import type { RendererEvent } from '#renderer/host/events.ts'
 import { copyButton, html, icon, unseen } from './elements.ts'
-import type { EntryKind, Meanings, PageNote, TurnEntry, TurnRecord } from './record.ts'
+import type { Meanings } from './feed.ts'
+import { listMilestones, type Milestone } from './milestones.ts'
+import type { TurnEntry, TurnRecord } from './record.ts'
+import { describeEntry, seconds, type Tone, type Way, type Wording } from './wording.ts'
 
-interface Timeline {
-  readonly element: HTMLElement
-  show(turn: TurnRecord, isNewest: boolean): void
-  setLive(isLive: boolean): void
-  setMeanings(meanings: Meanings): void
-}
-
-interface TurnView {
-  element: HTMLDetailsElement
-  head: HTMLElement
-  verdict: HTMLElement
-  rows: HTMLElement
-  /** Keys of the rows that show their details. */
-  open: Set<string>
-}
-
-export function createTimeline(sessionId: () => string): Timeline {
+export function createTimeline(sessionId: () => string) {
   const live = html`<span class="live bar faint">connecting</span>`
   const journey = html`<ol class="journey"></ol>`
   const news = html`<p class="unseen" role="status"></p>`
@@ -35,103 +19,131 @@ export function createTimeline(sessionId: () => string): Timeline {
       <footer class="terminal ruled faint">The same in a terminal${commandLine('svc events stream')}</footer>
     </section>`
   const views = new Map<string, TurnView>()
-  const drawn = new WeakMap<TurnEntry, { text: string; row: HTMLElement }>()
+  const rows = createRows(sessionId)
   /** Turns to redraw, all at once after the current batch of events. */
   const stale = new Set<TurnRecord>()
-  let meanings: Meanings = new Map()
 
-  function draw(): void {
-    for (const turn of stale) {
-      const view = views.get(turn.id) ?? createView(turn)
-      const { billing, fill, format } = turn.detail ?? {}
-      const number = html`<span class="tiny faint">${turn.number}</span>`
-      const text = html`<span class="turn-text grow clipped" dir="auto">${turn.text}</span>`
-      const outcome = typeof fill === 'boolean' ? [chip(fill ? 'good' : 'warn', fill ? `${format}` : 'no-fill')] : []
-      view.head.replaceChildren(number, icon(turn.job_type), text, ...outcome)
-      view.verdict.hidden = !billing
-      if (billing) view.verdict.replaceChildren(...renderVerdict(billing))
-      view.verdict.title = billing?.explanation ?? ''
-      arrange(
-        view.rows,
-        turn.entries.map((entry) => renderRow(entry, turn, view)),
-      )
-    }
-    stale.clear()
-  }
-
-  function createView({ id }: TurnRecord): TurnView {
-    const head = html`<summary class="bar"></summary>`
-    const verdict = html`<p class="verdict box bar"></p>`
-    const rows = html`<ol class="rows"></ol>`
-    const element = html<HTMLDetailsElement>`<details class="turn ruled" open>${head}${verdict}${rows}</details>`
-    for (const other of views.values()) other.element.open = false
-    list.prepend(element)
-    const view = { element, head, verdict, rows, open: new Set<string>() }
-    views.set(id, view)
-    return view
-  }
-
-  /** Redraws a row only when its content changes, so that an open one keeps its place and focus. */
-  function renderRow(entry: TurnEntry, turn: TurnRecord, { open }: TurnView): HTMLElement {
-    const wording = describeEntry(entry, turn, meanings)
-    const text = JSON.stringify([wording, entry.at, entry.page !== null, entry.sandbox !== null])
-    const known = drawn.get(entry)
-    if (known?.text === text) return known.row
-    const { way, title, tone, chips } = wording
-    const button = html`
-      <button type="button" class="row" data-tone="${tone}">
-        <time class="tiny">${seconds(entry.at - turn.started_at)}</time>
-        ${lanes(way)}${unseen(`${ways[way]}: `)}
-        <span class="said bar">
-          <b>${title}</b>${wording.text !== '' && html`<span>${wording.text}</span>`}
-          ${chips.map(([tone, text]) => chip(tone, text))}
-        </span>
-        ${icon('chevron')}
-      </button>`
-    const place = html`<div></div>`
-    const show = () => {
-      button.ariaExpanded = String(open.has(entry.key))
-      place.replaceChildren(...(open.has(entry.key) ? [renderDetails(entry, turn, sessionId())] : []))
-    }
-    button.addEventListener('click', () => {
-      if (!open.delete(entry.key)) open.add(entry.key)
-      show()
-    })
-    show()
-    const row = html`<li data-kind="${entry.kind}" class="${known === undefined && 'arriving'}">${button}${place}</li>`
-    drawn.set(entry, { text, row })
-    return row
+  return {
+    element,
+    show(turn: TurnRecord, isNewest: boolean): void {
+      if (isNewest) showJourney(turn)
+      if (stale.size === 0) queueMicrotask(draw)
+      stale.add(turn)
+    },
+    setLive(isLive: boolean): void {
+      live.dataset.tone = isLive ? 'good' : 'plain'
+      live.textContent = isLive ? 'live' : 'reconnecting'
+    },
+    setMeanings: rows.setMeanings,
   }
 
   function showJourney(turn: TurnRecord): void {
     const milestones = listMilestones(turn)
-    const items = milestones.map(({ name, state, entry }) => {
-      const time = entry === undefined ? '' : seconds(entry.at - turn.started_at)
-      return html`
-        <li class="tiny" data-state="${state}" data-tone="${milestoneTones[state]}"><span class="pin"></span><b>${name}</b><time>${time}</time>${unseen(state)}</li>`
-    })
-    journey.replaceChildren(...items)
+    journey.replaceChildren(...milestones.map((milestone) => renderMilestone(milestone, turn)))
     // A request alone is not news.
     const newest = milestones.findLast(({ name, state }) => state !== 'ahead' && name !== 'Request')
     const text = newest === undefined ? '' : `Turn ${turn.number}: ${newest.name}`
     if (news.textContent !== text) news.textContent = text
   }
 
+  function draw(): void {
+    for (const turn of stale) {
+      const view = views.get(turn.id) ?? addView(turn)
+      showSummary(turn, view)
+      const elements = turn.entries.map((entry) => rows.render(entry, turn, view.open))
+      arrange(view.rows, elements)
+    }
+    stale.clear()
+  }
+
+  function addView({ id }: TurnRecord): TurnView {
+    for (const { element } of views.values()) element.open = false
+    const view = createView()
+    list.prepend(view.element)
+    views.set(id, view)
+    return view
+  }
+}
+
+interface TurnView {
+  element: HTMLDetailsElement
+  head: HTMLElement
+  verdict: HTMLElement
+  rows: HTMLElement
+  /** Keys of the rows that show their details. */
+  open: Set<string>
+}
+
+function createView(): TurnView {
+  const head = html`<summary class="bar"></summary>`
+  const verdict = html`<p class="verdict box bar"></p>`
+  const rows = html`<ol class="rows"></ol>`
+  const element = html<HTMLDetailsElement>`<details class="turn ruled" open>${head}${verdict}${rows}</details>`
+  return { element, head, verdict, rows, open: new Set() }
+}
+
+function showSummary({ number, job_type, text, detail }: TurnRecord, { head, verdict }: TurnView): void {
+  const { billing, fill, format } = detail ?? {}
+  head.replaceChildren(
+    html`<span class="tiny faint">${number}</span>`,
+    icon(job_type),
+    html`<span class="turn-text grow clipped" dir="auto">${text}</span>`,
+    ...(typeof fill === 'boolean' ? [chip(fill ? 'good' : 'warn', fill ? `${format}` : 'no-fill')] : []),
+  )
+  verdict.hidden = !billing
+  if (billing) verdict.replaceChildren(...renderVerdict(billing))
+  verdict.title = billing?.explanation ?? ''
+}
+
+/** Draws the rows of entries. */
+function createRows(sessionId: () => string) {
+  const drawn = new WeakMap<TurnEntry, { text: string; row: HTMLElement }>()
+  let meanings: Meanings = new Map()
   return {
-    element,
-    show(turn, isNewest) {
-      if (isNewest) showJourney(turn)
-      if (stale.size === 0) queueMicrotask(draw)
-      stale.add(turn)
-    },
-    setLive(isLive) {
-      live.dataset.tone = isLive ? 'good' : 'plain'
-      live.textContent = isLive ? 'live' : 'reconnecting'
-    },
-    setMeanings(known) {
+    setMeanings(known: Meanings): void {
       meanings = known
     },
+    /** Redraws a row only when its content changes, so that an open one keeps its place and focus. */
+    render(entry: TurnEntry, turn: TurnRecord, open: Set<string>): HTMLElement {
+      const wording = describeEntry(entry, turn, meanings)
+      const text = JSON.stringify([wording, entry.at, entry.page !== null, entry.sandbox !== null])
+      const known = drawn.get(entry)
+      if (known?.text === text) return known.row
+      const button = renderButton(wording, entry.at - turn.started_at)
+      const place = html`<div></div>`
+      const show = () => {
+        button.ariaExpanded = String(open.has(entry.key))
+        place.replaceChildren(...(open.has(entry.key) ? [renderDetails(entry, turn, sessionId())] : []))
+      }
+      button.addEventListener('click', () => {
+        if (!open.delete(entry.key)) open.add(entry.key)
+        show()
+      })
+      show()
+      const row = html`<li data-kind="${entry.kind}" class="${known === undefined && 'arriving'}">${button}${place}</li>`
+      drawn.set(entry, { text, row })
+      return row
+    },
   }
+}
+
+function renderButton({ way, title, text, tone, chips }: Wording, after_ms: number): HTMLElement {
+  return html`
+    <button type="button" class="row" data-tone="${tone}">
+      <time class="tiny">${seconds(after_ms)}</time>
+      ${lanes(way)}${unseen(`${ways[way]}: `)}
+      <span class="said bar">
+        <b>${title}</b>${text !== '' && html`<span>${text}</span>`}
+        ${chips.map(([tone, text]) => chip(tone, text))}
+      </span>
+      ${icon('chevron')}
+    </button>`
+}
+
+function renderMilestone({ name, state, entry }: Milestone, { started_at }: TurnRecord): HTMLElement {
+  const time = entry === undefined ? '' : seconds(entry.at - started_at)
+  return html`
+    <li class="tiny" data-state="${state}" data-tone="${milestoneTones[state]}"><span class="pin"></span><b>${name}</b><time>${time}</time>${unseen(state)}</li>`
 }
 
 function chip(tone: Tone, text: string): HTMLElement {
@@ -155,8 +167,8 @@ function renderVerdict(billing: NonNullable<NonNullable<TurnRecord['detail']>['b
 }
 
 /** Makes these the children, without touching those in place: one of them may have the focus. */
-function arrange(list: HTMLElement, rows: readonly HTMLElement[]): void {
-  for (const child of [...list.children]) if (!rows.includes(child as HTMLElement)) child.remove()
+function arrange(list: HTMLElement, rows: readonly Element[]): void {
+  for (const child of [...list.children]) if (!rows.includes(child)) child.remove()
   for (const [index, row] of rows.entries()) {
     if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null)
   }
@@ -227,169 +239,4 @@ function highlight(value: object): (string | Node)[] {
   return text.split(/("(?:[^"\\]|\\.)*":?)/).map((part) => {
     return part.startsWith('"') ? html`<span class="${part.endsWith(':') ? 'soft' : 'k-text'}">${part}</span>` : part
   })
-}
-
-/* The text of a row: who sent what to whom, and how it ended. */
-
-/** `out`: page to sandbox; `in`: sandbox to page; otherwise it happened on one side. */
-type Way = 'out' | 'in' | 'page' | 'sandbox'
-type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'money'
-
-interface Wording {
-  way: Way
-  title: string
-  text: string
-  tone: Tone
-  chips: [tone: Tone, text: string][]
-}
-
-function describeEntry(entry: TurnEntry, turn: TurnRecord, meanings: Meanings): Wording {
-  const base: Wording = { way: 'page', title: entry.kind, text: '', tone: 'plain', chips: [] }
-  const wording = wordings[entry.kind]
-  return { ...base, ...(typeof wording === 'function' ? wording(entry, turn, meanings) : wording) }
-}
-
-/** Errors that do not end a turn's ad. */
-const notices: ReadonlyMap<string, string> = new Map([
-  ['autoplay_blocked', 'Autoplay refused'],
-  ['unmeasurable', 'Not measurable'],
-  ['late_decision', 'Late decision'],
-])
-
-type Words = Partial<Wording>
-
-const wordings: Record<EntryKind, Words | ((entry: TurnEntry, turn: TurnRecord, meanings: Meanings) => Words)> = {
-  started: (_entry, { job_type }) => ({ title: 'Turn started', text: job_type }),
-  consent: ({ page }) => {
-    const { state, revision } = (page?.event ?? {}) as Partial<PageNote>
-    const tone = state === 'granted' ? 'plain' : 'warn'
-    return { way: 'out', title: `Consent ${state}`, text: `revision ${revision}`, tone }
-  },
-  activated: { way: 'out', title: 'Activated', text: 'publishable key for an activation token' },
-  reset: { way: 'sandbox', title: 'Sandbox reset', text: 'back to the seed', tone: 'warn' },
-  request: (_entry, { choices }) => ({
-    way: 'out',
-    title: 'Placement requested',
-    text: choices.integration === 'server' ? 'server, secret key' : 'browser, activation token',
-  }),
-  pending: { way: 'in', title: 'Pending', text: 'job created, not decided yet', tone: 'warn' },
-  decision: decisionWording,
-  frame: { way: 'out', title: 'Frame loaded', text: 'by its asset token' },
-  rendered: { title: 'Rendered', text: 'creative painted', tone: 'good' },
-  visible: (_entry, turn) => ({ title: 'Viewable', text: dwellText(turn), tone: 'good' }),
-  click: { title: 'Clicked', text: 'landing page opened', tone: 'good' },
-  play_started: { title: 'Playback started' },
-  play_completed: { title: 'Playback completed', tone: 'good' },
-  beacon: beaconWording,
-  blocked: ({ page }, _turn, meanings) => {
-    const { reason = '' } = eventFields<'blocked'>(page)
-    return { title: 'Blocked', text: meanings.get(reason) ?? '', tone: 'bad', chips: [['bad', reason]] }
-  },
-  cleared: ({ page }) => ({ title: 'Cleared', text: eventFields<'cleared'>(page).reason ?? '' }),
-  error: ({ page }, _turn, meanings) => {
-    const { code = '', reason_code: cause = code, status } = eventFields<'error'>(page)
-    const notice = notices.get(code)
-    if (notice !== undefined) return { title: notice, tone: 'warn', chips: [['warn', code]] }
-    const chip = status === undefined ? cause : `${status} ${cause}`
-    return { title: 'No ad', text: meanings.get(cause) ?? '', tone: 'bad', chips: [['bad', chip]] }
-  },
-  'turn:finished': { title: 'Turn finished' },
-  'turn:cancelled': { title: 'Turn cancelled', tone: 'warn' },
-  'turn:expired': { title: 'Turn expired', text: 'Its placement is no longer valid.', tone: 'warn' },
-}
-
-/** Returns the fields of a renderer event. */
-function eventFields<T extends RendererEvent['type']>(page: TurnEntry['page']): Partial<RendererEvent<T>> {
-  return (page?.event ?? {}) as Partial<RendererEvent<T>>
-}
-
-function decisionWording(entry: TurnEntry, { detail }: TurnRecord, meanings: Meanings): Words {
-  const item = entry.sandbox?.event.data as PlacementItem | undefined
-  if (!isFill(entry)) {
-    const reason = item?.no_fill_reason ?? detail?.no_fill_reason ?? 'no_fill'
-    return { way: 'in', title: 'No-fill', text: meanings.get(reason) ?? '', tone: 'warn', chips: [['warn', reason]] }
-  }
-  const format = item?.format ?? detail?.format
-  const sponsor = detail?.decision?.fill ? detail.decision.sponsor_name : ''
-  return { way: 'in', title: 'Fill', text: sponsor, tone: 'good', chips: format ? [['plain', format]] : [] }
-}
-
-function beaconWording({ sandbox, page }: TurnEntry, _turn: TurnRecord, meanings: Meanings): Words {
-  const item = sandbox?.event.data as BeaconItem | undefined
-  const seen = page?.event as RendererEvent<'beacon'> | undefined
-  const verdict = item?.verdict ?? (seen?.accepted ? 'accepted' : 'rejected')
-  const reason = item?.reason_code ?? seen?.reason_code ?? ''
-  const tone = verdictTones[verdict]
-  const chips: Wording['chips'] = [[tone, verdict]]
-  if (reason !== '' && reason !== 'OK') chips.push([verdict === 'rejected' ? 'bad' : 'warn', reason])
-  if (item?.would_bill && item.metric !== null) chips.push(['money', `bills ${item.metric}`])
-  const title = `Beacon · ${item?.event ?? seen?.event ?? 'unreadable'}`
-  return { way: 'out', title, text: verdict === 'rejected' ? (meanings.get(reason) ?? '') : '', tone, chips }
-}
-
-const verdictTones = { accepted: 'good', duplicate: 'warn', rejected: 'bad' } as const
-
-/** Returns the time from rendered, or a clip's first frame, to viewable, by the renderer's clock. */
-function dwellText({ entries }: TurnRecord): string {
-  const at = (kind: EntryKind) => entries.findLast((entry) => entry.kind === kind)?.page?.event.at_ms
-  const played_at = at('play_started')
-  const since = played_at ?? at('rendered')
-  const seen_at = at('visible')
-  if (typeof since !== 'number' || typeof seen_at !== 'number') return ''
-  return `${seconds(seen_at - since)} after ${played_at === undefined ? 'it was painted' : 'playback started'}`
-}
-
-/** `0.012 s`, `1.42 s`. */
-function seconds(ms: number): string {
-  const value = Math.max(0, ms) / 1000
-  return `${value.toFixed(value < 1 ? 3 : 2)} s`
-}
-
-/** `ended`: a no-fill. `failed`: blocked or broken before it got that far. */
-interface Milestone {
-  name: string
-  state: 'ahead' | 'waiting' | 'reached' | 'ended' | 'failed'
-  entry: TurnEntry | undefined
-}
-
-/** Returns the six milestones of a turn's ad, reached so far. */
-export function listMilestones(turn: TurnRecord): Milestone[] {
-  const step = (name: string, test: (entry: TurnEntry) => boolean): Milestone => {
-    const entry = turn.entries.find(test)
-    return { name, entry, state: entry === undefined ? 'ahead' : 'reached' }
-  }
-  const path = [
-    step('Request', ({ kind }) => kind === 'request'),
-    step('Decision', ({ kind }) => kind === 'decision'),
-    step('Frame', ({ kind }) => kind === 'frame'),
-    step('Rendered', ({ kind }) => kind === 'rendered'),
-    step('Viewable', (entry) => isAccepted(entry, 'visible')),
-    step('Click', (entry) => isAccepted(entry, 'click')),
-  ]
-  const [, decision] = path as [Milestone, Milestone]
-  const pending = turn.entries.find(({ kind }) => kind === 'pending')
-  if (decision.entry !== undefined) {
-    Object.assign(decision, isFill(decision.entry) ? { name: 'Fill' } : { name: 'No-fill', state: 'ended' })
-  } else if (pending !== undefined) Object.assign(decision, { name: 'Pending', state: 'waiting', entry: pending })
-
-  const last = path.findLastIndex(({ state }) => state === 'reached')
-  for (const milestone of path.slice(0, last)) milestone.state = 'reached'
-  const end = turn.entries.find(({ kind, page }) => {
-    return kind === 'blocked' || (kind === 'error' && !notices.has(eventFields<'error'>(page).code ?? ''))
-  })
-  const next = path[last + 1]
-  if (end !== undefined && next !== undefined && next.name !== 'Click' && next.state !== 'ended') {
-    Object.assign(next, { name: end.kind === 'blocked' ? 'Blocked' : 'Failed', state: 'failed', entry: end })
-  }
-  return path
-}
-
-function isFill({ sandbox, page }: TurnEntry): boolean {
-  const { fill } = (sandbox?.event.data ?? page?.event ?? {}) as { fill?: boolean }
-  return fill === true
-}
-
-/** Whether it is an accepted beacon of this event. */
-function isAccepted({ kind, sandbox }: TurnEntry, event: string): boolean {
-  return kind === 'beacon' && sandbox?.event.type === 'beacon.accepted' && sandbox.event.data.event === event
 }
