@@ -127,7 +127,7 @@ export function countMatch(rule: Fault, count: FaultCount): { isInjected: boolea
   return { isInjected, count: { matched: matched + 1, injected: isInjected ? injected + 1 : injected } }
 }
 
-const maxLatency_ms = 60_000
+const maxLatencyMs = 60_000
 
 /** Returns how long the rule delays a request that `matched` others matched before, real milliseconds. */
 export function drawLatency(rule: Fault, matched: number): number {
@@ -135,7 +135,7 @@ export function drawLatency(rule: Fault, matched: number): number {
   if (latency_sigma !== undefined) {
     const radius = Math.sqrt(-2 * Math.log(1 - random(seed, matched, 1)))
     const normal = radius * Math.cos(2 * Math.PI * random(seed, matched, 2))
-    return Math.min(maxLatency_ms, Math.round(latency_ms * Math.exp(latency_sigma * normal)))
+    return Math.min(maxLatencyMs, Math.round(latency_ms * Math.exp(latency_sigma * normal)))
   }
   if (latency_max_ms === undefined) return Math.round(latency_ms)
   return Math.round(latency_ms + random(seed, matched, 1) * Math.max(0, latency_max_ms - latency_ms))

@@ -129,7 +129,7 @@ export interface Transport {
 }
 
 /** No response of the contract that is read as a whole comes close to this. */
-const defaultMaxResponse_bytes = 64 * 2 ** 20
+const defaultMaxResponseBytes = 64 * 2 ** 20
 
 /** The state of a sandbox can be gigabytes: sending or copying it takes as long as it takes. */
 export function unlimited(transport: Transport): Transport {
@@ -201,7 +201,7 @@ export async function exchange<T>(
 /** Reads a response as text. Throws ContractError as soon as it is larger than the limit. */
 export async function readToEnd(
   { status, ok, headers, body }: FetchResponse,
-  { max_bytes = defaultMaxResponse_bytes }: Pick<Transport, 'max_bytes'> = {},
+  { max_bytes = defaultMaxResponseBytes }: Pick<Transport, 'max_bytes'> = {},
 ): Promise<RawResponse> {
   const request_id = headers.get('x-request-id')
   const reader = body?.getReader()

@@ -99,8 +99,8 @@ export interface IntegrationMethods<Failed = never> {
 /** The endpoints that these methods call. */
 type UsedIds = 'jobs.create' | 'decisions.get' | 'beacons.send' | 'generation.report'
 
-const defaultWait_ms = 1_500
-const defaultTimeout_ms = 10_000
+const defaultWaitMs = 1_500
+const defaultTimeoutMs = 10_000
 /** The number of long polls that follow each other without a pause. */
 const longPolls = 2
 
@@ -129,7 +129,7 @@ export function integrate<Ids extends EndpointId>(
   }
 
   const getDecision: IntegrationMethods['getDecision'] = async (slot_id, chosen = {}) => {
-    const { wait_ms = defaultWait_ms, timeout_ms = defaultTimeout_ms, push = false, signal } = chosen
+    const { wait_ms = defaultWaitMs, timeout_ms = defaultTimeoutMs, push = false, signal } = chosen
     const end_ms = performance.now() + timeout_ms
     const left_ms = () => Math.max(0, end_ms - performance.now())
     const poll = (most_ms: number) => {
@@ -263,8 +263,8 @@ interface RetryOptions {
   max_pause_ms?: number | undefined
 }
 
-const first_ms = 500
-const maxInterval_ms = 2_000
+const firstMs = 500
+const maxIntervalMs = 2_000
 
 /**
  * Retries never double a placement: a request is sent again when it cannot have taken effect, or when sending it twice
@@ -292,7 +292,7 @@ async function withRetries<T>(
 /** Returns the pause before an attempt, milliseconds: 500, 1000, then 2000, and up to a quarter more at random. */
 export function backoff(count: number): number {
   const [dice = 0] = crypto.getRandomValues(new Uint32Array(1))
-  return Math.min(maxInterval_ms, first_ms * 2 ** count) * (1 + dice / 2 ** 34)
+  return Math.min(maxIntervalMs, firstMs * 2 ** count) * (1 + dice / 2 ** 34)
 }
 
 /** Resolves after a time. Rejects with the reason of the signal if it is aborted first. */

@@ -48,11 +48,11 @@ export function hasProxy(): boolean {
 }
 
 /** Longest wait for a raw response, milliseconds: longer than any wait_ms. */
-const rawTimeout_ms = 30_000
+const rawTimeoutMs = 30_000
 
 /** Sends a request and returns its response without comparing it with the contract. Throws UnreachableError. */
 export function fetchRaw(request: HttpRequest, base_url: string, signal: AbortSignal): Promise<RawResponse> {
-  return exchange({ fetch: nodeFetch, base_url, timeout_ms: rawTimeout_ms }, request, signal, readToEnd)
+  return exchange({ fetch: nodeFetch, base_url, timeout_ms: rawTimeoutMs }, request, signal, readToEnd)
 }
 
 /** Sends a request, by default a GET that follows redirects, and reads its response to the end. */

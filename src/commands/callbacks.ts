@@ -24,7 +24,7 @@ import { readErrorCode } from '#foundation/system-error.ts'
 const defaultPort = 4020
 const maxBodyBytes = 1_048_576
 /** Time limit for the program that callbacks are forwarded to. The sandbox waits 5 s. */
-const forward_ms = 10_000
+const forwardMs = 10_000
 const signatureHeader = 'x-csl-signature'
 
 /** One callback, as printed with `-o json`. */
@@ -215,11 +215,11 @@ function forward(
   }
   headers.push('host', url.host, 'content-length', String(body.length))
   return new Promise((resolve) => {
-    const sent = httpRequest(url, { method: 'POST', headers, agent: false, timeout: forward_ms }, (incoming) => {
+    const sent = httpRequest(url, { method: 'POST', headers, agent: false, timeout: forwardMs }, (incoming) => {
       incoming.resume()
       resolve({ status: incoming.statusCode ?? null, problem: null })
     })
-    sent.once('timeout', () => sent.destroy(new Error(`no response within ${forward_ms / 1_000} s`)))
+    sent.once('timeout', () => sent.destroy(new Error(`no response within ${forwardMs / 1_000} s`)))
     sent.once('error', (error: Error & { code?: string }) =>
       resolve({ status: null, problem: error.message === '' ? (error.code ?? 'no response') : error.message }),
     )

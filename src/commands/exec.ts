@@ -239,9 +239,9 @@ function withoutProxy(env: System['env']): Record<string, string> {
 }
 
 /** How long a group may take to end after a signal. */
-const endTimeout_ms = 5_000
+const endTimeoutMs = 5_000
 /** How long killed processes are waited for. Where /proc does not tell, one that nobody reaps looks alive forever. */
-const killTimeout_ms = 1_000
+const killTimeoutMs = 1_000
 
 /**
  * Another program in its own process group, so that it can be ended with everything it started.
@@ -283,13 +283,13 @@ async function startGroup(system: System, words: readonly string[], env: System[
   let deadline: NodeJS.Timeout | undefined
   const end = (signal: Signal) => {
     send(signal)
-    deadline ??= setTimeout(() => send('SIGKILL'), endTimeout_ms)
+    deadline ??= setTimeout(() => send('SIGKILL'), endTimeoutMs)
   }
   const ended = exitCode(child, command)
     .then(async (code) => {
       if (isGroup && isLeft()) {
         end('SIGTERM')
-        const limit = AbortSignal.timeout(endTimeout_ms + killTimeout_ms)
+        const limit = AbortSignal.timeout(endTimeoutMs + killTimeoutMs)
         while (isLeft() && !limit.aborted) await sleep(20)
       }
       return code

@@ -199,14 +199,14 @@ function qualifyVisible(
 }
 
 /** How far the clock that stamps beacons and the one that measures dwell time may differ, milliseconds. */
-const clockTolerance_ms = 50
+const clockToleranceMs = 50
 
 /**
  * How much later than stated a view may have happened: a time in whole seconds means any millisecond of that second
  * (A73).
  */
 function clockSlack(occurred_at_ms: number): number {
-  return occurred_at_ms % 1_000 === 0 ? 999 : clockTolerance_ms
+  return occurred_at_ms % 1_000 === 0 ? 999 : clockToleranceMs
 }
 
 /** Shares 0 to 1, times in milliseconds, areas in CSS pixels squared (A76). Defaults: `limits.viewability`. */

@@ -6,7 +6,7 @@ import { type ChildProcess, type SpawnOptions, type SpawnSyncOptions, spawn, spa
 import { once } from 'node:events'
 
 /** How long a program of the system may take to print something. */
-const outputTimeout_ms = 5_000
+const outputTimeoutMs = 5_000
 
 /**
  * Starts a program by its name or path, as a shell finds it; no shell reads its arguments.
@@ -76,7 +76,7 @@ export function readOutput([name = '', ...args]: readonly string[]): string {
   const { status, stdout } = spawnSync(name, args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: outputTimeout_ms,
+    timeout: outputTimeoutMs,
     windowsHide: true,
   })
   return status === 0 ? stdout : ''

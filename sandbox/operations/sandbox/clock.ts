@@ -1,7 +1,7 @@
 /** The sandbox clock. Each move is stored and emits an event. */
 import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
-import { maxClock_ms, type SandboxClock } from '#contract/resources/sandbox/clock.ts'
+import { maxClockMs, type SandboxClock } from '#contract/resources/sandbox/clock.ts'
 import type { Clock } from '#platform/clock.ts'
 import type { Context, Operation, Services } from '../context.ts'
 
@@ -11,7 +11,7 @@ export const showClock: Operation<Contract['clock.show']> = async (services, { n
 export const advanceClock: Operation<Contract['clock.advance']> = async (services, context, { body }) => {
   const { clock } = services.platform
   return move(services, context, () => {
-    if (clock.now() + body.by_ms > maxClock_ms) {
+    if (clock.now() + body.by_ms > maxClockMs) {
       throw new ApiError('schema_invalid', {
         fields: [{ path: 'by_ms', message: 'reaches beyond the year 9000', expected: 'a shorter time' }],
       })

@@ -32,7 +32,7 @@ const newBeaconsAtOnce = 300
 /** How long a report waits after each piece while others write, as a multiple of the time that the piece took. */
 const rest = 1
 
-const last_id = Number.MAX_SAFE_INTEGER
+const lastId = Number.MAX_SAFE_INTEGER
 
 type Read = Connection['read']
 
@@ -55,13 +55,13 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
 async function continueReport(read: Read, report: BillingReport): Promise<BillingProgress> {
   const { scope, progress } = report
   const target = await findLastEntry(read)
-  if (!isOfAllTime(scope)) progress.evidence_id = last_id
+  if (!isOfAllTime(scope)) progress.evidence_id = lastId
   else if (progress.slot_id === 0) progress.evidence_id = target
-  for (let known = target; progress.slot_id < last_id || progress.evidence_id < target; ) {
+  for (let known = target; progress.slot_id < lastId || progress.evidence_id < target; ) {
     const started = performance.now()
     const now = await findLastEntry(read)
     const isCaughtUp = !isOfAllTime(scope) || (await countAgainAfter(read, report, now))
-    if (isCaughtUp && progress.slot_id < last_id) await countNext(read, report)
+    if (isCaughtUp && progress.slot_id < lastId) await countNext(read, report)
     if (now !== known) await sleep(rest * (performance.now() - started))
     known = now
   }
@@ -108,7 +108,7 @@ async function countNext(read: Read, report: BillingReport): Promise<void> {
     const old = (beacons.get(slot.id) ?? []).filter(({ evidence_id }) => evidence_id === null)
     countSlot(report, slot, old)
   }
-  progress.slot_id = slots.length < slotsAtOnce ? last_id : slots.at(-1)!.id
+  progress.slot_id = slots.length < slotsAtOnce ? lastId : slots.at(-1)!.id
 }
 
 async function loadBeacons(read: Read, later: string, slots: readonly BilledSlot[], evidence_id: number) {
@@ -154,12 +154,12 @@ async function countUnacceptedInScope(read: Read, { scope, progress }: BillingRe
   const before = JSON.stringify([...counts.unaccepted].sort())
   const { changes } = counts
   counts.unaccepted = new Map()
-  for (let after = 0; after < last_id; ) {
+  for (let after = 0; after < lastId; ) {
     const [nth] = await read<{ id: number }>(
       `SELECT id FROM aside_beacon WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${unacceptedAtOnce - 1}`,
       [after],
     )
-    const end = nth?.id ?? last_id
+    const end = nth?.id ?? lastId
     const rows = await read<{ reason_code: Missed; count: number }>(text, [after, end, ...filter.values])
     for (const { reason_code, count } of rows) countUnaccepted(counts, reason_code, count)
     after = end
@@ -183,7 +183,7 @@ function selectFilledSlots({ project_id, session_id, since_ms, until_ms }: Beaco
     filter.add(
       'EXISTS (SELECT 1 FROM beacon WHERE beacon.slot_id = slot.id AND received_at_ms >= ? AND received_at_ms < ?)',
       since_ms,
-      until_ms ?? last_id,
+      until_ms ?? lastId,
     )
   }
   const text = `SELECT slot.id, job.project_id, slot.format, slot.width, slot.height, slot.duration_ms, slot.gross_cpm, slot.currency

@@ -24,10 +24,10 @@ function isStorageFailure(error: unknown): boolean {
 /** Returns a failure of the database as a StorageError that is worth retrying; other errors unchanged. */
 export function storageError(error: unknown, refused: 'read' | 'write'): unknown {
   if (error instanceof StorageError || !isStorageFailure(error)) return error
-  return new StorageError(error, refused, retry_s)
+  return new StorageError(error, refused, retryS)
 }
 
-const retry_s = 1
+const retryS = 1
 
 /** Returns why a database cannot be opened, as a SandboxError; other errors unchanged. */
 export function explain(error: unknown, location: string): unknown {

@@ -45,7 +45,7 @@ export interface Connection {
 
 /** Writes of one transaction at most. */
 const maxWritesTogether = 256
-const nudge_ms = 15
+const nudgeMs = 15
 
 export function groupCommit(database: Database, hooks: Hooks): Connection {
   const turns = commitTurns(database, hooks)
@@ -140,7 +140,7 @@ function commitTurns(database: Database, hooks: Hooks) {
   function nudge(): void {
     hasBuffered = true
     if (isClosed || isScheduled || running !== null || idleTimer !== undefined) return
-    idleTimer = setTimeout(schedule, nudge_ms)
+    idleTimer = setTimeout(schedule, nudgeMs)
   }
 
   async function flush(): Promise<void> {

@@ -35,15 +35,15 @@ interface NodeEvents {
   onRenewed(): void
 }
 
-const heartbeat_ms = 2_000
+const heartbeatMs = 2_000
 /** A database that has not responded for this long has missed two heartbeats. */
-const silent_ms = 2 * heartbeat_ms + 500
+const silentMs = 2 * heartbeatMs + 500
 /** Heartbeats from one call of `onRenewed` to the next. */
 const renewedEvery = 15
 /** How long a node counts as alive after its last heartbeat. */
 export const expiry = "interval '10 seconds'"
-const poll_ms = 50
-const maxBackoff_ms = 1_000
+const pollMs = 50
+const maxBackoffMs = 1_000
 /** Numbers below this fit an identifier; sandbox/platform has the same limit. */
 const maxNodes = 64
 /** Slots that one notification names. A longer list is read from the events. */
@@ -126,13 +126,13 @@ function startHeartbeat(node: Follower): NodeJS.Timeout {
       .finally(() => {
         isBeating = false
       })
-  }, heartbeat_ms)
+  }, heartbeatMs)
   heartbeat.unref()
   return heartbeat
 }
 
 function isAnswering({ answered_at }: Follower): boolean {
-  return performance.now() - answered_at < silent_ms
+  return performance.now() - answered_at < silentMs
 }
 
 /** Renews the number of this node, or takes another one. */
@@ -190,7 +190,7 @@ async function follow(node: Follower): Promise<void> {
     node.isLive = false
     if (node.isClosed) return
     await pause(node, backoff_ms)
-    backoff_ms = Math.min(backoff_ms * 2, maxBackoff_ms)
+    backoff_ms = Math.min(backoff_ms * 2, maxBackoffMs)
   }
 }
 
@@ -233,7 +233,7 @@ async function poll(node: Follower): Promise<void> {
   const { events } = node
   let seen = await goLive(node)
   for (;;) {
-    await pause(node, poll_ms)
+    await pause(node, pollMs)
     if (node.isClosed) return
     const head = await readState(node)
     if (head.last_seq > seen.last_seq || head.changes > seen.changes) await flush(node)

@@ -57,12 +57,12 @@ const maxReaders = 6
 const busyReader = 4
 
 /** How long a statement may take, milliseconds. The client gives up a little later, in case the server is gone. */
-const statementTimeout_ms = 20_000
-const lockTimeout_ms = 10_000
+const statementTimeoutMs = 20_000
+const lockTimeoutMs = 10_000
 
 /** The longest that a node that stops in the middle of a transaction keeps its locks. */
-const idleInTransactionTimeout_ms = 5_000
-const connectTimeout_ms = 5_000
+const idleInTransactionTimeoutMs = 5_000
+const connectTimeoutMs = 5_000
 
 /**
  * Plans statements once, and by index. A prepared statement keeps a plan made while a table was nearly empty. A plan
@@ -143,9 +143,9 @@ function createConfig(address: URL, schema: string, types: Types): ClientConfig 
     pipeline: true,
     keepAlive: true,
     application_name: 'svc',
-    connectionTimeoutMillis: connectTimeout_ms,
-    query_timeout: statementTimeout_ms + 5_000,
-    options: `${ownOptions} -c search_path=${identifier(schema)} -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: statementTimeoutMs + 5_000,
+    options: `${ownOptions} -c search_path=${identifier(schema)} -c statement_timeout=${statementTimeoutMs} -c lock_timeout=${lockTimeoutMs} -c idle_in_transaction_session_timeout=${idleInTransactionTimeoutMs} -c client_min_messages=warning`,
     types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => findParser(types, oid, format) },
   }
 }

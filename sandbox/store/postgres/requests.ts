@@ -23,7 +23,7 @@ type Stored = Omit<ExchangeRow, 'request_body' | 'response_body'> & {
 const oldClient = `CASE WHEN strpos(request_headers, '"${oldClientHeader}":') > 0 THEN request_headers END`
 
 /** How soon rows that the database refused are sent again, milliseconds. */
-const retry_ms = 500
+const retryMs = 500
 /** Rows that stay buffered while the database refuses writes. */
 const maxBuffered = 1_000
 /** Rows that one query reads. */
@@ -124,7 +124,7 @@ function exchangeBuffer(nudge: Connection['nudge']) {
         const all = [...rows, ...buffer]
         buffer = all.slice(-maxBuffered)
         lost += all.length - buffer.length
-        if (buffer.length > 0) nudge(retry_ms)
+        if (buffer.length > 0) nudge(retryMs)
       },
       refused() {
         taken -= rows.length

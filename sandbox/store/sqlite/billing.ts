@@ -27,7 +27,7 @@ const unacceptedAtOnce = 5_000
 const entriesAtOnce = 1_000
 const newBeaconsAtOnce = 50
 
-const last_id = Number.MAX_SAFE_INTEGER
+const lastId = Number.MAX_SAFE_INTEGER
 
 /**
  * Continues a report; each piece must see one state of the rows.
@@ -79,12 +79,12 @@ function* countNew(db: Database.Database, report: BillingReport): Generator<void
       if (slot !== undefined) countAgain(report, slot, numbered(id, progress.evidence_id), evidence_id)
     }
     progress.evidence_id = evidence_id
-    if (evidence_id === lastEntry.get()! && progress.slot_id < last_id) {
+    if (evidence_id === lastEntry.get()! && progress.slot_id < lastId) {
       const { slots: next, end } = nextSlots(progress.slot_id)
       for (const slot of next) countSlot(report, slot, findBeacons.all(slot.id))
       progress.slot_id = end
     }
-    if (progress.slot_id === last_id && progress.evidence_id >= target) return
+    if (progress.slot_id === lastId && progress.evidence_id >= target) return
     yield
   }
 }
@@ -119,7 +119,7 @@ function* slotsInScope(db: Database.Database, scope: BeaconScope, mostSelected: 
     return
   }
   const next = slotsAfter(db, scope)
-  for (let after = 0; after < last_id; ) {
+  for (let after = 0; after < lastId; ) {
     const { slots, end } = next(after)
     yield slots
     after = end
@@ -155,7 +155,7 @@ function slotsAfter(db: Database.Database, scope: BeaconScope) {
      WHERE slot.id > ? AND slot.id <= ? AND ${conditions} ORDER BY slot.id`,
   )
   return (after: number) => {
-    const end = nth.get(after, slotsAtOnce - 1) ?? last_id
+    const end = nth.get(after, slotsAtOnce - 1) ?? lastId
     return { slots: between.all(after, end, ...values), end }
   }
 }

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3'
 import type { BillingProgress, BillingReport } from '../billing.ts'
 import { stateEvent } from '../writes/state.ts'
 import { countBilling } from './billing.ts'
-import { latestStored_ms } from './copies/state-problem.ts'
+import { latestStoredMs } from './copies/state-problem.ts'
 import { prepareEvent } from './events.ts'
 import { planOnce } from './file/open.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
@@ -71,7 +71,7 @@ const maxSelectedRows = 100_000
 /**
  * Milliseconds of a report after which it checks whether others have committed, and how long it then rests for each.
  */
-const slice_ms = 10
+const sliceMs = 10
 const rest = 1.5
 
 const work = workerData as FileWork
@@ -112,7 +112,7 @@ function restWhenBusy(): () => void {
   let [seen, started] = [commits(), performance.now()]
   return () => {
     const worked_ms = performance.now() - started
-    if (worked_ms < slice_ms) return
+    if (worked_ms < sliceMs) return
     if (commits() !== seen) Atomics.wait(never, 0, 0, rest * worked_ms)
     seen = commits()
     started = performance.now()
@@ -164,7 +164,7 @@ function rowProblem(db: Database.Database): string | null {
   }
   for (const [table, columns] of Object.entries(times)) {
     for (const column of columns) {
-      const problem = first(table, `${column} NOT BETWEEN 0 AND ${latestStored_ms}`, `${column} is not a time`)
+      const problem = first(table, `${column} NOT BETWEEN 0 AND ${latestStoredMs}`, `${column} is not a time`)
       if (problem !== null) return problem
     }
   }

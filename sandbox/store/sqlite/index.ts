@@ -52,23 +52,23 @@ export async function openFileStore(options: SqliteStoreOptions): Promise<Opened
   }
 }
 
-const installKey_bytes = 32
+const installKeyBytes = 32
 
 /**
  * Reads or creates the key that asset tokens are derived from: a file next to the database that only its owner can
  * read. A database in memory gets a key that is never stored.
  */
 function installKey(path: string): Uint8Array {
-  if (path === ':memory:') return randomBytes(installKey_bytes)
+  if (path === ':memory:') return randomBytes(installKeyBytes)
   const keyPath = `${path}.key`
   if (existsSync(keyPath)) {
     // An earlier version may have made it for all.
     makePrivate(keyPath)
     restrictToOwner(keyPath, 'file')
     const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
-    if (key.length === installKey_bytes) return key
+    if (key.length === installKeyBytes) return key
   }
-  const key = randomBytes(installKey_bytes)
+  const key = randomBytes(installKeyBytes)
   writePrivate(keyPath, `${key.toString('base64url')}\n`)
   return key
 }

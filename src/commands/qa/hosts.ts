@@ -38,7 +38,7 @@ interface HostsFlags {
 }
 
 /** How long an ad has to show and count under a condition, milliseconds. */
-const patience_ms = 10_000
+const patienceMs = 10_000
 
 const listColumns: readonly Column[] = [
   { name: 'condition' },
@@ -69,7 +69,7 @@ export const hosts: Command = {
     new Option('--filter-list <file>', 'a list for the ad blocker, in the syntax of EasyList; default: general rules'),
     new Option('--for <span>', 'how long the ad has to show and count')
       .argParser(durationMs)
-      .default(patience_ms, '10s'),
+      .default(patienceMs, '10s'),
     browserPathOption,
     reporterOption,
   ],

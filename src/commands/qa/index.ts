@@ -285,7 +285,7 @@ function searchPath(system: System): string {
 }
 
 /** Time between two looks at the files. */
-const look_ms = 200
+const lookMs = 200
 const clearScreen = () => ownControl('2J') + ownControl('H')
 
 /**
@@ -317,7 +317,7 @@ async function runOnChange(
     if (interrupt.aborted) return code ?? 0
     out.note(`watching ${files.join(', ')}: a change runs it again; press Ctrl-C to end`)
     while (read() === before) {
-      await sleep(look_ms, undefined, { signal: interrupt }).catch(() => {})
+      await sleep(lookMs, undefined, { signal: interrupt }).catch(() => {})
       if (interrupt.aborted) return 0
     }
   }

@@ -45,11 +45,11 @@ interface ObserveFlags {
 /** The maximum number of exchanges of the journal that are judged. */
 const maxExchanges = 5_000
 /** How long a page is watched by default. */
-const pageWatch_ms = 20_000
+const pageWatchMs = 20_000
 /** An app may have to be built before it responds. */
-const readyTimeout_ms = 120_000
+const readyTimeoutMs = 120_000
 /** The longest a timer can wait: 24 days. */
-const maxTimer_ms = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 export const observe: Command = {
   name: 'observe',
@@ -165,7 +165,7 @@ async function watch(context: CommandContext, flags: Watching, base_url: string)
   if (since !== undefined && for_ms === undefined) return null
   const end = for_ms === undefined ? 'press Ctrl-C to judge it' : `it is judged after ${for_ms / 1_000} s`
   context.out.note(`watching ${base_url}: use the integration; ${end}`)
-  await sleep(for_ms ?? maxTimer_ms, undefined, { signal: interrupt }).catch(() => {})
+  await sleep(for_ms ?? maxTimerMs, undefined, { signal: interrupt }).catch(() => {})
   return null
 }
 
@@ -180,7 +180,7 @@ async function watchInBrowser(
   const engine = parseEngine(word ?? 'chromium')
   const path = await browserProgram(context, { engine, path: browserPath, is_headed }, alternative)
   const browser = await startBrowser(context, path, { engine, reachable: 'anything', is_headed })
-  const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
+  const length_ms = for_ms ?? (is_headed ? null : pageWatchMs)
   const driven = steps === undefined ? '' : `, driving it with ${steps}`
   const end =
     length_ms === null
@@ -216,13 +216,13 @@ export function listBases(base_url: string): string[] {
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)
 }
 
-/** Resolves when the URL responds. Throws CliError if the program ends first, or after `readyTimeout_ms`. */
+/** Resolves when the URL responds. Throws CliError if the program ends first, or after `readyTimeoutMs`. */
 async function untilResponding(
   url: string,
   words: readonly string[],
   { group, exitCode }: SandboxProgram,
 ): Promise<void> {
-  const deadline = AbortSignal.timeout(readyTimeout_ms)
+  const deadline = AbortSignal.timeout(readyTimeoutMs)
   while (!deadline.aborted) {
     // Rejects here if the program could not be started.
     if (exitCode() !== null) {
@@ -236,7 +236,7 @@ async function untilResponding(
     if (isResponding) return
     await Promise.race([sleep(100), group.ended])
   }
-  const message = `${url} did not respond within ${readyTimeout_ms / 1_000} s.`
+  const message = `${url} did not respond within ${readyTimeoutMs / 1_000} s.`
   throw new CliError('unreachable', 'page_unreachable', message, 'Is it the address that the command serves?')
 }
 

@@ -21,7 +21,7 @@ for (const name of ['limit', 'cursor', 'until', 'after', 'details', 'foreign']) 
 const since = options.get('since')
 /** The number of requests that `logs` starts with. */
 const defaultLines = 20
-const pollInterval_ms = 500
+const pollIntervalMs = 500
 /** A request is journalled when it is answered, which can be late: this many polls cover the longest wait. */
 const pollsBack = 70
 const pageLimit = 1_000
@@ -149,7 +149,7 @@ async function* poll(
   yield* first
   for (;;) {
     yield* await reader.next(client, signal)
-    await wait(pollInterval_ms, undefined, { signal })
+    await wait(pollIntervalMs, undefined, { signal })
   }
 }
 

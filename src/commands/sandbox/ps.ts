@@ -15,7 +15,7 @@ import {
   runningSandboxes,
   stateDirectory,
 } from '#cli/settings/state-directory.ts'
-import { readiness, responseTimeout_ms, type State, stateText, upTime } from './status.ts'
+import { readiness, responseTimeoutMs, type State, stateText, upTime } from './status.ts'
 
 const psColumns: readonly Column[] = [
   { name: ' ', field: 'mark' },
@@ -91,7 +91,7 @@ async function sharedFields(system: System, sandbox: Locator): Promise<SharedFie
   if (namespace === undefined) return null
   const count = async () => {
     const admin_token = permittedControlToken({ base_url, allow_http: false, sandbox })
-    const client = commandClient(system, { base_url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
+    const client = commandClient(system, { base_url, timeout_ms: responseTimeoutMs, validate: false, admin_token })
     return (await client.sandbox.info()).nodes?.length ?? null
   }
   return { namespace, nodes: await count().catch(() => null) }

@@ -99,7 +99,7 @@ async function startHere(context: CommandContext, options: StartOptions, isOpene
     const signal = await stopped
     context.out.note(`${signal}: stopping`)
     // Ctrl-C comes from a user who waits for the end.
-    if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrain_ms
+    if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrainMs
   } finally {
     await close(sandbox, { home, pid_scope, drain_ms })
   }
@@ -146,7 +146,7 @@ const tokenNote =
   'The control plane of this store already has tokens; the token of this start works on this node only. An admin can create another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
 
 /** How long a node of a shared store serves after SIGTERM: a balancer asks readyz every second or two. */
-const defaultDrain_ms = 3_000
+const defaultDrainMs = 3_000
 
 /** Runs `svc start -o json` in the background, with the same options. */
 async function startDetached(context: CommandContext, options: StartOptions, isOpened: boolean): Promise<number> {
@@ -261,7 +261,7 @@ async function close(
 }
 
 /** A disk that stays full is reported again after this time, milliseconds. */
-const repeat_ms = 60_000
+const repeatMs = 60_000
 
 /** Returns a function that reports failures: one line for a disk that refuses writes, however many. */
 export function failureReport(print: (text: string) => void): (error: unknown) => void {
@@ -271,7 +271,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
     if (error instanceof Error && error.name.endsWith('Warning')) return print(`warning: ${error.message}`)
     if (!(error instanceof Error && error.name === 'StorageError')) return print(redactSecrets(inspect(error)))
     const now = performance.now()
-    if (error.message === last && now - last_at < repeat_ms) return
+    if (error.message === last && now - last_at < repeatMs) return
     last = error.message
     last_at = now
     print(`${error.message}. Requests that need it get a 503 until this is solved.`)

@@ -85,7 +85,7 @@ async function readInfo({
   settings,
   signal,
 }: CommandContext): Promise<{ info: SandboxInfo | null; refusal: ServiceError | null }> {
-  const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
+  const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeoutMs)]) }
   try {
     return { info: await serviceClient(system, settings).sandbox.info({}, options), refusal: null }
   } catch (error) {
@@ -197,14 +197,14 @@ export function integrityPairs(integrity: Integrity | null, style: Style): [stri
 }
 
 /** A sandbox on this computer responds immediately or not at all. */
-export const responseTimeout_ms = 2_000
+export const responseTimeoutMs = 2_000
 
 /** `not ready`: it responds with a refusal, for example while it has lost its database. */
 export type State = 'ready' | 'not ready' | 'no response'
 
 /** A probe needs no admin token, wherever the sandbox listens. */
 export async function readiness(system: System, { url }: Pick<Locator, 'url'>): Promise<State> {
-  const client = commandClient(system, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
+  const client = commandClient(system, { base_url: url, timeout_ms: responseTimeoutMs, validate: false })
   return client.health.ready().then(
     () => 'ready',
     (error: unknown) => (error instanceof ServiceError ? 'not ready' : 'no response'),

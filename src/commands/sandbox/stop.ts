@@ -18,10 +18,10 @@ import {
 import { ServiceError, UnreachableError } from '#client/errors.ts'
 import { isSameService } from '#foundation/http.ts'
 import { noteForeignLocators } from './ps.ts'
-import { responseTimeout_ms } from './status.ts'
+import { responseTimeoutMs } from './status.ts'
 
 /** The sandbox itself takes at most 5 s to finish the requests in flight, with a shared store after it has drained. */
-const stopTimeout_ms = 15_000
+const stopTimeoutMs = 15_000
 
 export const stop: Command = {
   name: 'stop',
@@ -105,7 +105,7 @@ async function processState(
 function controlClient(system: System, sandbox: Locator, allow_http: boolean) {
   const { url } = sandbox
   const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })
-  return commandClient(system, { base_url: url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
+  return commandClient(system, { base_url: url, timeout_ms: responseTimeoutMs, validate: false, admin_token })
 }
 
 function chooseOne({ settings: { source, base_url } }: CommandContext, running: readonly Locator[]): Locator {
@@ -136,12 +136,12 @@ function isStarted({ command }: Locator): boolean {
   return command === undefined
 }
 
-/** Resolves when the process has ended. Throws CliError when it has not after `stopTimeout_ms`. */
+/** Resolves when the process has ended. Throws CliError when it has not after `stopTimeoutMs`. */
 async function untilEnded({ system }: CommandContext, { pid, url }: Locator): Promise<void> {
-  const deadline = system.now() + stopTimeout_ms
+  const deadline = system.now() + stopTimeoutMs
   while (system.isRunning(pid)) {
     if (system.now() > deadline) {
-      const message = `${url} (pid ${pid}) has not stopped within ${stopTimeout_ms / 1000} s.`
+      const message = `${url} (pid ${pid}) has not stopped within ${stopTimeoutMs / 1000} s.`
       throw new CliError('unreachable', 'stop_timeout', message)
     }
     await sleep(25)

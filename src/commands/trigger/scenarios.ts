@@ -1,6 +1,6 @@
 /** The scenarios of `svc trigger`: situations that an integration meets, as data with one function each. */
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
-import { playFill, readFill, seen, type Turn, type TurnFormat, viewed_ms } from './turn.ts'
+import { playFill, readFill, seen, type Turn, type TurnFormat, viewedMs } from './turn.ts'
 
 export interface TriggerScenario {
   name: string
@@ -14,9 +14,9 @@ export interface TriggerScenario {
 }
 
 /** Further in the past than a beacon may be, and further ahead. */
-const stale_ms = 600_000
+const staleMs = 600_000
 /** The shortest time limit for loading the frame of a fill. */
-const shortest_ms = 1
+const shortestMs = 1
 
 export const triggerScenarios: readonly TriggerScenario[] = [
   whole('banner', 'a banner, viewed and clicked: billable'),
@@ -62,7 +62,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
       const body = { client_id: turn.client_id, session_id: turn.session_id, decision: 'withdrawn' }
       const called = await turn.call('consent.set', { body })
       turn.report('withdraw', called, called.ok ? 'withdrawn' : called.reason, { expected: 'withdrawn', fill })
-      await turn.beacon(fill, 'visible', viewed_ms, { measurements: seen(viewed_ms), expected: 'consent_not_granted' })
+      await turn.beacon(fill, 'visible', viewedMs, { measurements: seen(viewedMs), expected: 'consent_not_granted' })
       await turn.frame(fill, 'consent_not_granted')
     },
   ),
@@ -72,7 +72,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     const body = { client_id: turn.client_id, session_id: turn.session_id, decision: 'granted', purposes }
     const called = await turn.call('consent.set', { body })
     turn.report('revise', called, called.ok ? 'revised' : called.reason, { expected: 'revised', fill })
-    await turn.beacon(fill, 'visible', viewed_ms, { measurements: seen(viewed_ms), expected: 'consent_superseded' })
+    await turn.beacon(fill, 'visible', viewedMs, { measurements: seen(viewedMs), expected: 'consent_superseded' })
   }),
   beacons('duplicate', 'a beacon is sent twice: the second is a duplicate', async (turn, fill) => {
     const same = { with: { beacon_id: `${fill.slot_id}:again` } }
@@ -85,15 +85,15 @@ export const triggerScenarios: readonly TriggerScenario[] = [
   }),
   beacons('hidden', 'an ad shown in a hidden tab: not billable', async (turn, fill) => {
     await turn.beacon(fill, 'render', 0)
-    const measurements = { ...seen(viewed_ms), page_visible: false }
-    await turn.beacon(fill, 'visible', viewed_ms, { measurements, expected: 'PAGE_HIDDEN' })
+    const measurements = { ...seen(viewedMs), page_visible: false }
+    await turn.beacon(fill, 'visible', viewedMs, { measurements, expected: 'PAGE_HIDDEN' })
   }),
   beacons('unmeasured', 'a visible beacon without measurements: not billable', async (turn, fill) => {
     await turn.beacon(fill, 'render', 0)
-    await turn.beacon(fill, 'visible', viewed_ms, { expected: 'VISIBILITY_UNMEASURED' })
+    await turn.beacon(fill, 'visible', viewedMs, { expected: 'VISIBILITY_UNMEASURED' })
   }),
   beacons('unrendered', 'a visible beacon without its render: not billable', (turn, fill) =>
-    turn.beacon(fill, 'visible', viewed_ms, { measurements: seen(viewed_ms), expected: 'AWAITING_RENDER' }),
+    turn.beacon(fill, 'visible', viewedMs, { measurements: seen(viewedMs), expected: 'AWAITING_RENDER' }),
   ),
   {
     ...beacons('too_fast', 'a clip that ends sooner than it can play: not billable', async (turn, fill) => {
@@ -104,9 +104,9 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     }),
     format: 'clip',
   },
-  refused('stale', 'a beacon from ten minutes ago', 'beacon_stale', { after_ms: -stale_ms }),
+  refused('stale', 'a beacon from ten minutes ago', 'beacon_stale', { after_ms: -staleMs }),
   refused('future', 'a beacon from ten minutes ahead', 'beacon_in_future', {
-    after_ms: stale_ms,
+    after_ms: staleMs,
   }),
   refused('rejected', 'a beacon with an unknown field', 'field_unknown', { with: { colour: 'red' } }),
   refused('bad_token', 'a beacon with a wrong asset token', 'asset_token_invalid', {
@@ -134,10 +134,10 @@ export const triggerScenarios: readonly TriggerScenario[] = [
         turn.report('time limit', called, called.ok ? 'set' : called.reason, { expected: 'set' })
       }
       try {
-        await setLimit(shortest_ms)
+        await setLimit(shortestMs)
         const fill = await turn.place(format)
         if (fill === null) return
-        const by_ms = 2 * shortest_ms
+        const by_ms = 2 * shortestMs
         const moved = await turn.call('clock.advance', { body: { by_ms } })
         turn.report('clock', moved, moved.ok ? `${by_ms} ms on` : moved.reason, { expected: `${by_ms} ms on`, fill })
         await turn.frame(fill, 'asset_token_expired')

@@ -80,7 +80,7 @@ export interface Page {
 }
 
 /** Duration of a view that counts in every format. */
-export const viewed_ms = 2_500
+export const viewedMs = 2_500
 
 export function startTurn(
   context: CommandContext,
@@ -200,12 +200,12 @@ export async function playFill(turn: Turn, fill: Fill): Promise<void> {
   await turn.frame(fill)
   await turn.beacon(fill, 'render', 0)
   if (fill.format === 'clip') await turn.beacon(fill, 'play_started', 0, measured(0))
-  await turn.beacon(fill, 'visible', viewed_ms, { measurements: seen(viewed_ms) })
+  await turn.beacon(fill, 'visible', viewedMs, { measurements: seen(viewedMs) })
   if (fill.format === 'clip') {
     await turn.beacon(fill, 'heartbeat', duration_ms / 2, measured(duration_ms / 2))
     await turn.beacon(fill, 'play_completed', duration_ms, measured(duration_ms))
   }
-  await turn.beacon(fill, 'click', Math.max(viewed_ms, duration_ms) + 500)
+  await turn.beacon(fill, 'click', Math.max(viewedMs, duration_ms) + 500)
   await turn.verdict(fill, 'bills')
 }
 

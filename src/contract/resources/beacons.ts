@@ -214,7 +214,7 @@ export function timeProblem(
 export const secondsBelow = 1e12
 
 /** How long before its decision a beacon may be stamped, milliseconds: clocks differ, and a Date header has whole seconds. */
-const beforeDecision_ms = 1_000
+const beforeDecisionMs = 1_000
 
 /**
  * Whether a beacon is stamped before its decision, by more than a second. Times are compared at the precision they were
@@ -227,7 +227,7 @@ export function isBeforeDecision(
   decided_at_ms: number,
 ): boolean {
   const precision_ms = occurred_at_ms !== undefined ? 1 : readPrecision(occurred_at ?? '')
-  return happened_at_ms < Math.floor(decided_at_ms / precision_ms) * precision_ms - beforeDecision_ms
+  return happened_at_ms < Math.floor(decided_at_ms / precision_ms) * precision_ms - beforeDecisionMs
 }
 
 /** Returns the precision of an RFC 3339 time, milliseconds: 1000 without a fraction, at least 1. */

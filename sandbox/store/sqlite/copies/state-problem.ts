@@ -4,7 +4,7 @@
  */
 import type Database from 'better-sqlite3'
 import { ProjectSettings, withDefaults } from '#contract/resources/projects.ts'
-import { maxClock_ms } from '#contract/resources/sandbox/clock.ts'
+import { maxClockMs } from '#contract/resources/sandbox/clock.ts'
 import { FaultDraft } from '#contract/resources/sandbox/faults.ts'
 import { isObject, type Json, parseJson } from '#foundation/json.ts'
 
@@ -12,7 +12,7 @@ import { isObject, type Json, parseJson } from '#foundation/json.ts'
 const largestNumber = 2 ** 52
 
 /** The latest time of a row: the clock runs on after the latest time that it can be set to, and rows expire later. */
-export const latestStored_ms = 2 * maxClock_ms
+export const latestStoredMs = 2 * maxClockMs
 
 const numbered = [
   ['project', 'id'],
@@ -70,7 +70,7 @@ const metaRules = {
   clock: (value) =>
     isObject(value) &&
     Number.isSafeInteger(value.offset_ms) &&
-    Math.abs(Number(value.offset_ms)) <= latestStored_ms &&
+    Math.abs(Number(value.offset_ms)) <= latestStoredMs &&
     (value.frozen_at_ms === null || isTime(value.frozen_at_ms)),
   faults: (value) =>
     isObject(value) &&
@@ -100,7 +100,7 @@ function isStoredFault(stored: Json): boolean {
 }
 
 function isTime(value: unknown): boolean {
-  return isCount(value) && Number(value) <= latestStored_ms
+  return isCount(value) && Number(value) <= latestStoredMs
 }
 
 function isCount(value: unknown): boolean {

@@ -4,7 +4,7 @@ import { NoFields } from '../../fields.ts'
 import { assumedObject } from '../../objects.ts'
 
 /** 9000-01-01T00:00:00Z: dates in headers and JSON have a year of four digits, with room to spare. */
-export const maxClock_ms = 221_845_392_000_000
+export const maxClockMs = 221_845_392_000_000
 
 export const SandboxClock = assumedObject('A93', () => ({
   now_ms: z.int().describe('Sandbox time, Unix epoch milliseconds.'),
@@ -32,7 +32,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/clock/advance',
     summary: 'Move the clock forward',
     description: 'Everything that becomes due is done before the response: pending decisions are made, in order.',
-    body: assumedObject('A93', () => ({ by_ms: z.int().min(0).max(maxClock_ms).describe('Milliseconds to advance.') })),
+    body: assumedObject('A93', () => ({ by_ms: z.int().min(0).max(maxClockMs).describe('Milliseconds to advance.') })),
   },
   'clock.set': {
     ...steering,
@@ -44,7 +44,7 @@ export const control = declareEndpoints({
       to_ms: z
         .int()
         .min(0)
-        .max(maxClock_ms)
+        .max(maxClockMs)
         .nullable()
         .describe('The new time, Unix epoch milliseconds; null for the system time.'),
     })),

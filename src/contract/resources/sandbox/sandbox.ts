@@ -82,7 +82,7 @@ export function isCertificateWarning(warning: string): boolean {
 }
 
 /** Clocks of nodes that differ by more than this decide differently what is expired, early or late. */
-const maxClockDifference_ms = 2_000
+const maxClockDifferenceMs = 2_000
 
 /** Returns a sentence about nodes whose clocks differ; none when they agree. */
 export function clockWarnings(
@@ -95,7 +95,7 @@ export function clockWarnings(
   const fastest = others.at(-1)
   if (slowest === undefined || fastest === undefined) return []
   const apart_ms = fastest.clock_ahead_ms - slowest.clock_ahead_ms
-  if (apart_ms <= maxClockDifference_ms) return []
+  if (apart_ms <= maxClockDifferenceMs) return []
   const name = ({ url, host }: { url: string; host: string }) => `${url} (${host})`
   return [
     `The clock of ${name(fastest)} is ${(apart_ms / 1_000).toFixed(1)} s ahead of that of ${name(slowest)}: set both to network time.`,
