@@ -236,10 +236,11 @@ export const Expect = z.strictObject({
     ])
     .optional()
     .describe('The body equals the body of an earlier step; request_id is not compared.'),
-  answer: z
+  response: z
     .literal('none')
     .optional()
     .describe('No response comes: the connection breaks, or the response ends early.'),
+  answer: z.literal('none').optional().describe('The earlier name of response.'),
   duration_ms: AnyJson.optional().describe('How long the response took, milliseconds.'),
   events: z.array(ExpectedEvent).min(1).optional().describe('Events of this case, in this order, others between them.'),
   billing: z
@@ -252,6 +253,11 @@ export const Expect = z.strictObject({
     .describe('true: every chain holds. A list: the kinds of the entries of the slot, in order.'),
 })
 export type Expect = z.infer<typeof Expect>
+
+/** Returns the field by which a step expects that no response comes, under its present or its earlier name. */
+export function findExpectedSilence(expect: Json | undefined): 'response' | 'answer' | undefined {
+  return (['response', 'answer'] as const).find((name) => valueAt(expect, name) === 'none')
+}
 
 export type Locate = (path: readonly (string | number)[]) => Pick<Check, 'place'>
 

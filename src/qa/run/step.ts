@@ -7,7 +7,7 @@ import { contract, type EndpointId } from '#contract/index.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { readMessage } from '#foundation/system-error.ts'
-import { check, type Expect, judge, type Locate, matches } from '../expect/expectations.ts'
+import { check, type Expect, findExpectedSilence, judge, type Locate, matches } from '../expect/expectations.ts'
 import { type Check, NotSupported, QaError, type StepResponse, type StepResult } from '../result.ts'
 import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
@@ -138,8 +138,11 @@ async function runOnce(
   const { state } = context
   const checks: Check[] = []
   const locate: Locate = (path) => ({ place: step.at(path) })
-  const answerCheck = (passed: boolean, actual: Json) =>
-    checks.push({ subject: 'answer', passed, expected: 'none', actual, ...locate(['expect', 'answer']) })
+  const silence = findExpectedSilence(expect)
+  const checkSilence = (passed: boolean, actual: Json) => {
+    if (silence === undefined) return
+    checks.push({ subject: silence, passed, expected: 'none', actual, ...locate(['expect', silence]) })
+  }
   const stepContext = createStepContext(context, recording, checks, {
     signal,
     time,
@@ -151,7 +154,7 @@ async function runOnce(
     const response = await step.kind.run(fields as never, stepContext)
     if (response !== null) state.recordResponse(response, fields.as ?? null)
     const expected = (expect === undefined ? {} : await substitute(expect, lookup)) as unknown as Expect
-    if (expected.answer === 'none') answerCheck(false, response?.status ?? null)
+    checkSilence(false, response?.status ?? null)
     if (response === null) return null
     const pages = isFrame(step.kind, fields) ? contract['render.frame'].pages : {}
     const findResponse = (name: string) => state.findResponse(name)
@@ -161,8 +164,8 @@ async function runOnce(
     }
     return response
   } catch (error) {
-    if (!(error instanceof NoResponseError) || valueAt(expect, 'answer') !== 'none' || signal.aborted) throw error
-    answerCheck(true, error.message)
+    if (!(error instanceof NoResponseError) || silence === undefined || signal.aborted) throw error
+    checkSilence(true, error.message)
     return null
   } finally {
     if (!keepsChecks) recording.checks = recording.checks.filter(({ passed }) => !passed)
@@ -221,7 +224,8 @@ async function eventsCheck(
 /** A success is expected when nothing else is. */
 function withDefault(expect: Expect, { kind, data }: LoadedStep, fields: StepFields): Expect {
   const hasUntil = isObject(data.repeat) && 'until' in data.repeat
-  if (expect.status !== undefined || expect.reason !== undefined || expect.answer !== undefined) return expect
+  if (expect.status !== undefined || expect.reason !== undefined) return expect
+  if (expect.response !== undefined || expect.answer !== undefined) return expect
   if (hasUntil || kind.name === 'request') return expect
   const id = calledEndpoint(fields)
   return { ...expect, status: id === undefined ? '2xx' : contract[id].status }
