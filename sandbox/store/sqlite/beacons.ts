@@ -25,14 +25,40 @@ type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 /** Slots whose beacons are cached. */
 const cacheSize = 1_024
 
-export function beaconTable(
-  { db, read }: Connection,
-  { placements, consent }: { placements: PlacementTable; consent: ConsentTable },
-) {
+interface SlotTables {
+  placements: PlacementTable
+  consent: ConsentTable
+}
+
+export function beaconTable({ db, read }: Connection, tables: SlotTables) {
   const statements = prepareBeacons(db)
-  const recent = new Map<number, AcceptedBeacon[]>()
   const sessions = sessionBeacons(db)
-  const lists = beaconLists(db, placements, sessions)
+  const { transaction, clearJudged } = beaconWrites(statements, sessions, tables)
+  const lists = beaconLists(db, tables.placements, sessions)
+
+  const methods: Omit<BeaconStore, keyof WriteMethods> = {
+    listSlotBeacons: async (slot_id) => read(() => statements.listBySlot.all(slot_id).map(withMeasurements)),
+    findBeacon: async (slot_id, beacon_id) => read(() => toBeacon(statements.find.get(slot_id, beacon_id))),
+    findBeaconById: async (id) => read(() => toBeacon(statements.findById.get(id))),
+    listUnacceptedBeacons: async (slot_id) => read(() => statements.listUnacceptedBySlot.all(slot_id)),
+    findUnacceptedBeacon: async (id) => read(() => statements.findUnaccepted.get(id) ?? null),
+    async listBeacons(query) {
+      const parts = read(() => [lists.listAccepted(query), lists.listUnaccepted(query)])
+      return mergeBeacons(parts, query.limit)
+    },
+  }
+
+  return { clear, transaction, methods }
+
+  function clear(): void {
+    clearJudged()
+    sessions.clear()
+  }
+}
+
+/** The writes of beacons, and the newest beacons of slots that judge the next one. */
+function beaconWrites(statements: Statements, sessions: SessionBeacons, { placements, consent }: SlotTables) {
+  const recent = new Map<number, AcceptedBeacon[]>()
 
   const transaction = {
     insertBeacon(beacon) {
@@ -78,24 +104,7 @@ export function beaconTable(
     },
   } satisfies Partial<Transaction>
 
-  const methods: Omit<BeaconStore, keyof WriteMethods> = {
-    listSlotBeacons: async (slot_id) => read(() => statements.listBySlot.all(slot_id).map(withMeasurements)),
-    findBeacon: async (slot_id, beacon_id) => read(() => toBeacon(statements.find.get(slot_id, beacon_id))),
-    findBeaconById: async (id) => read(() => toBeacon(statements.findById.get(id))),
-    listUnacceptedBeacons: async (slot_id) => read(() => statements.listUnacceptedBySlot.all(slot_id)),
-    findUnacceptedBeacon: async (id) => read(() => statements.findUnaccepted.get(id) ?? null),
-    async listBeacons(query) {
-      const parts = read(() => [lists.listAccepted(query), lists.listUnaccepted(query)])
-      return mergeBeacons(parts, query.limit)
-    },
-  }
-
-  return { clear, transaction, methods }
-
-  function clear(): void {
-    recent.clear()
-    sessions.clear()
-  }
+  return { transaction, clearJudged: () => recent.clear() }
 
   /** Adds a beacon to its session, when it has a slot and the slot has a session. */
   function addToSession(slot_id: number | null, isAccepted: boolean, id: number, received_at_ms: number): void {
@@ -105,6 +114,8 @@ export function beaconTable(
     if (session !== null) sessions.add(session, Number(isAccepted), id, received_at_ms)
   }
 }
+
+type Statements = ReturnType<typeof prepareBeacons>
 
 function prepareBeacons(db: Database.Database) {
   return {

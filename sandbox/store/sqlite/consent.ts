@@ -20,7 +20,7 @@ export type ConsentTable = ReturnType<typeof consentTable>
 
 export function consentTable({ db, read }: Connection) {
   const statements = prepareConsent(db)
-  const sessions = new Map<string, number>()
+  const { findSession, ensureSession, clearSessions } = cachedSessions(statements)
   const newest = new Map<number, ConsentRecord | null>()
 
   const transaction = {
@@ -54,6 +54,27 @@ export function consentTable({ db, read }: Connection) {
 
   return { findSession, ensureSession, transaction, clear, methods }
 
+  function findNewest(session: number | null): ConsentRecord | null {
+    if (session === null) return null
+    const cached = newest.get(session)
+    if (cached !== undefined) return cached
+    const stored = statements.findNewest.get(session)
+    const record = stored === undefined ? null : { ...stored, ...toPurposes(stored) }
+    cacheRow(newest, cacheSize, session, record)
+    return record
+  }
+
+  function clear(): void {
+    clearSessions()
+    newest.clear()
+  }
+}
+
+function cachedSessions(statements: ReturnType<typeof prepareConsent>) {
+  const sessions = new Map<string, number>()
+
+  return { findSession, ensureSession, clearSessions: () => sessions.clear() }
+
   /** Returns the row number of a session, or null when there is none. */
   function findSession(project_id: number, session_id: string): number | null {
     const name = `${project_id} ${session_id}`
@@ -72,21 +93,6 @@ export function consentTable({ db, read }: Connection) {
     const inserted = Number(statements.insertSession.run(project_id, session_id).lastInsertRowid)
     cacheRow(sessions, cacheSize, `${project_id} ${session_id}`, inserted)
     return inserted
-  }
-
-  function findNewest(session: number | null): ConsentRecord | null {
-    if (session === null) return null
-    const cached = newest.get(session)
-    if (cached !== undefined) return cached
-    const stored = statements.findNewest.get(session)
-    const record = stored === undefined ? null : { ...stored, ...toPurposes(stored) }
-    cacheRow(newest, cacheSize, session, record)
-    return record
-  }
-
-  function clear(): void {
-    sessions.clear()
-    newest.clear()
   }
 }
 

@@ -25,13 +25,9 @@ const noneDropped: Dropped = { count: 0, last_seq: 0 }
 
 export function eventTable({ db, read }: Connection, limit: number) {
   const statements = prepareEvents(db)
-  const insert = prepareEvent(db)
-  const stored = metaValue<Dropped>(db, 'events_dropped')
+  const { lastSeq, counts, ...log } = boundedLog(db, statements, limit)
   const listeners = new Set<() => void>()
-  let lastSeq = statements.findLastSeq.get()!
-  let announced = lastSeq
-  let size = statements.count.get()!
-  let dropped = stored.find() ?? noneDropped
+  let announced = lastSeq()
 
   const methods: Omit<EventStore, keyof WriteMethods> = {
     events: async (after_seq, most) => read(() => statements.listAfter.all(after_seq, most)),
@@ -45,14 +41,36 @@ export function eventTable({ db, read }: Connection, limit: number) {
         end = start
       }
     },
-    eventLog: () => ({ limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }),
+    eventLog: counts,
     onEvents(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
   }
 
-  return { append, prune, reload, continueAfter, announce, methods }
+  return { ...log, announce, methods }
+
+  /** After a commit: notifies the listeners when there are new events. */
+  function announce(): void {
+    if (lastSeq() === announced) return
+    announced = lastSeq()
+    for (const listener of listeners) listener()
+  }
+}
+
+/** The rows of the table, of which the oldest are dropped, and their counts. */
+function boundedLog(db: Database.Database, statements: ReturnType<typeof prepareEvents>, limit: number) {
+  const insert = prepareEvent(db)
+  const stored = metaValue<Dropped>(db, 'events_dropped')
+  let lastSeq = statements.findLastSeq.get()!
+  let size = statements.count.get()!
+  let dropped = stored.find() ?? noneDropped
+
+  return { lastSeq: () => lastSeq, counts, append, prune, reload, continueAfter }
+
+  function counts() {
+    return { limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }
+  }
 
   /** Appends an event inside the running transaction and returns its number. */
   function append(event: NewEvent): number {
@@ -82,13 +100,6 @@ export function eventTable({ db, read }: Connection, limit: number) {
   function continueAfter(seq: number): void {
     reload()
     lastSeq = Math.max(lastSeq, seq)
-  }
-
-  /** After a commit: notifies the listeners when there are new events. */
-  function announce(): void {
-    if (lastSeq === announced) return
-    announced = lastSeq
-    for (const listener of listeners) listener()
   }
 }
 

@@ -1,25 +1,15 @@
 /** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
+import type Database from 'better-sqlite3'
 import { genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
 import { requiredBytes, type StoredEvidence, toEvidence } from '../rows.ts'
-import type { EvidenceListRow, EvidenceStore } from '../store.ts'
+import type { EvidenceListRow, EvidenceStore, Page } from '../store.ts'
 import { buildNextEntry, type ChainHead } from '../writes/evidence.ts'
 import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, indexedBy, listPart } from './rows.ts'
 
 export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
-  const insert = db.prepare(
-    'INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)',
-  )
-  const last = db.prepare<[number], { seq: number; hash: Buffer }>(
-    'SELECT seq, hash FROM evidence WHERE project_id = ? ORDER BY seq DESC LIMIT 1',
-  )
-  const after = db.prepare<[number, number, number], StoredEvidence>(
-    'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?',
-  )
-  const bySlot = db.prepare<[number], StoredEvidence>(
-    'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
-  )
+  const { insert, last, after, bySlot } = prepareEvidence(db)
   const heads = new Map<number, ChainHead>()
 
   const readHead = (project_id: number): ChainHead => {
@@ -34,26 +24,7 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
     listChainEntries: async (project_id, after_seq, limit) =>
       read(() => after.all(project_id, after_seq, limit).map(toEvidence)),
     listSlotEvidence: async (slot_id) => read(() => bySlot.all(slot_id).map(toEvidence)),
-    async listEvidence(query) {
-      const filter = createFilter()
-      filter.add('+project_id = ?', query.project_id)
-      filter.add('+slot_id = ?', query.slot_id)
-      filter.add('kind = ?', query.kind)
-      filter.add('at_ms >= ?', query.since_ms)
-      const indexed = [
-        ...indexedBy('SELECT id FROM evidence WHERE slot_id = ?', query.slot_id),
-        ...indexedBy('SELECT id FROM evidence WHERE project_id = ?', query.project_id),
-      ]
-      const select = 'SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence'
-      return read(() => {
-        const { rows, next } = listPart<StoredEvidence<EvidenceListRow>>(
-          db,
-          { table: 'evidence', select, filter, indexed },
-          query,
-        )
-        return { rows: rows.map(toEvidence), next }
-      })
-    },
+    listEvidence: async (query) => read(() => listEvidence(db, query)),
   }
 
   const transaction = {
@@ -71,4 +42,43 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
     clear: () => heads.clear(),
     methods,
   }
+}
+
+function prepareEvidence(db: Database.Database) {
+  return {
+    insert: db.prepare(
+      'INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    last: db.prepare<[number], { seq: number; hash: Buffer }>(
+      'SELECT seq, hash FROM evidence WHERE project_id = ? ORDER BY seq DESC LIMIT 1',
+    ),
+    after: db.prepare<[number, number, number], StoredEvidence>(
+      'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?',
+    ),
+    bySlot: db.prepare<[number], StoredEvidence>(
+      'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
+    ),
+  }
+}
+
+function listEvidence(
+  db: Database.Database,
+  query: Parameters<EvidenceStore['listEvidence']>[0],
+): Page<EvidenceListRow> {
+  const filter = createFilter()
+  filter.add('+project_id = ?', query.project_id)
+  filter.add('+slot_id = ?', query.slot_id)
+  filter.add('kind = ?', query.kind)
+  filter.add('at_ms >= ?', query.since_ms)
+  const indexed = [
+    ...indexedBy('SELECT id FROM evidence WHERE slot_id = ?', query.slot_id),
+    ...indexedBy('SELECT id FROM evidence WHERE project_id = ?', query.project_id),
+  ]
+  const select = 'SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence'
+  const { rows, next } = listPart<StoredEvidence<EvidenceListRow>>(
+    db,
+    { table: 'evidence', select, filter, indexed },
+    query,
+  )
+  return { rows: rows.map(toEvidence), next }
 }

@@ -8,7 +8,8 @@ import { Worker } from 'node:worker_threads'
 import { type BillingProgress, type BillingReport, isOfAllTime, noProgress } from '../billing.ts'
 import { type Seed, StorageError } from '../store.ts'
 import { countBilling } from './billing.ts'
-import { type Connection, readFailure } from './group-commit.ts'
+import { readFailure } from './failures.ts'
+import type { Connection } from './group-commit.ts'
 
 export type FileWork =
   | { kind: 'copy'; path: string; to: string }

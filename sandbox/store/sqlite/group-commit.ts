@@ -8,6 +8,7 @@
  */
 import type Database from 'better-sqlite3'
 import { StorageError } from '../store.ts'
+import { isStorageFailure, readFailure } from './failures.ts'
 
 interface Pending {
   run: () => unknown
@@ -96,15 +97,10 @@ const maxGatheredWrites = 64
 function createTurns(db: Database.Database, hooks: Hooks) {
   const transaction = turnTransaction(db, hooks)
   let queue: Pending[] = []
-  let isScheduled = false
-  /** Writes of the last turn. */
-  let lastTurn = 0
-  /** Writes that were queued when this turn last let the event loop go round. */
-  let gathered = 0
+  const timer = turnTimer(() => queue.length, flush)
   /** Whether another connection writes. */
   let isHeld = false
   let isClosed = false
-  let idleTimer: NodeJS.Timeout | undefined
 
   return { write, read, nudge, flush, refuseClosed, hold, close }
 
@@ -112,7 +108,7 @@ function createTurns(db: Database.Database, hooks: Hooks) {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(stopped())
       queue.push({ run: work, resolve: resolve as (value: never) => void, reject })
-      schedule()
+      timer.schedule()
     })
   }
 
@@ -120,42 +116,23 @@ function createTurns(db: Database.Database, hooks: Hooks) {
     try {
       refuseClosed()
       if (!isHeld) transaction.begin()
-      schedule()
+      timer.schedule()
       return query()
     } catch (error) {
       throw readFailure(error)
     }
   }
 
-  function schedule(): void {
-    if (isScheduled) return
-    isScheduled = true
-    gathered = 0
-    setImmediate(lastTurn > 1 ? gather : flush)
-  }
-
-  /** Under load, a turn grows as long as each round of the event loop brings more: a commit costs as much for fewer. */
-  function gather(): void {
-    const isGrowing = queue.length > gathered && queue.length < maxGatheredWrites
-    gathered = queue.length
-    if (isGrowing) setImmediate(gather)
-    else flush()
-  }
-
   function flush(): void {
     if (isClosed || isHeld) return
-    isScheduled = false
-    clearTimeout(idleTimer)
-    idleTimer = undefined
     const turn = queue
     queue = []
-    lastTurn = turn.length
+    timer.startNext(turn.length)
     transaction.commit(turn)
   }
 
   function nudge(): void {
-    if (isClosed || isScheduled || idleTimer !== undefined) return
-    idleTimer = setTimeout(flush, 15)
+    if (!isClosed) timer.nudge()
   }
 
   function refuseClosed(): void {
@@ -170,7 +147,47 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   function close(): void {
     flush()
     isClosed = true
+    timer.startNext(0)
+  }
+}
+
+/** Decides when a turn ends: with this round of the event loop, or a few rounds later under load. */
+function turnTimer(countQueued: () => number, endTurn: () => void) {
+  let isScheduled = false
+  /** Writes of the last turn. */
+  let lastTurn = 0
+  /** Writes that were queued when this turn last let the event loop go round. */
+  let gathered = 0
+  let idleTimer: NodeJS.Timeout | undefined
+
+  return { schedule, nudge, startNext }
+
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
+    gathered = 0
+    setImmediate(lastTurn > 1 ? gather : endTurn)
+  }
+
+  /** Under load, a turn grows as long as each round of the event loop brings more: a commit costs as much for fewer. */
+  function gather(): void {
+    const queued = countQueued()
+    const isGrowing = queued > gathered && queued < maxGatheredWrites
+    gathered = queued
+    if (isGrowing) setImmediate(gather)
+    else endTurn()
+  }
+
+  function nudge(): void {
+    if (isScheduled || idleTimer !== undefined) return
+    idleTimer = setTimeout(endTurn, 15)
+  }
+
+  function startNext(writes: number): void {
+    lastTurn = writes
+    isScheduled = false
     clearTimeout(idleTimer)
+    idleTimer = undefined
   }
 }
 
@@ -201,7 +218,7 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
         statements.begin.run()
         hooks.afterRollback()
         resolves.length = 0
-        for (const pending of turn) resolves.push(runOne(pending))
+        for (const pending of turn) resolves.push(runOne(pending, statements, hooks))
       }
       hooks.beforeCommit()
       statements.commit.run()
@@ -215,35 +232,6 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
     hooks.afterCommit(turn.length)
   }
 
-  /** Returns false when a write has thrown. */
-  function runAll(turn: readonly Pending[], resolves: (() => void)[]): boolean {
-    try {
-      for (const { run, resolve } of turn) {
-        const value = run() as never
-        resolves.push(() => resolve(value))
-      }
-      return true
-    } catch (error) {
-      if (isStorageFailure(error)) throw error
-      return false
-    }
-  }
-
-  function runOne({ run, resolve, reject }: Pending): () => void {
-    statements.savepoint.run()
-    try {
-      const value = run() as never
-      statements.release.run()
-      return () => resolve(value)
-    } catch (error) {
-      if (isStorageFailure(error)) throw error
-      statements.rollbackTo.run()
-      statements.release.run()
-      hooks.afterRollback()
-      return () => reject(error)
-    }
-  }
-
   /** Undoes a turn, and returns why it failed. */
   function undo(error: unknown): unknown {
     isOpen = false
@@ -254,6 +242,39 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
   }
 }
 
+/** Returns false when a write has thrown. */
+function runAll(turn: readonly Pending[], resolves: (() => void)[]): boolean {
+  try {
+    for (const pending of turn) resolves.push(runWrite(pending))
+    return true
+  } catch (error) {
+    if (isStorageFailure(error)) throw error
+    return false
+  }
+}
+
+function runOne(pending: Pending, statements: Statements, hooks: Hooks): () => void {
+  statements.savepoint.run()
+  try {
+    const resolve = runWrite(pending)
+    statements.release.run()
+    return resolve
+  } catch (error) {
+    if (isStorageFailure(error)) throw error
+    statements.rollbackTo.run()
+    statements.release.run()
+    hooks.afterRollback()
+    return () => pending.reject(error)
+  }
+}
+
+function runWrite({ run, resolve }: Pending): () => void {
+  const value = run() as never
+  return () => resolve(value)
+}
+
+type Statements = ReturnType<typeof prepareTransaction>
+
 function prepareTransaction(db: Database.Database) {
   return {
     begin: db.prepare('BEGIN'),
@@ -263,28 +284,4 @@ function prepareTransaction(db: Database.Database) {
     release: db.prepare('RELEASE one'),
     rollbackTo: db.prepare('ROLLBACK TO one'),
   }
-}
-
-const storageCodes = /^SQLITE_(FULL|READONLY|BUSY|LOCKED|IOERR|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL)/
-
-/** Whether the database refuses everything, not this statement alone. */
-export function isStorageFailure(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && storageCodes.test(error.code)
-}
-
-/** SQLite's own functions refuse a text that is not the JSON that was written. */
-function isMalformedJson(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR' && error.message === 'malformed JSON'
-  )
-}
-
-/**
- * Returns why rows cannot be read, as a StorageError; other errors unchanged. An error from a thread has lost its class
- * on the way, but kept its name.
- */
-export function readFailure(error: unknown): unknown {
-  if (error instanceof StorageError || !(error instanceof Error)) return error
-  if (error.name === 'StorageError') return new StorageError(error.cause ?? error, 'read')
-  return isStorageFailure(error) || isMalformedJson(error) ? new StorageError(error, 'read') : error
 }

@@ -95,17 +95,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store {
   const { path, pid } = options
   const { db, isInPlace } = opened
-  const memory = path === ':memory:' ? memoryState(db) : null
-  const replacement = stateReplacement(db, {
-    ...options,
-    isInPlace,
-    onPages: (pages) => checkpoints?.committed(pages),
-    onGeneration: () => warnings.clear(),
-  })
-  const { generation } = replacement
-  const warnings = fileWarnings(opened, { path, generation: () => generation.count, report: options.report })
-  const checkpoints = memory === null ? backgroundCheckpoints(db, path, warnings.reportFile) : null
-  const tables = openTables(db, options, (writes) => checkpoints?.committed(writes))
+  const { memory, replacement, warnings, checkpoints, tables, billing } = openState(opened, options)
   const { connection, transaction, methods, requests } = tables
   const snapshots = snapshotMethods(connection, {
     ...{ path, pid, memory, isInPlace },
@@ -114,15 +104,6 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     onReplaced: (at_ms, exchanges) => replacement.startMemory(tables, { type: 'sandbox.restored', at_ms, exchanges }),
   })
   const access = accessFile(path)
-  const billing = billingReports({
-    listProjects: methods.listProjects,
-    async generation() {
-      // The rows are replaced before this node counts it.
-      await connection.otherConnectionDone()
-      return generation.count
-    },
-    goOn: billingWork(connection, memory === null ? path : null),
-  })
   let isClosed = false
 
   return {
@@ -144,7 +125,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     onChange: () => () => {},
     warnings: warnings.list,
     checkUncleanEnd: () => (isClosed ? Promise.resolve() : warnings.check()),
-    stateGeneration: () => ({ ...generation }),
+    stateGeneration: () => ({ ...replacement.generation }),
     reset: (at_ms) =>
       memory === null ? replacement.resetFile(tables, at_ms) : replacement.resetMemory(tables, memory, at_ms),
     /** Finds broken pages, and rows that violate their table's constraints. In memory no file can be damaged. */
@@ -170,6 +151,35 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     if (!isInPlace()) warnings.reportFile(null)
     opened.close(uncleanEnd)
   }
+}
+
+/** Seeds the state, opens its tables, and watches over its file. */
+function openState(opened: OpenDatabase, options: SqliteStoreOptions) {
+  const { path } = options
+  const { db, isInPlace } = opened
+  const memory = path === ':memory:' ? memoryState(db) : null
+  const replacement = stateReplacement(db, {
+    ...options,
+    isInPlace,
+    onPages: (pages) => checkpoints?.committed(pages),
+    onGeneration: () => warnings.clear(),
+  })
+  const { generation } = replacement
+  const warnings = fileWarnings(opened, { path, generation: () => generation.count, report: options.report })
+  const checkpoints = memory === null ? backgroundCheckpoints(db, path, warnings.reportFile) : null
+  const tables = openTables(db, options, (writes) => checkpoints?.committed(writes))
+  const { connection, methods } = tables
+  const billing = billingReports({
+    listProjects: methods.listProjects,
+    async generation() {
+      // The rows are replaced before this node counts it.
+      await connection.otherConnectionDone()
+      return generation.count
+    },
+    goOn: billingWork(connection, memory === null ? path : null),
+  })
+
+  return { memory, replacement, warnings, checkpoints, tables, billing }
 }
 
 function findLargestId(db: OpenDatabase['db']): number {

@@ -25,7 +25,7 @@ export function placementTable(
 ) {
   const statements = preparePlacements(db)
   const caps = fillCaps(db, consent)
-  const recent = new Map<number, SlotRow>()
+  const { recent, find, slot, withProject } = cachedSlots(statements, projects)
 
   const transaction = {
     countFills: (cap) => caps.countFills(cap, cap.since_ms, cap.most),
@@ -77,8 +77,14 @@ export function placementTable(
   }
 
   return { find, slot, clear: () => recent.clear(), transaction, methods }
+}
 
-  /** Returns a slot. Beacons follow soon after their placement, so recent slots are cached. */
+/** Reads slots. Beacons follow soon after their placement, so recent ones are cached. */
+function cachedSlots(statements: ReturnType<typeof preparePlacements>, projects: ProjectTable) {
+  const recent = new Map<number, SlotRow>()
+
+  return { recent, find, slot, withProject }
+
   function find(id: number): SlotRow | null {
     const cached = recent.get(id)
     if (cached !== undefined) return cached

@@ -24,33 +24,7 @@ export function projectTable({ db, read }: Connection, onSettings: () => void) {
   const statements = prepareProjects(db)
   const rows = cachedProjects(statements)
   const { project, withProject, withProjectOrNull, clear } = rows
-
-  const transaction = {
-    lastId: (table) => (table === 'project' ? statements.lastProject : statements.lastKey).get()!,
-    hasProject: (client_id) => statements.findByClientId.get(client_id) !== undefined,
-    insertProject({ id, client_id, tenant_id, config_revision, settings }) {
-      statements.insertProject.run(id, client_id, tenant_id, config_revision, settings)
-    },
-    findProject: rows.findProject,
-    saveSettings(id, config_revision, settings) {
-      statements.saveSettings.run(settings, config_revision, id)
-      onSettings()
-      clear()
-    },
-    insertKey(key) {
-      statements.insertKey.run(key.id, key.project_id, key.class, key.mode, key.hash, key.created_at_ms)
-    },
-    findKey: (id) => withProjectOrNull(statements.findKey.get(id)),
-    revokeKey(id, at_ms) {
-      statements.revokeKey.run(at_ms, id)
-      rows.clearKeys()
-    },
-    insertActivation({ id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms }, at_ms) {
-      statements.insertActivation.run(id, project_id, key_id, mode, hash, origin, slot_id, at_ms, expires_at_ms)
-    },
-    findOrigin: (activation_id) => statements.findOrigin.get(activation_id),
-    setOrigin: (activation_id, origin) => void statements.setOrigin.run(origin, activation_id),
-  } satisfies Partial<Transaction>
+  const transaction = projectWrites(statements, rows, onSettings)
 
   const methods: Omit<ProjectStore, keyof WriteMethods> = {
     async findProject(client_id) {
@@ -83,8 +57,39 @@ export function projectTable({ db, read }: Connection, onSettings: () => void) {
   }
 }
 
+function projectWrites(statements: Statements, rows: CachedProjects, onSettings: () => void) {
+  return {
+    lastId: (table) => (table === 'project' ? statements.lastProject : statements.lastKey).get()!,
+    hasProject: (client_id) => statements.findByClientId.get(client_id) !== undefined,
+    insertProject({ id, client_id, tenant_id, config_revision, settings }) {
+      statements.insertProject.run(id, client_id, tenant_id, config_revision, settings)
+    },
+    findProject: rows.findProject,
+    saveSettings(id, config_revision, settings) {
+      statements.saveSettings.run(settings, config_revision, id)
+      onSettings()
+      rows.clear()
+    },
+    insertKey(key) {
+      statements.insertKey.run(key.id, key.project_id, key.class, key.mode, key.hash, key.created_at_ms)
+    },
+    findKey: (id) => rows.withProjectOrNull(statements.findKey.get(id)),
+    revokeKey(id, at_ms) {
+      statements.revokeKey.run(at_ms, id)
+      rows.clearKeys()
+    },
+    insertActivation({ id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms }, at_ms) {
+      statements.insertActivation.run(id, project_id, key_id, mode, hash, origin, slot_id, at_ms, expires_at_ms)
+    },
+    findOrigin: (activation_id) => statements.findOrigin.get(activation_id),
+    setOrigin: (activation_id, origin) => void statements.setOrigin.run(origin, activation_id),
+  } satisfies Partial<Transaction>
+}
+
+type CachedProjects = ReturnType<typeof cachedProjects>
+
 /** Reads projects and keys, and keeps them. */
-function cachedProjects(statements: ReturnType<typeof prepareProjects>) {
+function cachedProjects(statements: Statements) {
   const projects = new Map<number, ProjectRow>()
   /** Keyed by the digest object that the pipeline caches for a key. */
   let keys = new WeakMap<Uint8Array, KeyRow>()
@@ -139,6 +144,8 @@ function cachedProjects(statements: ReturnType<typeof prepareProjects>) {
 }
 
 const listedKey = 'SELECT id, project_id, class, mode, created_at_ms, revoked_at_ms FROM api_key'
+
+type Statements = ReturnType<typeof prepareProjects>
 
 function prepareProjects(db: Database.Database) {
   return {

@@ -29,11 +29,20 @@ interface MemoryStart {
   exchanges: number
 }
 
+interface Generation {
+  catalogue_id: number
+  /** Of the event that announces it. */
+  event_seq: number
+  /** The size of its journal. */
+  exchanges: number
+}
+
 /** Seeds the present state, and returns how another one replaces it. */
 export function stateReplacement(db: Database.Database, options: ReplacementOptions) {
-  const { path, pid, seed } = options
+  const { seed } = options
   const generation = { count: 0, event_seq: 0 }
   let catalogue_id = db.transaction(() => applySeed(db, seed, options.now_ms))()
+  const { resetFile, replaceAll } = fileReplacement(db, options, startGeneration)
 
   return { generation, findCatalogue: () => catalogue_id, resetMemory, startMemory, resetFile, replaceAll }
 
@@ -48,12 +57,30 @@ export function stateReplacement(db: Database.Database, options: ReplacementOpti
   function startMemory(tables: Tables, { type, at_ms, exchanges }: MemoryStart): void {
     const { events } = tables
     db.transaction(() => {
-      catalogue_id = applySeed(db, seed, at_ms)
+      const fresh_id = applySeed(db, seed, at_ms)
       events.continueAfter(events.methods.lastEventSeq())
-      startGeneration(tables, events.append(stateEvent(type, at_ms)), exchanges)
+      startGeneration(tables, { catalogue_id: fresh_id, event_seq: events.append(stateEvent(type, at_ms)), exchanges })
     })()
     events.announce()
   }
+
+  /** Every row was replaced, as the event of that number announces: none of the old rows stay in memory. */
+  function startGeneration({ clearCaches, requests }: Tables, started: Generation): void {
+    catalogue_id = started.catalogue_id
+    clearCaches()
+    options.onGeneration()
+    requests.clear(started.exchanges)
+    generation.count++
+    generation.event_seq = started.event_seq
+  }
+}
+
+function fileReplacement(
+  db: Database.Database,
+  { path, pid, seed, isInPlace, onPages }: ReplacementOptions,
+  onReplaced: (tables: Tables, started: Generation) => void,
+) {
+  return { resetFile, replaceAll }
 
   function resetFile(tables: Tables, at_ms: number): Promise<void> {
     const { connection, events } = tables
@@ -62,17 +89,16 @@ export function stateReplacement(db: Database.Database, options: ReplacementOpti
       const pages = pageCount(db)
       const event_seq = events.methods.lastEventSeq() + 1
       const { db: image, close } = openDatabase(':memory:', pid, pageBytes(db))
-      let fresh_id: number
+      let catalogue_id: number
       try {
-        fresh_id = image.transaction(() => applySeed(image, seed, at_ms))()
+        catalogue_id = image.transaction(() => applySeed(image, seed, at_ms))()
         prepareEvent(image)(event_seq, stateEvent('sandbox.reset', at_ms))
         await overwriteFile(db, path, image)
       } finally {
         close()
       }
-      catalogue_id = fresh_id
       events.reload()
-      startGeneration(tables, event_seq, 0)
+      onReplaced(tables, { catalogue_id, event_seq, exchanges: 0 })
       afterReplacement(tables, pages)
     })
   }
@@ -83,30 +109,20 @@ export function stateReplacement(db: Database.Database, options: ReplacementOpti
     return connection.withOtherConnection(async () => {
       requireFile()
       const replaced = await replaceFile(path, { from, seed, at_ms, last_event_seq: events.methods.lastEventSeq() })
-      catalogue_id = replaced.catalogue_id
       events.reload(replaced.events)
-      startGeneration(tables, replaced.event_seq, replaced.exchanges)
+      onReplaced(tables, replaced)
       afterReplacement(tables, pageCount(db))
     })
   }
 
   function requireFile(): void {
     // Another connection would open or create another file of this name.
-    if (!options.isInPlace()) throw new StorageError(new Error(removedWarning(path)))
-  }
-
-  /** Every row was replaced, as the event of that number announces: none of the old rows stay in memory. */
-  function startGeneration({ clearCaches, requests }: Tables, event_seq: number, exchanges: number): void {
-    clearCaches()
-    options.onGeneration()
-    requests.clear(exchanges)
-    generation.count++
-    generation.event_seq = event_seq
+    if (!isInPlace()) throw new StorageError(new Error(removedWarning(path)))
   }
 
   /** Every page was written, which is worth a checkpoint; until then the file keeps its size. */
   function afterReplacement({ events }: Tables, pages: number): void {
-    options.onPages(pages)
+    onPages(pages)
     events.announce()
   }
 }

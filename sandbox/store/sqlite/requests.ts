@@ -11,7 +11,8 @@ import { oldClientHeader } from '#contract/endpoint.ts'
 import { createForeignExchanges } from '#store/foreign-exchanges.ts'
 import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
-import { type Connection, isStorageFailure } from './group-commit.ts'
+import { isStorageFailure } from './failures.ts'
+import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, type Filter, metaValue } from './rows.ts'
 
@@ -78,20 +79,12 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
 
 /** The exchanges that the next commit stores, and the number of those that are stored. */
 function exchangeBuffer({ db, read }: Pick<Connection, 'db' | 'read'>, limit: number) {
-  const tryInsert = prepareInsert(db)
-  const countRows = db.prepare<[], number>('SELECT count(*) FROM exchange').pluck()
-  const prune = db.prepare('DELETE FROM exchange WHERE id IN (SELECT id FROM exchange ORDER BY id LIMIT ?)')
-  const storedDropped = metaValue<number>(db, 'journal_dropped')
+  const table = boundedTable({ db, read }, limit)
   let buffer: ExchangeRow[] = []
   /** Rows of the open transaction, which are not stored before its commit. */
   let written: ExchangeRow[] = []
   /** Rows that were lost: refused, or too many while the database refused writes. */
   let lost = 0
-  /** The number of rows in the table; null until they are counted, which reads all of its pages, once, at startup. */
-  let size: number | null = null
-  /** The same without the rows of the open transaction. */
-  let committedSize: number | null = null
-  let dropped = storedDropped.find() ?? 0
 
   return { append, write, committed, rolledBack, clear, count }
 
@@ -102,26 +95,15 @@ function exchangeBuffer({ db, read }: Pick<Connection, 'db' | 'read'>, limit: nu
   /** Writes the buffer inside the running transaction. */
   function write(): void {
     if (buffer.length === 0) return
-    const rows = buffer
-    const before = countOnce()
+    written = buffer
     buffer = []
-    written = rows
-    let stored = 0
-    for (const row of rows) if (tryInsert(row)) stored += 1
-    lost += rows.length - stored
-    size = before + stored
-    if (size <= limit + slack) return
-    const surplus = size - limit
-    prune.run(surplus)
-    size -= surplus
-    dropped += surplus
-    storedDropped.save(dropped)
+    lost += written.length - table.insert(written)
   }
 
   /** Called after the commit of the written rows. */
   function committed(): void {
     written = []
-    committedSize = size
+    table.committed()
   }
 
   /** Buffers the written rows again, up to a limit, and counts the lost ones. */
@@ -130,23 +112,65 @@ function exchangeBuffer({ db, read }: Pick<Connection, 'db' | 'read'>, limit: nu
     written = []
     buffer = rows.slice(-maxBuffered)
     lost += rows.length - buffer.length
-    size = committedSize
-    dropped = storedDropped.find() ?? 0
+    table.rolledBack()
   }
 
   function clear(rows: number): void {
     buffer = []
     written = []
     lost = 0
-    size = committedSize = rows
-    dropped = storedDropped.find() ?? 0
+    table.clear(rows)
   }
 
   function count(): { size: number; dropped: number } {
-    return { size: (size ?? read(countOnce)) + buffer.length, dropped: dropped + lost }
+    return { size: table.size() + buffer.length, dropped: table.dropped() + lost }
+  }
+}
+
+/** The stored exchanges, of which the oldest are dropped, and their counts. */
+function boundedTable({ db, read }: Pick<Connection, 'db' | 'read'>, limit: number) {
+  const tryInsert = prepareInsert(db)
+  const countRows = db.prepare<[], number>('SELECT count(*) FROM exchange').pluck()
+  const prune = db.prepare('DELETE FROM exchange WHERE id IN (SELECT id FROM exchange ORDER BY id LIMIT ?)')
+  const storedDropped = metaValue<number>(db, 'journal_dropped')
+  /** The number of rows in the table; null until they are counted, which reads all of its pages, once, at startup. */
+  let size: number | null = null
+  /** The same without the rows of the open transaction. */
+  let committedSize: number | null = null
+  let dropped = storedDropped.find() ?? 0
+
+  return { insert, committed, rolledBack, clear, size: () => size ?? read(count), dropped: () => dropped }
+
+  /** Inserts rows, drops those over the limit, and returns how many it could insert. */
+  function insert(rows: readonly ExchangeRow[]): number {
+    const before = count()
+    let stored = 0
+    for (const row of rows) if (tryInsert(row)) stored += 1
+    size = before + stored
+    if (size <= limit + slack) return stored
+    const surplus = size - limit
+    prune.run(surplus)
+    size -= surplus
+    dropped += surplus
+    storedDropped.save(dropped)
+    return stored
   }
 
-  function countOnce(): number {
+  function committed(): void {
+    committedSize = size
+  }
+
+  function rolledBack(): void {
+    size = committedSize
+    dropped = storedDropped.find() ?? 0
+  }
+
+  function clear(rows: number): void {
+    committedSize = rows
+    rolledBack()
+  }
+
+  function count(): number {
     if (size === null) committedSize = size = countRows.get()!
     return size
   }

@@ -22,16 +22,9 @@ export type SessionBeacons = ReturnType<typeof sessionBeacons>
 
 export function sessionBeacons(db: Database.Database) {
   const statements = prepareEntries(db)
-  const newest = new Map<number, Entry>()
-  /** No session after this one has a beacon; null until it is read. */
-  let lastSession: number | null = null
+  const { findNewest, clear } = newestEntries(statements)
 
   return { clear, add, find }
-
-  function clear(): void {
-    newest.clear()
-    lastSession = null
-  }
 
   /** Adds a beacon to its session. If a newer one has overtaken it, it raises the time of the newer one. */
   function add(session: number, is_accepted: number, id: number, received_at_ms: number): void {
@@ -41,20 +34,6 @@ export function sessionBeacons(db: Database.Database) {
     if (last.id > id) statements.raiseNewer.run(latest_at_ms, session, is_accepted, id)
     last.id = Math.max(id, last.id)
     last.latest_at_ms = latest_at_ms
-  }
-
-  /** Returns the newest entry of a session, which is updated in place. */
-  function findNewest(session: number, is_accepted: number): Entry {
-    const key = 2 * session + is_accepted
-    const cached = newest.get(key)
-    if (cached !== undefined) return cached
-    lastSession ??= statements.findLastSession.get() ?? 0
-    const stored =
-      session > lastSession ? undefined : statements.findLast.get(session, is_accepted, Number.MAX_SAFE_INTEGER)
-    lastSession = Math.max(lastSession, session)
-    const last = stored ?? { id: 0, latest_at_ms: 0 }
-    cacheRow(newest, maxCachedSessions, key, last)
-    return last
   }
 
   /** Returns the next beacons of a session below `end` that were received in time, newest first. */
@@ -88,6 +67,33 @@ export function sessionBeacons(db: Database.Database) {
       else from = next.id + 1
     }
     return from
+  }
+}
+
+function newestEntries(statements: ReturnType<typeof prepareEntries>) {
+  const newest = new Map<number, Entry>()
+  /** No session after this one has a beacon; null until it is read. */
+  let lastSession: number | null = null
+
+  return { findNewest, clear }
+
+  /** Returns the newest entry of a session, which is updated in place. */
+  function findNewest(session: number, is_accepted: number): Entry {
+    const key = 2 * session + is_accepted
+    const cached = newest.get(key)
+    if (cached !== undefined) return cached
+    lastSession ??= statements.findLastSession.get() ?? 0
+    const stored =
+      session > lastSession ? undefined : statements.findLast.get(session, is_accepted, Number.MAX_SAFE_INTEGER)
+    lastSession = Math.max(lastSession, session)
+    const last = stored ?? { id: 0, latest_at_ms: 0 }
+    cacheRow(newest, maxCachedSessions, key, last)
+    return last
+  }
+
+  function clear(): void {
+    newest.clear()
+    lastSession = null
   }
 }
 

@@ -44,31 +44,7 @@ export function accessFile(path: string): AccessStore & {
   close(): void
 } {
   const file = path === ':memory:' ? null : `${path}.access`
-  let database: Database.Database | null = null
-  let isFile = false
-
-  const open = (): Database.Database => {
-    if (database !== null) return database
-    isFile = file !== null && existsSync(file)
-    database = openAt(isFile ? file! : ':memory:')
-    return database
-  }
-
-  /** Moves what is in memory to the file. */
-  const keep = (): Database.Database => {
-    const before = open()
-    if (isFile || file === null) return before
-    createPrivate(file)
-    const db = openAt(file)
-    const insert = db.prepare(addAudit)
-    db.transaction(() => {
-      for (const row of before.prepare('SELECT * FROM audit ORDER BY id').all()) insert.run(row)
-    })()
-    before.close()
-    isFile = true
-    database = db
-    return db
-  }
+  const { open, keep, close } = accessDatabase(file)
 
   const find = (db: Database.Database, column: 'name' | 'hash', value: string | Uint8Array): TokenRow | null =>
     db.prepare<[unknown], TokenRow>(`SELECT ${tokenColumns} FROM token WHERE ${column} = ?`).get(value) ?? null
@@ -107,7 +83,38 @@ export function accessFile(path: string): AccessStore & {
       const found = file === null || !existsSync(file) ? [] : await checkFile(file, 'quick_check', 1)
       return found.map((problem) => `${file}: ${problem}. Stop the sandbox and remove it: that ends its tokens`)
     },
-    close: () => database?.close(),
+    close,
+  }
+}
+
+/** The database: the file once there is one, before that in memory. */
+function accessDatabase(file: string | null) {
+  let database: Database.Database | null = null
+  let isFile = false
+
+  return { open, keep, close: () => database?.close() }
+
+  function open(): Database.Database {
+    if (database !== null) return database
+    isFile = file !== null && existsSync(file)
+    database = openAt(isFile ? file! : ':memory:')
+    return database
+  }
+
+  /** Moves what is in memory to the file. */
+  function keep(): Database.Database {
+    const before = open()
+    if (isFile || file === null) return before
+    createPrivate(file)
+    const db = openAt(file)
+    const insert = db.prepare(addAudit)
+    db.transaction(() => {
+      for (const row of before.prepare('SELECT * FROM audit ORDER BY id').all()) insert.run(row)
+    })()
+    before.close()
+    isFile = true
+    database = db
+    return db
   }
 }
 

@@ -46,27 +46,7 @@ export function memoryState(db: Database.Database): MemoryState {
   const states = attachedStates(db)
   let lastPrepared = Promise.resolve()
 
-  return { copyTo, clear: () => states.becomePresent(states.attach()), prepare }
-
-  async function copyTo(path: string): Promise<void> {
-    db.prepare('ATTACH ? AS copy').run(path)
-    try {
-      // A copy that fails is removed.
-      db.pragma('copy.journal_mode = OFF')
-      db.pragma('copy.synchronous = OFF')
-      states.declare('copy')
-      for (const table of listTables(db, 'copy')) {
-        for (const copyPiece of copyTablePieces(db, table, states.present(), 'copy')) {
-          copyPiece()
-          await yieldToEventLoop()
-        }
-      }
-    } finally {
-      states.detach('copy')
-    }
-    const file = await open(path, 'r+')
-    await file.sync().finally(() => file.close())
-  }
+  return { copyTo: (path) => copyState(db, states, path), clear: () => states.becomePresent(states.attach()), prepare }
 
   async function prepare(connection: Connection, path: string): Promise<PreparedMemory> {
     const { promise: discarded, resolve: free } = Promise.withResolvers<void>()
@@ -119,6 +99,28 @@ export function memoryState(db: Database.Database): MemoryState {
     return exchanges
   }
 }
+
+async function copyState(db: Database.Database, states: AttachedStates, path: string): Promise<void> {
+  db.prepare('ATTACH ? AS copy').run(path)
+  try {
+    // A copy that fails is removed.
+    db.pragma('copy.journal_mode = OFF')
+    db.pragma('copy.synchronous = OFF')
+    states.declare('copy')
+    for (const table of listTables(db, 'copy')) {
+      for (const copyPiece of copyTablePieces(db, table, states.present(), 'copy')) {
+        copyPiece()
+        await yieldToEventLoop()
+      }
+    }
+  } finally {
+    states.detach('copy')
+  }
+  const file = await open(path, 'r+')
+  await file.sync().finally(() => file.close())
+}
+
+type AttachedStates = ReturnType<typeof attachedStates>
 
 /** The states that are attached to a database: the present one, and at most one that is being prepared. */
 function attachedStates(db: Database.Database) {

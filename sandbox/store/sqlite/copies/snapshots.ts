@@ -41,8 +41,8 @@ export function snapshotMethods(
   connection: Connection,
   options: SnapshotOptions,
 ): { methods: SnapshotStore; close(): void } {
-  const { memory } = options
   const copies = snapshotFolder(connection, options)
+  const { prepareSnapshot, prepare } = preparation(connection, options, copies)
 
   const methods: SnapshotStore = {
     async saveSnapshot(name, mayReplace) {
@@ -58,23 +58,7 @@ export function snapshotMethods(
     listSnapshots: async () => copies.list(),
     deleteSnapshot: async (name) => copies.delete(name),
 
-    async prepareSnapshot(name) {
-      const found = copies.find(name)
-      if (found === null) return 'missing'
-      const refusal = await findRefusal(found.path, 'quick_check')
-      if (refusal !== null) return refusal
-      const { path: _, ...snapshot } = found
-      const folder = copies.folder()
-      try {
-        const prepared = await prepareCopy(found, folder)
-        if (typeof prepared !== 'string') return { status: 'prepared', snapshot, ...prepared }
-        await copies.remove(folder)
-        return invalid(prepared)
-      } catch (error) {
-        await copies.remove(folder)
-        throw error
-      }
-    },
+    prepareSnapshot,
 
     async exportState() {
       const path = await copies.write()
@@ -87,6 +71,29 @@ export function snapshotMethods(
   }
 
   return { methods, close: copies.close }
+}
+
+/** Prepares a state that replaces the present one. */
+function preparation(connection: Connection, options: SnapshotOptions, copies: ReturnType<typeof snapshotFolder>) {
+  return { prepareSnapshot, prepare }
+
+  async function prepareSnapshot(name: string): ReturnType<SnapshotStore['prepareSnapshot']> {
+    const found = copies.find(name)
+    if (found === null) return 'missing'
+    const refusal = await findRefusal(found.path, 'quick_check')
+    if (refusal !== null) return refusal
+    const { path: _, ...snapshot } = found
+    const folder = copies.folder()
+    try {
+      const prepared = await prepareCopy(found, folder)
+      if (typeof prepared !== 'string') return { status: 'prepared', snapshot, ...prepared }
+      await copies.remove(folder)
+      return invalid(prepared)
+    } catch (error) {
+      await copies.remove(folder)
+      throw error
+    }
+  }
 
   /** Prepares a copy of a snapshot, which is migrated and seeded, not the snapshot; returns what is wrong with it. */
   async function prepareCopy(found: SnapshotRow & { path: string }, folder: string): Promise<PreparedState | string> {
@@ -108,6 +115,7 @@ export function snapshotMethods(
   }
 
   async function prepare(path: string): Promise<PreparedState> {
+    const { memory } = options
     if (memory === null) return { replace: (at_ms) => options.replaceFile(path, at_ms), discard: async () => {} }
     const next = await memory.prepare(connection, path)
     return {
@@ -143,18 +151,8 @@ function snapshotFolder(
     createFolder(root, ownerOnly.folder)
     return join(root, `${temporary}${++count}`)
   }
-  const snapshotPath = (name: string) => (root === null ? null : join(root, `snapshot-${name}.db`))
-
-  const find = (name: string): (SnapshotRow & { path: string }) | null => {
-    const file = snapshotPath(name)
-    if (file === null || !existsSync(file)) return null
-    const { mtimeMs, size } = statSync(file)
-    const schema_version = readHeader(file)?.version ?? 0
-    return { path: file, name, saved_at_ms: Math.floor(mtimeMs), size_bytes: size, schema_version }
-  }
-
   return {
-    find,
+    ...namedSnapshots(() => root),
     /** Writes everything committed so far to its own file and resolves to its path. */
     async write(): Promise<string> {
       const to = temporaryPath()
@@ -182,29 +180,51 @@ function snapshotFolder(
       return folder
     },
     remove: (file: string): Promise<void> => rm(file, { recursive: true, force: true }),
-    /** Moves a copy to its name; false when the name is taken and may not be replaced. */
-    moveTo(name: string, file: string, mayReplace: boolean): boolean {
-      const to = snapshotPath(name)!
-      if (!mayReplace && existsSync(to)) return false
-      renameOver(file, to)
-      return true
-    },
-    list(): SnapshotRow[] {
-      if (root === null || !existsSync(root)) return []
-      return readdirSync(root)
-        .flatMap((file) => find(snapshotFile.exec(file)?.[1] ?? '') ?? [])
-        .map(({ path: _, ...row }) => row)
-        .sort((a, b) => b.saved_at_ms - a.saved_at_ms || (a.name < b.name ? -1 : 1))
-    },
-    delete(name: string): boolean {
-      const file = snapshotPath(name)
-      if (file === null || !existsSync(file)) return false
-      rmSync(file)
-      return true
-    },
     close() {
       if (isInMemory && root !== null) rmSync(root, { recursive: true, force: true })
     },
+  }
+}
+
+/** @param root the folder; null while there is none */
+function namedSnapshots(root: () => string | null) {
+  return { find, moveTo, list, delete: remove }
+
+  function find(name: string): (SnapshotRow & { path: string }) | null {
+    const file = snapshotPath(name)
+    if (file === null || !existsSync(file)) return null
+    const { mtimeMs, size } = statSync(file)
+    const schema_version = readHeader(file)?.version ?? 0
+    return { path: file, name, saved_at_ms: Math.floor(mtimeMs), size_bytes: size, schema_version }
+  }
+
+  /** Moves a copy to its name; false when the name is taken and may not be replaced. */
+  function moveTo(name: string, file: string, mayReplace: boolean): boolean {
+    const to = snapshotPath(name)!
+    if (!mayReplace && existsSync(to)) return false
+    renameOver(file, to)
+    return true
+  }
+
+  function list(): SnapshotRow[] {
+    const folder = root()
+    if (folder === null || !existsSync(folder)) return []
+    return readdirSync(folder)
+      .flatMap((file) => find(snapshotFile.exec(file)?.[1] ?? '') ?? [])
+      .map(({ path: _, ...row }) => row)
+      .sort((a, b) => b.saved_at_ms - a.saved_at_ms || (a.name < b.name ? -1 : 1))
+  }
+
+  function remove(name: string): boolean {
+    const file = snapshotPath(name)
+    if (file === null || !existsSync(file)) return false
+    rmSync(file)
+    return true
+  }
+
+  function snapshotPath(name: string): string | null {
+    const folder = root()
+    return folder === null ? null : join(folder, `snapshot-${name}.db`)
   }
 }
 

@@ -31,52 +31,10 @@ export function backgroundCheckpoints(
   path: string,
   report: (error: unknown) => void,
 ): Checkpoints {
-  let worker: Worker | undefined
-  let isRunning = false
+  const thread = checkpointThread(path, onCopied, fallBack)
   let isLong = false
   let isClosed = false
   let writes = 0
-
-  const fallBack = (error: unknown) => {
-    if (isClosed) return
-    isClosed = true
-    db.pragma('wal_autocheckpoint = 1000')
-    report(error)
-  }
-
-  const startOver = () => {
-    try {
-      db.pragma('wal_checkpoint(PASSIVE)')
-    } catch (error) {
-      fallBack(error)
-    }
-  }
-
-  const run = () => {
-    writes = 0
-    isRunning = true
-    worker ??= start()
-    worker.postMessage('checkpoint')
-  }
-
-  const start = () => {
-    const thread = new Worker(workerPath, {
-      workerData: { path },
-      // Not the flags of the process: some, such as the --input-type of a script on the command line, forbid a file.
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
-    })
-    thread.unref()
-    thread.on('error', fallBack)
-    thread.on('message', (log: number) => {
-      isRunning = false
-      if (isClosed) return
-      // A whole state may have been written in the meantime: that rest is not short, so the thread copies it too.
-      if (writes > longLog) run()
-      else isLong = log > longLog
-    })
-    return thread
-  }
 
   db.pragma('wal_autocheckpoint = 0')
   return {
@@ -88,19 +46,81 @@ export function backgroundCheckpoints(
         // A whole state that was just written is not a short rest: the thread copies it.
         if (writes <= longLog) startOver()
       }
-      if (isClosed || isRunning || writes < writesBetween) return
+      if (isClosed || thread.isRunning() || writes < writesBetween) return
       run()
     },
     async close() {
       if (isClosed) return
       isClosed = true
-      if (worker === undefined) return
-      const thread = worker
-      const ended = new Promise((resolve) => thread.once('exit', resolve))
-      thread.ref()
-      thread.postMessage('close')
-      await ended
+      await thread.close()
     },
+  }
+
+  function fallBack(error: unknown): void {
+    if (isClosed) return
+    isClosed = true
+    db.pragma('wal_autocheckpoint = 1000')
+    report(error)
+  }
+
+  function startOver(): void {
+    try {
+      db.pragma('wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      fallBack(error)
+    }
+  }
+
+  function run(): void {
+    writes = 0
+    thread.run()
+  }
+
+  /** @param log the pages that are in the log now */
+  function onCopied(log: number): void {
+    if (isClosed) return
+    // A whole state may have been written in the meantime: that rest is not short, so the thread copies it too.
+    if (writes > longLog) run()
+    else isLong = log > longLog
+  }
+}
+
+/** The thread, which starts with the first checkpoint. */
+function checkpointThread(path: string, onCopied: (log: number) => void, onError: (error: unknown) => void) {
+  let worker: Worker | undefined
+  let isRunning = false
+
+  return { isRunning: () => isRunning, run, close }
+
+  function run(): void {
+    isRunning = true
+    worker ??= start()
+    worker.postMessage('checkpoint')
+  }
+
+  function start(): Worker {
+    const thread = new Worker(workerPath, {
+      workerData: { path },
+      // Not the flags of the process: some, such as the --input-type of a script on the command line, forbid a file.
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
+    })
+    thread.unref()
+    thread.on('error', onError)
+    thread.on('message', (log: number) => {
+      isRunning = false
+      onCopied(log)
+    })
+    return thread
+  }
+
+  async function close(): Promise<void> {
+    if (worker === undefined) return
+    const thread = worker
+    const ended = new Promise((resolve) => thread.once('exit', resolve))
+    thread.ref()
+    thread.postMessage('close')
+    await ended
   }
 }
 
