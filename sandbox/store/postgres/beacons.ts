@@ -21,31 +21,7 @@ type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 
 export function beaconTable(connection: Connection, placements: PlacementTable): Omit<BeaconStore, keyof WriteMethods> {
   const { read } = connection
-
-  const list = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'accepted' }>> => {
-    if (leavesOut('beacon', query)) return nothing
-    const { rows, next } = await listPart<StoredBeacon>(connection, createListSource('beacon', query), query)
-    const slots = await placements.findAll(rows.map(({ slot_id }) => slot_id))
-    const findSlot = (id: number) => required(slots.get(id), 'a slot, or its job,')
-    return {
-      rows: rows.map((row) => ({ kind: 'accepted', beacon: withMeasurements(row), slot: findSlot(row.slot_id) })),
-      next,
-    }
-  }
-
-  const listUnaccepted = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'unaccepted' }>> => {
-    if (leavesOut('aside_beacon', query)) return nothing
-    const { rows, next } = await listPart<UnacceptedBeaconRow>(
-      connection,
-      createListSource('aside_beacon', query),
-      query,
-    )
-    const slots = await placements.findAll(rows.flatMap(({ slot_id }) => slot_id ?? []))
-    return {
-      rows: rows.map((beacon) => ({ kind: 'unaccepted', beacon, slot: slots.get(beacon.slot_id ?? -1) ?? null })),
-      next,
-    }
-  }
+  const lists = beaconLists(connection, placements)
 
   const found = (row: StoredBeacon | undefined) => (row === undefined ? null : withMeasurements(row))
 
@@ -79,7 +55,40 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
       const [row] = await read<UnacceptedBeaconRow>(`SELECT ${unacceptedColumns} FROM aside_beacon WHERE id = $1`, [id])
       return row ?? null
     },
-    listBeacons: async (query) => mergeBeacons(await Promise.all([list(query), listUnaccepted(query)]), query.limit),
+    async listBeacons(query) {
+      const parts = await Promise.all([lists.listAccepted(query), lists.listUnaccepted(query)])
+      return mergeBeacons(parts, query.limit)
+    },
+  }
+}
+
+/** The lists of accepted beacons and of the others, each of one table. */
+function beaconLists(connection: Connection, placements: PlacementTable) {
+  return { listAccepted, listUnaccepted }
+
+  async function listAccepted(query: BeaconQuery): Promise<Page<BeaconListRow>> {
+    if (leavesOut('beacon', query)) return nothing
+    const { rows, next } = await listPart<StoredBeacon>(connection, createListSource('beacon', query), query)
+    const slots = await placements.findAll(rows.map(({ slot_id }) => slot_id))
+    const findSlot = (id: number) => required(slots.get(id), 'a slot, or its job,')
+    return {
+      rows: rows.map((row) => ({ kind: 'accepted', beacon: withMeasurements(row), slot: findSlot(row.slot_id) })),
+      next,
+    }
+  }
+
+  async function listUnaccepted(query: BeaconQuery): Promise<Page<BeaconListRow>> {
+    if (leavesOut('aside_beacon', query)) return nothing
+    const { rows, next } = await listPart<UnacceptedBeaconRow>(
+      connection,
+      createListSource('aside_beacon', query),
+      query,
+    )
+    const slots = await placements.findAll(rows.flatMap(({ slot_id }) => slot_id ?? []))
+    return {
+      rows: rows.map((beacon) => ({ kind: 'unaccepted', beacon, slot: slots.get(beacon.slot_id ?? -1) ?? null })),
+      next,
+    }
   }
 }
 

@@ -86,11 +86,9 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
 function commitTurns(database: Database, hooks: Hooks) {
   const { commit, close: closeCommits } = createCommits(database, hooks, () => isClosed)
   let queue: Pending[] = []
-  let isScheduled = false
-  let running: Promise<void> | null = null
+  const timer = turnTimer(commitAll, () => queue.length > 0 || hasBuffered)
   let isClosed = false
   let hasBuffered = false
-  let idleTimer: NodeJS.Timeout | undefined
 
   return { push, nudge, flush, close }
 
@@ -106,27 +104,14 @@ function commitTurns(database: Database, hooks: Hooks) {
         resolve: resolve as (value: never) => void,
         reject,
       })
-      schedule()
-    })
-  }
-
-  function schedule(): void {
-    if (isScheduled || running !== null) return
-    isScheduled = true
-    setImmediate(() => {
-      isScheduled = false
-      running ??= commitAll().finally(() => {
-        running = null
-        if (queue.length > 0 || hasBuffered) schedule()
-      })
+      timer.schedule()
     })
   }
 
   async function commitAll(): Promise<void> {
     while (queue.length > 0 || hasBuffered) {
       hasBuffered = false
-      clearTimeout(idleTimer)
-      idleTimer = undefined
+      timer.cancelIdle()
       const alone = queue.findIndex(({ runAlone }) => runAlone !== null)
       const count = alone === 0 ? 1 : Math.min(alone === -1 ? queue.length : alone, maxWritesTogether)
       await commit(queue.splice(0, count))
@@ -139,21 +124,55 @@ function commitTurns(database: Database, hooks: Hooks) {
   /** Schedules a commit for buffered rows. */
   function nudge(): void {
     hasBuffered = true
-    if (isClosed || isScheduled || running !== null || idleTimer !== undefined) return
-    idleTimer = setTimeout(schedule, nudgeMs)
+    if (!isClosed) timer.nudge()
   }
 
   async function flush(): Promise<void> {
-    if (queue.length > 0 || hasBuffered) schedule()
-    while (isScheduled || running !== null) {
-      await (running ?? new Promise<void>((resolve) => setImmediate(resolve)))
-    }
+    if (queue.length > 0 || hasBuffered) timer.schedule()
+    await timer.untilIdle()
   }
 
   async function close(): Promise<void> {
     isClosed = true
-    clearTimeout(idleTimer)
+    timer.cancelIdle()
     queue = []
     await closeCommits()
+  }
+}
+
+/** Runs `commitAll` with this round of the event loop or a little later, once at a time. */
+function turnTimer(commitAll: () => Promise<void>, hasMore: () => boolean) {
+  let isScheduled = false
+  let running: Promise<void> | null = null
+  let idleTimer: NodeJS.Timeout | undefined
+
+  return { schedule, nudge, cancelIdle, untilIdle }
+
+  function schedule(): void {
+    if (isScheduled || running !== null) return
+    isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      running ??= commitAll().finally(() => {
+        running = null
+        if (hasMore()) schedule()
+      })
+    })
+  }
+
+  function nudge(): void {
+    if (isScheduled || running !== null || idleTimer !== undefined) return
+    idleTimer = setTimeout(schedule, nudgeMs)
+  }
+
+  function cancelIdle(): void {
+    clearTimeout(idleTimer)
+    idleTimer = undefined
+  }
+
+  async function untilIdle(): Promise<void> {
+    while (isScheduled || running !== null) {
+      await (running ?? new Promise<void>((resolve) => setImmediate(resolve)))
+    }
   }
 }

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { maxJudged } from '#contract/beacon-verdict.ts'
 import { largestIdText } from '../rows.ts'
 import type { StateFiles } from '../state-files.ts'
-import type { ClockRow, FaultState, OpenedStore, Store, StoreChange, StoreOptions } from '../store.ts'
+import type { ClockRow, FaultState, OpenedStore, Seed, Store, StoreChange, StoreOptions } from '../store.ts'
 import { writeMethods } from '../writes/index.ts'
 import { accessTable, createTeamTables, statements } from './access.ts'
 import { type Head, headColumns } from './batch/head.ts'
@@ -104,10 +104,11 @@ async function composeStore(
 ): Promise<Store> {
   const joined = await joinTables(database, first, options, opened)
   const { connection, nodes, present, shared, team, tables } = joined
-  const { projects, requests, events, methods } = tables
+  const { projects, requests, methods } = tables
+  const replace = stateReplacement(joined, options.seed)
   const snapshots = snapshotMethods(database, connection, {
     files: options.files,
-    replaceAll: (db, at_ms) => replace('sandbox.restored', at_ms, (link) => copyFromFile(link, db)),
+    replaceAll: (db, at_ms) => replace({ type: 'sandbox.restored', at_ms }, (link) => copyFromFile(link, db)),
   })
   const writes = writeMethods(connection.write)
   let isClosed = false
@@ -135,31 +136,12 @@ async function composeStore(
     checkUncleanEnd: async () => {},
     warnings: () => [],
     integrityProblems: () => counterProblems(connection),
-    reset: (at_ms) => replace('sandbox.reset', at_ms, async () => {}),
+    reset: (at_ms) => replace({ type: 'sandbox.reset', at_ms }, async () => {}),
     async largestId() {
       const [row] = await connection.read<{ id: number }>(largestIdText)
       return row!.id
     },
     close,
-  }
-
-  /** Replaces every row in one transaction, while no other node writes. */
-  async function replace(
-    type: 'sandbox.reset' | 'sandbox.restored',
-    at_ms: number,
-    fill: (link: Link) => Promise<void>,
-  ): Promise<void> {
-    present.catalogue_id = await connection.replace(async (batch, link) => {
-      await clearAll(link, present.head.events + present.head.exchanges, type === 'sandbox.reset')
-      await fill(link)
-      const fresh_id = await applySeed(link, options.seed, at_ms)
-      await startGeneration(batch, link, type, at_ms)
-      requests.clear()
-      return fresh_id
-    })
-    projects.clear()
-    present.generation = await readGeneration(connection)
-    events.announce()
   }
 
   async function close(): Promise<void> {
@@ -173,6 +155,30 @@ async function composeStore(
   }
 }
 
+interface ReplacementEvent {
+  type: 'sandbox.reset' | 'sandbox.restored'
+  at_ms: number
+}
+
+/** Returns a function that replaces every row in one transaction, while no other node writes. */
+function stateReplacement({ connection, present, tables }: Awaited<ReturnType<typeof joinTables>>, seed: Seed) {
+  const { projects, requests, events } = tables
+
+  return async ({ type, at_ms }: ReplacementEvent, fill: (link: Link) => Promise<void>): Promise<void> => {
+    present.catalogue_id = await connection.replace(async (batch, link) => {
+      await clearAll(link, present.head.events + present.head.exchanges, type === 'sandbox.reset')
+      await fill(link)
+      const fresh_id = await applySeed(link, seed, at_ms)
+      await startGeneration(batch, link, type, at_ms)
+      requests.clear()
+      return fresh_id
+    })
+    projects.clear()
+    present.generation = await readGeneration(connection)
+    events.announce()
+  }
+}
+
 /** What this node knows of the state: the counters of the last commit, and which rows are in force. */
 interface Present {
   head: Head
@@ -182,7 +188,7 @@ interface Present {
 
 /** Joins the other nodes, and opens the tables, whose caches follow the changes of all nodes. */
 async function joinTables(database: Database, first: Link, options: PostgresStoreOptions, opened: Opened) {
-  const { pid, isSeeded, seed, now_ms, report, sha256Hex, event_limit, journal_limit } = options
+  const { pid, isSeeded, now_ms, report, sha256Hex, event_limit, journal_limit } = options
   const { canFlush, catalogue_id } = opened
   const { generation: count, generation_seq: event_seq, ...firstHead } = opened.state
   const present: Present = { head: firstHead, generation: { count, event_seq }, catalogue_id }
@@ -220,12 +226,8 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
     present.generation = next
     tables.projects.clear()
     tables.requests.clear()
-    seedAgain().catch(report)
+    seedAgain(connection, present, options).catch(report)
     emit({ kind: 'generation' })
-  }
-
-  async function seedAgain(): Promise<void> {
-    present.catalogue_id = await connection.change([0], (_, link) => applySeed(link, seed, now_ms))
   }
 
   function onChange(change: StoreChange): void {
@@ -242,6 +244,10 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
   function emit(change: StoreChange): void {
     for (const listener of listeners) listener(change)
   }
+}
+
+async function seedAgain({ change }: Connection, present: Present, { seed, now_ms }: PostgresStoreOptions) {
+  present.catalogue_id = await change([0], (_, link) => applySeed(link, seed, now_ms))
 }
 
 async function readGeneration({ read }: Connection): Promise<Present['generation']> {

@@ -3,7 +3,7 @@
 import { type StoredSlot, toSlot } from '#store/slot-rows.ts'
 import { addSlotConditions } from '../list-conditions.ts'
 import { parseRow } from '../rows.ts'
-import type { JobRow, PlacementStore, SlotRow, StoredJobFields } from '../store.ts'
+import type { JobRow, Page, PlacementStore, SlotRow, StoredJobFields } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
 import { capQueries, type NearJob, nearJobsValues } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
@@ -44,15 +44,8 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
     },
     findSlot: find,
     async listSlots(query) {
-      const filter = createFilter()
-      filter.add('job.project_id = ?', query.project_id)
-      filter.add(`job.session IN (${sessionsNamed})`, query.session_id)
-      filter.add('slot.job_id = ?', query.job_id)
-      addSlotConditions(filter, query)
-      const isIndexed = query.session_id !== undefined || query.job_id !== undefined
-      const source = { table: 'slot', select: selectSlots, filter, isIndexed, from_id: query.from_id }
-      const page = await listPart<StoredSlot>(connection, source, query)
-      return { rows: await toSlots(page.rows), next: page.next }
+      const { rows, next } = await listSlots(connection, query)
+      return { rows: await toSlots(rows), next }
     },
     listPendingSlots: (due_at_ms) =>
       due_at_ms === undefined
@@ -78,4 +71,18 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
   }
 
   return { find, findAll, methods }
+}
+
+function listSlots(
+  connection: Connection,
+  query: Parameters<PlacementStore['listSlots']>[0],
+): Promise<Page<StoredSlot>> {
+  const filter = createFilter()
+  filter.add('job.project_id = ?', query.project_id)
+  filter.add(`job.session IN (${sessionsNamed})`, query.session_id)
+  filter.add('slot.job_id = ?', query.job_id)
+  addSlotConditions(filter, query)
+  const isIndexed = query.session_id !== undefined || query.job_id !== undefined
+  const source = { table: 'slot', select: selectSlots, filter, isIndexed, from_id: query.from_id }
+  return listPart<StoredSlot>(connection, source, query)
 }

@@ -12,7 +12,7 @@ export type ProjectTable = ReturnType<typeof projectTable>
 
 /** @param mayCache whether changes of other nodes would be noticed */
 export function projectTable({ read }: Connection, mayCache: () => boolean) {
-  const cache = sharedReads(mayCache)
+  const { project, withProject, findProjects, findKey, clear } = cachedProjects(read, mayCache)
 
   const methods: Omit<ProjectStore, keyof WriteMethods> = {
     async findProject(client_id) {
@@ -25,7 +25,7 @@ export function projectTable({ read }: Connection, mayCache: () => boolean) {
       return rows.map(toProject)
     },
     findKey: (hash) =>
-      cache.findKey(Buffer.from(hash).toString('latin1'), async () => {
+      findKey(Buffer.from(hash).toString('latin1'), async () => {
         const [row] = await read<Omit<StoredKey, 'created_at_ms'>>(
           'SELECT id, project_id, class, mode, revoked_at_ms FROM api_key WHERE hash = $1',
           [hash],
@@ -54,11 +54,35 @@ export function projectTable({ read }: Connection, mayCache: () => boolean) {
     },
   }
 
-  return { project, findProjects, clearAfter, clear: cache.clear, methods }
+  return { project, findProjects, clearAfter, clear, methods }
+
+  /** Returns the writes of projects and keys; each clears the cache once it is committed, or its outcome is unknown. */
+  function clearAfter({ insertProject, saveSettings, insertKey, revokeKey }: WriteMethods) {
+    return {
+      insertProject: (...write) => insertProject(...write).finally(clear),
+      saveSettings: (...write) => saveSettings(...write).finally(clear),
+      insertKey: (...write) => insertKey(...write).finally(clear),
+      revokeKey: (...write) => revokeKey(...write).finally(clear),
+    } satisfies Partial<WriteMethods>
+  }
+}
+
+/** Reads projects and keys, and keeps them. */
+function cachedProjects(read: Connection['read'], mayCache: () => boolean) {
+  let projects = new Map<number, Promise<ProjectRow | null>>()
+  let keys = new Map<string, Promise<KeyRow | null>>()
+
+  return {
+    project,
+    withProject,
+    findProjects,
+    findKey: (hash: string, find: () => Promise<KeyRow | null>) => shareRead(keys, hash, find),
+    clear,
+  }
 
   /** @throws StorageError when there is no such project */
   async function project(id: number): Promise<ProjectRow> {
-    const row = await cache.findProject(id, () => findProject(id))
+    const row = await shareRead(projects, id, () => findProject(id))
     if (row === null) throw new StorageError(new Error(`project ${id} does not exist`), 'read')
     return row
   }
@@ -76,28 +100,6 @@ export function projectTable({ read }: Connection, mayCache: () => boolean) {
   async function findProjects(ids: readonly number[]): Promise<Map<number, ProjectRow>> {
     const unique = [...new Set(ids)]
     return new Map(await Promise.all(unique.map(async (id) => [id, await project(id)] as const)))
-  }
-
-  /** Returns the writes of projects and keys; each clears the cache once it is committed, or its outcome is unknown. */
-  function clearAfter({ insertProject, saveSettings, insertKey, revokeKey }: WriteMethods) {
-    return {
-      insertProject: (...write) => insertProject(...write).finally(cache.clear),
-      saveSettings: (...write) => saveSettings(...write).finally(cache.clear),
-      insertKey: (...write) => insertKey(...write).finally(cache.clear),
-      revokeKey: (...write) => revokeKey(...write).finally(cache.clear),
-    } satisfies Partial<WriteMethods>
-  }
-}
-
-/** The rows of projects and keys, as they are read. */
-function sharedReads(mayCache: () => boolean) {
-  let projects = new Map<number, Promise<ProjectRow | null>>()
-  let keys = new Map<string, Promise<KeyRow | null>>()
-
-  return {
-    findProject: (id: number, find: () => Promise<ProjectRow | null>) => shareRead(projects, id, find),
-    findKey: (hash: string, find: () => Promise<KeyRow | null>) => shareRead(keys, hash, find),
-    clear,
   }
 
   /** Concurrent requests share a read; a missing row is read again. */

@@ -30,8 +30,11 @@ const partBytes = 1_048_576
 export function snapshotMethods(
   database: Database,
   { read, flush, change }: Connection,
-  { files, replaceAll }: SnapshotOptions,
+  options: SnapshotOptions,
 ): SnapshotStore {
+  const { files } = options
+  const { prepareSnapshot, prepare } = preparation(read, options)
+
   return {
     async saveSnapshot(name, mayReplace) {
       if (!mayReplace && (await findSnapshot(read, name)) !== null) return null
@@ -48,26 +51,7 @@ export function snapshotMethods(
     listSnapshots: () => read(`SELECT ${columns} FROM snapshot ORDER BY saved_at_ms DESC, name COLLATE "C"`),
     deleteSnapshot: (name) => change([0], (_, link) => deleteSnapshot(link, name)),
 
-    async prepareSnapshot(name) {
-      const snapshot = await findSnapshot(read, name)
-      if (snapshot === null) return 'missing'
-      const { path, remove } = await temporaryFile()
-      try {
-        await writeParts(read, name, path)
-        const refusal = await files.findRefusal(path)
-        if (refusal !== null) {
-          await remove()
-          return refusal
-        }
-        // A snapshot of an older version of svc is migrated: this copy, not the snapshot itself.
-        files.open(path).close()
-        const { replace } = await prepare(path)
-        return { status: 'prepared', snapshot, replace, discard: remove }
-      } catch (error) {
-        await remove()
-        throw error
-      }
-    },
+    prepareSnapshot,
 
     exportState,
 
@@ -84,6 +68,32 @@ export function snapshotMethods(
       await copyToPath(database, files, path)
       await rewrite(path)
       return { path, remove }
+    } catch (error) {
+      await remove()
+      throw error
+    }
+  }
+}
+
+/** Prepares a state that replaces the present one. */
+function preparation(read: Connection['read'], { files, replaceAll }: SnapshotOptions) {
+  return { prepareSnapshot, prepare }
+
+  async function prepareSnapshot(name: string): ReturnType<SnapshotStore['prepareSnapshot']> {
+    const snapshot = await findSnapshot(read, name)
+    if (snapshot === null) return 'missing'
+    const { path, remove } = await temporaryFile()
+    try {
+      await writeParts(read, name, path)
+      const refusal = await files.findRefusal(path)
+      if (refusal !== null) {
+        await remove()
+        return refusal
+      }
+      // A snapshot of an older version of svc is migrated: this copy, not the snapshot itself.
+      files.open(path).close()
+      const { replace } = await prepare(path)
+      return { status: 'prepared', snapshot, replace, discard: remove }
     } catch (error) {
       await remove()
       throw error

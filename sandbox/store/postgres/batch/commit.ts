@@ -11,7 +11,7 @@ const maxAttempts = 6
 
 export function createCommits(database: Database, hooks: Hooks, isClosed: () => boolean) {
   const { findWriter, end } = keepWriter(database, hooks.canFlush)
-  const unflushed = new Set<Promise<void>>()
+  const { finish, allFlushed } = acknowledgements(hooks)
 
   return { commit, close }
 
@@ -48,6 +48,18 @@ export function createCommits(database: Database, hooks: Hooks, isClosed: () => 
     }
   }
 
+  async function close(): Promise<void> {
+    await allFlushed()
+    await end()
+  }
+}
+
+/** Resolves writes that were committed, each once it is on disk. */
+function acknowledgements(hooks: Hooks) {
+  const unflushed = new Set<Promise<void>>()
+
+  return { finish, allFlushed: () => Promise.all(unflushed) }
+
   /** Resolves the writes of a commit after a flush, which the next commit does not wait for. */
   function finish(used: Writer, turn: readonly Pending[], committed: Committed): void {
     const { exchanges, isFlushed } = committed
@@ -81,11 +93,6 @@ export function createCommits(database: Database, hooks: Hooks, isClosed: () => 
     if (flusher === null || head === null || notice === null) return
     // Without it other nodes find events by their heartbeat, and decided slots that they wait for by their sweep.
     notifyNodes(flusher.link, hooks.channel, notice, head).catch(endWriter)
-  }
-
-  async function close(): Promise<void> {
-    await Promise.all(unflushed)
-    await end()
   }
 }
 

@@ -11,70 +11,75 @@ import { addedTables } from './registry.ts'
  */
 export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
   const sent: Promise<unknown>[] = []
-  const send = (text: string, rows: readonly JsonRow[]) => {
+  for (const [text, list] of statements) {
+    const rows = list(batch)
     if (rows.length > 0) sent.push(link.run(text, [toJson(rows)]))
   }
-  for (const table of addedTables) {
-    send(`INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`, batch.rows.get(table) ?? [])
-  }
-  send(
-    'INSERT INTO chain (project_id, seq) SELECT id, 0 FROM json_populate_recordset(NULL::project, $1) ON CONFLICT DO NOTHING',
-    batch.rows.get('project') ?? [],
-  )
-  send(
-    `UPDATE project SET settings = new.settings, config_revision = new.config_revision
-     FROM json_populate_recordset(NULL::project, $1) new WHERE project.id = new.id`,
-    [...batch.savedSettings.values()],
-  )
-  send(
-    'UPDATE api_key SET revoked_at_ms = new.revoked_at_ms FROM json_populate_recordset(NULL::api_key, $1) new WHERE api_key.id = new.id',
-    [...batch.revocations.values()],
-  )
-  send(
-    `INSERT INTO meta SELECT * FROM json_populate_recordset(NULL::meta, $1)
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    [...batch.values].map(([name, value]) => ({ name, value })),
-  )
-  send(
-    `UPDATE consent SET extras = new.extras, updated_at_ms = new.updated_at_ms, expires_at_ms = new.expires_at_ms
-     FROM json_populate_recordset(NULL::consent, $1) new WHERE consent.id = new.id`,
-    [...batch.renewals.values()],
-  )
-  send(
-    `UPDATE slot SET (${decided}) = (SELECT ${decided.replaceAll(/\w+/g, 'new.$&')})
-     FROM json_populate_recordset(NULL::slot, $1) new WHERE slot.id = new.id`,
-    batch.bindings,
-  )
-  send(
-    'UPDATE job SET facts = new.facts FROM json_populate_recordset(NULL::job, $1) new WHERE job.id = new.id',
-    batch.droppedTopics,
-  )
-  send(
-    `UPDATE slot SET first_frame_at_ms = new.first_frame_at_ms FROM json_populate_recordset(NULL::slot, $1) new
-     WHERE slot.id = new.id AND slot.first_frame_at_ms IS NULL`,
-    [...batch.firstFrames.values()],
-  )
-  send(
-    `UPDATE slot SET asset_token_hash = new.asset_token_hash FROM json_populate_recordset(NULL::slot, $1) new
-     WHERE slot.id = new.id`,
-    [...batch.assetHashes.values()],
-  )
-  send(
-    `UPDATE callback SET (${updated}) = (SELECT ${updated.replaceAll(/\w+/g, 'new.$&')})
-     FROM json_populate_recordset(NULL::callback, $1) new WHERE callback.id = new.id`,
-    [...batch.callbackUpdates.values()],
-  )
-  send(
-    'UPDATE activation SET origin = new.origin FROM json_populate_recordset(NULL::activation, $1) new WHERE activation.id = new.id',
-    batch.pinned,
-  )
-  const chains = [...batch.heads].map(([project_id, { seq, hash }]) => ({ project_id, seq, hash: `\\x${hash}` }))
-  send(
-    'UPDATE chain SET seq = new.seq, hash = new.hash FROM json_populate_recordset(NULL::chain, $1) new WHERE chain.project_id = new.project_id',
-    chains,
-  )
   return sent
 }
 
 const decided = decisionColumns.join(', ')
 const updated = 'status, attempts, http_status, problem, attempted_at_ms'
+
+/** In the order in which they run, each with its rows. */
+const statements: readonly (readonly [text: string, list: (batch: Batch) => readonly JsonRow[]])[] = [
+  ...addedTables.map((table) => {
+    const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`
+    return [text, (batch: Batch) => batch.rows.get(table) ?? []] as const
+  }),
+  [
+    'INSERT INTO chain (project_id, seq) SELECT id, 0 FROM json_populate_recordset(NULL::project, $1) ON CONFLICT DO NOTHING',
+    (batch) => batch.rows.get('project') ?? [],
+  ],
+  [
+    `UPDATE project SET settings = new.settings, config_revision = new.config_revision
+     FROM json_populate_recordset(NULL::project, $1) new WHERE project.id = new.id`,
+    (batch) => [...batch.savedSettings.values()],
+  ],
+  [
+    'UPDATE api_key SET revoked_at_ms = new.revoked_at_ms FROM json_populate_recordset(NULL::api_key, $1) new WHERE api_key.id = new.id',
+    (batch) => [...batch.revocations.values()],
+  ],
+  [
+    `INSERT INTO meta SELECT * FROM json_populate_recordset(NULL::meta, $1)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    (batch) => [...batch.values].map(([name, value]) => ({ name, value })),
+  ],
+  [
+    `UPDATE consent SET extras = new.extras, updated_at_ms = new.updated_at_ms, expires_at_ms = new.expires_at_ms
+     FROM json_populate_recordset(NULL::consent, $1) new WHERE consent.id = new.id`,
+    (batch) => [...batch.renewals.values()],
+  ],
+  [
+    `UPDATE slot SET (${decided}) = (SELECT ${decided.replaceAll(/\w+/g, 'new.$&')})
+     FROM json_populate_recordset(NULL::slot, $1) new WHERE slot.id = new.id`,
+    (batch) => batch.bindings,
+  ],
+  [
+    'UPDATE job SET facts = new.facts FROM json_populate_recordset(NULL::job, $1) new WHERE job.id = new.id',
+    (batch) => batch.droppedTopics,
+  ],
+  [
+    `UPDATE slot SET first_frame_at_ms = new.first_frame_at_ms FROM json_populate_recordset(NULL::slot, $1) new
+     WHERE slot.id = new.id AND slot.first_frame_at_ms IS NULL`,
+    (batch) => [...batch.firstFrames.values()],
+  ],
+  [
+    `UPDATE slot SET asset_token_hash = new.asset_token_hash FROM json_populate_recordset(NULL::slot, $1) new
+     WHERE slot.id = new.id`,
+    (batch) => [...batch.assetHashes.values()],
+  ],
+  [
+    `UPDATE callback SET (${updated}) = (SELECT ${updated.replaceAll(/\w+/g, 'new.$&')})
+     FROM json_populate_recordset(NULL::callback, $1) new WHERE callback.id = new.id`,
+    (batch) => [...batch.callbackUpdates.values()],
+  ],
+  [
+    'UPDATE activation SET origin = new.origin FROM json_populate_recordset(NULL::activation, $1) new WHERE activation.id = new.id',
+    (batch) => batch.pinned,
+  ],
+  [
+    'UPDATE chain SET seq = new.seq, hash = new.hash FROM json_populate_recordset(NULL::chain, $1) new WHERE chain.project_id = new.project_id',
+    (batch) => [...batch.heads].map(([project_id, { seq, hash }]) => ({ project_id, seq, hash: `\\x${hash}` })),
+  ],
+]
