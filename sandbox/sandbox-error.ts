@@ -56,7 +56,7 @@ export function listenError(error: unknown, host: string, port: number): unknown
     })
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'ERR_SOCKET_BAD_PORT') {
-    const reason = systemErrorBehind(error) === null ? (error as Error).message : systemReason(error as SystemError)
+    const reason = systemErrorBehind(error) === null ? (error as Error).message : systemReason(error)
     return new SandboxError(
       'option_invalid',
       `Cannot listen on ${host}:${port}: ${reason}.`,

@@ -2,10 +2,12 @@
  * The real system. The only file in src/ that touches `process`. Modules of Node that few commands need are loaded by the
  * functions that need them, because `svc --help` must start quickly.
  */
+
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isGroupRunning, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
 import type { Signal, System, SystemStream } from '#cli/run/system.ts'
+import { readErrorCode } from '#foundation/system-error.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -153,7 +155,7 @@ function checkOutput(): void {
   try {
     void process.stdout
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const code = readErrorCode(error) ?? 'unknown'
     writeToFile(
       2,
       `error: The standard output cannot be opened: ${code}.\nhint: Redirect it to a file: svc ... > FILE\n`,
@@ -182,7 +184,7 @@ function writeToFile(fd: 1 | 2, text: string): void {
   try {
     for (let rest = Buffer.from(text); rest.length > 0; ) rest = rest.subarray(writeSync(fd, rest))
   } catch (error) {
-    if (fd === 1) onWriteError(error as NodeJS.ErrnoException)
+    if (fd === 1 && error instanceof Error) onWriteError(error)
   }
 }
 
@@ -210,7 +212,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return readErrorCode(error) === 'EPERM'
   }
 }
 

@@ -2,8 +2,10 @@
  * The endpoints that a page may call, as plain data. The build evaluates this file and puts the data in its place, so that
  * a page loads neither the contract nor a schema.
  */
+
 import type { Endpoint } from '#contract/endpoint.ts'
 import { compat, v1 } from '#contract/index.ts'
+import { mapTable } from '#foundation/table-entry.ts'
 import type { SentEndpoint } from './exchange.ts'
 
 /**
@@ -15,10 +17,12 @@ export type BrowserEndpointId = Exclude<keyof typeof v1, 'render.script' | 'rend
 const { 'render.script': _script, 'render.frame': _frame, ...json } = v1
 const pageEndpoints = { ...json, 'generation.report': compat['generation.report'] }
 
-export const browserEndpoints = Object.fromEntries(
-  Object.values<Endpoint>(pageEndpoints).map(({ id, method, path, credentials, status }) => [
-    id,
-    // A request only needs to know whether there is a credential.
-    { id, method, path, credentials: credentials.slice(-1), status, response: {} },
-  ]),
-) as unknown as Readonly<Record<BrowserEndpointId, SentEndpoint>>
+// A request only needs to know whether there is a credential.
+export const browserEndpoints = mapTable<BrowserEndpointId, Endpoint, SentEndpoint>(
+  pageEndpoints,
+  ({ id, method, path, credentials, status }) => ({
+    ...{ id, method, path, status },
+    credentials: credentials.slice(-1),
+    response: {},
+  }),
+)

@@ -8,6 +8,7 @@ import type { Contract, EndpointId } from '#contract/index.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { parseJson } from '#foundation/json.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { ContractError, ServiceError } from './errors.ts'
 import {
   buildRequest,
@@ -176,7 +177,7 @@ export function buildClient<Ids extends EndpointId>(known: KnownContract<Ids>, o
   }
 
   const isStreamed = (id: Ids) => known.isStream?.(endpoints[id])
-  const ids = (Object.keys(endpoints) as Ids[]).filter((id) => endpoints[id].status !== 101)
+  const ids = tableNames(endpoints).filter((id) => endpoints[id].status !== 101)
   const withResponse = methods(
     ids,
     (id) =>
@@ -216,7 +217,7 @@ function methods<Ids extends EndpointId>(
 ): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
   for (const id of ids) {
-    const [group, verb] = id.split('.') as [string, string]
+    const [group = '', verb = ''] = id.split('.')
     groups[group] = { ...groups[group], [verb]: method(id) }
   }
   return groups

@@ -12,6 +12,7 @@ import {
   type CommandContext,
   type CommandInput,
   hasScreen,
+  listOption,
   type Noun,
   noteFollowing,
 } from '#cli/run/command.ts'
@@ -37,10 +38,9 @@ const lint: Command = {
   hasRows: true,
   examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],
   acceptsInvalidSettings: true,
-  async run({ system, out }, { args, options }) {
-    const file = args[0] as string
+  async run({ system, out }, { args: [file], options }: CommandInput<{ now?: string }, readonly [string]>) {
     const name = displayName(file)
-    const sent_at_ms = options.now === undefined ? null : parseTimestamp(options.now as string, system)
+    const sent_at_ms = options.now === undefined ? null : parseTimestamp(options.now, system)
     const text = await readUserText(system, file)
     const { kind, beacons, findings } = lintBeacons(text, { now_ms: system.now(), sent_at_ms })
     if (kind === 'unknown')
@@ -106,7 +106,7 @@ async function read(
   context: CommandContext,
   { options }: CommandInput,
 ): Promise<{ filter: TailFilter; feed: FeedOptions }> {
-  const flags = flagValues(filters, options) as FilterFlags
+  const flags: FilterFlags = flagValues(filters, options)
   return {
     filter: {
       ...noFilter,
@@ -214,14 +214,11 @@ function wouldBillText(header: string | null): string | null {
 }
 
 /** Returns defaults for the fields that the flags leave out. A body from --data is sent unchanged, so it gets none. */
-async function defaults(
-  context: CommandContext,
-  { data, set, assetToken, occurredAt }: CommandInput['options'],
-): Promise<Body> {
-  if (data !== undefined) return {}
-  const isSet = (name: string) => (set as string[] | undefined)?.some((text) => text.startsWith(`${name}=`)) === true
-  const hasToken = assetToken !== undefined || isSet('asset_token')
-  const hasTime = occurredAt !== undefined || isSet('occurred_at')
+async function defaults(context: CommandContext, options: CommandInput['options']): Promise<Body> {
+  if (options.data !== undefined) return {}
+  const isSet = (name: string) => listOption(options, 'set').some((text) => text.startsWith(`${name}=`))
+  const hasToken = options.assetToken !== undefined || isSet('asset_token')
+  const hasTime = options.occurredAt !== undefined || isSet('occurred_at')
   return {
     beacon_id: `bcn_${context.system.randomText(16)}`,
     ...(hasToken ? {} : { asset_token: await lastPlacement(context, 'asset_token') }),

@@ -69,20 +69,21 @@ const listen: Command = {
       .default(defaultPort),
   ],
   examples: ['callbacks listen', 'callbacks listen --forward-to localhost:3000/hooks/decision -o jsonl'],
-  run: (context, { options }) => untilCtrlC(receiveAll(context, options)),
+  run: (context, { options }: CommandInput<ListenOptions>) => untilCtrlC(receiveAll(context, options)),
 }
 
-async function receiveAll(context: CommandContext, options: CommandInput['options']): Promise<number> {
+type ListenOptions = { port: number; forwardTo?: URL }
+
+async function receiveAll(context: CommandContext, { port, forwardTo }: ListenOptions): Promise<number> {
   const { out, system, signal } = context
   const receiver: Receiver = {
     keys: listSigningKeys(context),
-    forward_to: (options.forwardTo as URL | undefined) ?? null,
+    forward_to: forwardTo ?? null,
     now: system.now,
     print: (callback) => out.item(callback, (style) => line(callback, style)),
   }
-  const servers = await bind(context, receiver, options.port as number)
-  const port = listeningPort(servers[0]!)
-  const url = `http://localhost:${port}`
+  const servers = await bind(context, receiver, port)
+  const url = `http://localhost:${listeningPort(servers[0]!)}`
   if (out.format === 'json' || out.format === 'jsonl') out.item({ type: 'listening', url }, () => '')
   else out.note(`Listening on ${url}, for jobs with this callback_url. Ctrl-C stops it.`)
   try {

@@ -28,7 +28,7 @@ import {
 import { pageOrigin } from '#contract/origins.ts'
 import { endTree, startProgram } from '#foundation/programs.ts'
 import { shownCommand } from '#foundation/redaction.ts'
-import { type SystemError, systemHint, systemReason } from '#foundation/system-error.ts'
+import { systemHint, systemReason } from '#foundation/system-error.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
@@ -42,7 +42,7 @@ const startOptions = new Set<StartOptionName>([
   'tls_cert',
   'tls_key',
 ])
-const flags = new Map([...startFlags()].filter(([name]) => startOptions.has(name)))
+const flags = new Map<string, Option>([...startFlags()].filter(([name]) => startOptions.has(name)))
 
 export const exec: Command = {
   name: 'exec',
@@ -76,7 +76,7 @@ export const exec: Command = {
       )
     }
     context.out.note(`joins the sandbox of the surrounding command, ${surrounding}, for ${shownCommand(passthrough)}`)
-    const unused = Object.keys(given).map((name) => flags.get(name as StartOptionName)?.long ?? name)
+    const unused = Object.keys(given).map((name) => flags.get(name)?.long ?? name)
     if (unused.length > 0)
       context.out.note(`Without effect there: ${unused.join(', ')}. For a sandbox of its own: --isolated`)
     return runProgram(context.system, passthrough, { env: context.system.env, interrupt }, ({ group }) => group.ended)
@@ -157,7 +157,7 @@ export async function runWithSandbox(
     unlist = await listAsExec(context, { sandbox, certificate }, shownCommand(words))
     out.note(`sandbox ${sandbox.url} for ${shownCommand(words)}`)
     if (namesInspector) out.note(`inspector ${sandbox.inspector_url}`)
-    if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
+    if (interrupt.aborted) return codeOfSignal(interrupt.reason)
     const origin = pageOrigin(sandbox.projects[0]?.allowed_origins ?? []) ?? null
     const variables = {
       ...toEnvironment({ base_url: sandbox.url, ...sandbox.keys, origin }),
@@ -183,10 +183,10 @@ async function runProgram(
   { env, interrupt, forwards = true }: Pick<ProgramOptions, 'interrupt' | 'forwards'> & Pick<System, 'env'>,
   use: (program: Pick<SandboxProgram, 'group' | 'exitCode'>) => Promise<number>,
 ): Promise<number> {
-  if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
+  if (interrupt.aborted) return codeOfSignal(interrupt.reason)
   const group = await startGroup(system, words, env)
   if (forwards) {
-    const end = () => group.end(interrupt.reason as Signal)
+    const end = () => group.end(interrupt.reason)
     if (interrupt.aborted) end()
     else interrupt.addEventListener('abort', end)
   }
@@ -325,6 +325,6 @@ function startFailure(error: NodeJS.ErrnoException, command: string): CliError {
     )
   if (error.code === 'EACCES')
     return new CliError('usage', 'program_not_executable', `${command} is not executable.`, `Try: chmod +x ${command}`)
-  const message = `${command} cannot be started: ${systemReason(error as SystemError)}.`
+  const message = `${command} cannot be started: ${systemReason(error)}.`
   return new CliError('usage', 'program_failed', message, systemHint(String(error.code)))
 }

@@ -5,6 +5,7 @@
  * hint says what to do next. No secret, token or prompt text ever appears in any of them. Only a type is imported, so that
  * the command line reads the tables without loading a schema.
  */
+import { mapTable } from '#foundation/table-entry.ts'
 import type { Provenance } from './objects.ts'
 
 /** An error code: its HTTP status, the exit code of the command line, whether the same request may be sent again. */
@@ -63,11 +64,7 @@ function causes<Code extends ErrorCode, Name extends string>(
   error: Code,
   rows: Record<Name, readonly [message: string, hint: string]>,
 ): Record<Name, ReasonRow<Code>> {
-  const entries = Object.entries<readonly [string, string]>(rows)
-  return Object.fromEntries(entries.map(([name, [message, hint]]) => [name, { error, message, hint }])) as Record<
-    Name,
-    ReasonRow<Code>
-  >
+  return mapTable(rows, ([message, hint]) => ({ error, message, hint }))
 }
 
 export const reasonCodes = {

@@ -71,7 +71,7 @@ export { type CompatEndpointId, type Contract, compat, contract, control, type E
 export { limits } from './limits.ts'
 export { contractListing, type ListedField } from './listing.ts'
 export { type NoFillReason, noFillReasons } from './no-fill.ts'
-export { type Provenance, type Source, sourceOf } from './objects.ts'
+export { type Provenance, readSource as sourceOf, type Source } from './objects.ts'
 export { openapiDocument } from './openapi/document.ts'
 export {
   AcceptCode,

@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts'
 import { errorCodes, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'
 import { isRetryable, noFillReasons } from './no-fill.ts'
-import { type Provenance, sourceOf } from './objects.ts'
+import { listShape, type Provenance, readSource } from './objects.ts'
 
 type Scalar = string | number | boolean | null
 
@@ -80,7 +80,7 @@ function listFields(schema: z.core.$ZodType, place: Place): ListedField[] {
     )
   }
   if (!(value instanceof z.ZodObject)) return []
-  return Object.entries(value.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
+  return listShape(value).flatMap(([name, field]) => {
     const path = `${place.prefix}${name}`
     return [listField(field, path, place), ...listFields(field, { ...place, prefix: `${path}.` })]
   })
@@ -88,13 +88,13 @@ function listFields(schema: z.core.$ZodType, place: Place): ListedField[] {
 
 /** Returns the name of a variant, or the constant that distinguishes it: `distribution: uniform`. */
 function variantName(shape: z.core.$ZodType): string | null {
-  const fields = shape instanceof z.ZodObject ? Object.entries(shape.shape as Record<string, z.core.$ZodType>) : []
+  const fields = shape instanceof z.ZodObject ? listShape(shape) : []
   const constant = fields.find(([, field]) => field instanceof z.ZodLiteral)
   return schemaName(shape) ?? (constant === undefined ? null : `${constant[0]}: ${listValues(constant[1])}`)
 }
 
 function listField(field: z.ZodType, path: string, { endpoint, where, variant }: Place): ListedField {
-  const source = sourceOf(field)
+  const source = readSource(field)
   if (source === null) throw new Error(`${endpoint}: ${where} ${path} has no provenance`)
   return {
     where,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { assumedFields, assumedObject, documented, sourceOf, strictObject } from './objects.ts'
+import { assumedFields, assumedObject, documented, readSource, strictObject } from './objects.ts'
 
 test('the fields of an object are built by its first use, once for all of its copies', () => {
   let built = 0
@@ -44,7 +44,7 @@ test('fields that several objects share are the same in each, and keep their own
   }))
   const [one, other] = [assumedObject('A02', shared), assumedObject('A03', () => ({ ...shared(), more: z.string() }))]
   expect(other.shape.taken).toBe(one.shape.taken)
-  expect(sourceOf(other.shape.taken)).toMatchObject({ provenance: 'assumed', decision: 'A01' })
-  expect(sourceOf(one.shape.own)).toMatchObject({ provenance: 'documented' })
-  expect(sourceOf(other.shape.more)).toBeNull()
+  expect(readSource(other.shape.taken)).toMatchObject({ provenance: 'assumed', decision: 'A01' })
+  expect(readSource(one.shape.own)).toMatchObject({ provenance: 'documented' })
+  expect(readSource(other.shape.more)).toBeNull()
 })

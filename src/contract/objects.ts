@@ -135,8 +135,13 @@ function mark<S extends z.ZodType>(schema: S, source: Source): S {
   return schema.meta({ ...source }) as S
 }
 
+/** Returns the fields of an object with their names. */
+export function listShape(schema: z.ZodObject): [string, z.ZodType][] {
+  return Object.entries(schema.shape)
+}
+
 /** Returns the source of a schema, or null when it has none. */
-export function sourceOf(schema: z.ZodType): Source | null {
+export function readSource(schema: z.ZodType): Source | null {
   const meta = schema.meta()
   return meta?.provenance === undefined ? null : (meta as Source)
 }

@@ -2,6 +2,8 @@
  * What the sandbox tolerates in a request, and production may refuse or read otherwise: the values of the response header
  * `x-sandbox-warning`. Append-only, like reason codes.
  */
+import { isTableName } from '#foundation/table-entry.ts'
+
 interface WarningRow {
   meaning: string
   fix: string
@@ -70,7 +72,7 @@ export type Warning = keyof typeof warnings
 
 /** Returns a value of `x-sandbox-warning` with its meaning and fix; another service may send values of its own. */
 export function describeWarning(code: string): string {
-  if (!Object.hasOwn(warnings, code)) return code
-  const { meaning, fix } = warnings[code as Warning]
+  if (!isTableName(warnings, code)) return code
+  const { meaning, fix } = warnings[code]
   return `${code}: ${meaning} ${fix}`
 }

@@ -3,7 +3,9 @@
  * Facts are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to
  * judge by, so that "nothing was seen" is not mistaken for "all is well".
  */
+
 import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { mapTable } from '#foundation/table-entry.ts'
 import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
 import type { Machine, SandboxReport } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
@@ -108,8 +110,7 @@ export function ruleSet<Kind extends keyof Facts, Id extends string>(
   facts: Kind,
   bodies: Readonly<Record<Id, RuleBody<Kind>>>,
 ): Readonly<Record<Id, Rule<Kind>>> {
-  const rules = Object.entries<RuleBody<Kind>>(bodies).map(([id, body]) => [id, { id, facts, ...body }])
-  return Object.fromEntries(rules) as Record<Id, Rule<Kind>>
+  return mapTable(bodies, (body, id) => ({ id, facts, ...body }))
 }
 
 /** Returns one finding about these requests, or none when there are none. */

@@ -2,6 +2,7 @@
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ownerOnly, restrictToOwner } from './permissions.ts'
+import { readErrorCode } from './system-error.ts'
 
 /**
  * Creates a folder and its missing parents, and returns the topmost one created; undefined when the folder exists.
@@ -18,7 +19,7 @@ export function createFolder(path: string, mode?: number): string | undefined {
     if (mode === ownerOnly.folder && first === undefined) restrictToOwner(path, 'folder')
   } catch (error) {
     // Another process was faster.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(path).isDirectory()) throw error
+    if (readErrorCode(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error
   }
   return first ?? path
 }
@@ -47,7 +48,7 @@ export function createPrivate(path: string): boolean {
   try {
     closeSync(openSync(path, 'wx', ownerOnly.file))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if (readErrorCode(error) === 'EEXIST') return false
     throw error
   }
   restrictToOwner(path, 'file')
@@ -70,8 +71,7 @@ export function renameOver(from: string, to: string, rename = renameSync): void 
       rename(from, to)
       return
     } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException
-      if (!openElsewhere.has(code) || attempt === renameAttempts) throw error
+      if (!openElsewhere.has(readErrorCode(error) ?? '') || attempt === renameAttempts) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * attempt)
     }
   }

@@ -87,9 +87,9 @@ export function createLocator(text: string): (offset: number) => Place {
     let high = starts.length - 1
     while (low < high) {
       const middle = (low + high + 1) >> 1
-      if ((starts[middle] as number) <= offset) low = middle
+      if ((starts[middle] ?? 0) <= offset) low = middle
       else high = middle - 1
     }
-    return { line: low + 1, column: offset - (starts[low] as number) + 1 }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 }
   }
 }

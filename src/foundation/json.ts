@@ -11,7 +11,7 @@ export interface JsonObject {
 /** Returns the value of a JSON text, or undefined when the text is not JSON. (`null` is JSON.) */
 export function parseJson(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json
+    return JSON.parse(text)
   } catch {
     return undefined
   }
@@ -60,7 +60,7 @@ export function valueAt(whole: unknown, path: string): unknown {
   let value = whole
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as Record<string, unknown>)[name]
+    value = Reflect.get(value, name)
   }
   return value
 }
@@ -86,8 +86,8 @@ export function withoutValue(whole: Json, path: string): Json {
     return whole.map((item, index) => (String(index) === name ? withoutValue(item, rest.join('.')) : item))
   }
   if (!isObject(whole) || !Object.hasOwn(whole, name)) return whole
-  if (rest.length > 0) return { ...whole, [name]: withoutValue(whole[name] as Json, rest.join('.')) }
-  const { [name]: _, ...others } = whole
+  const { [name]: inner, ...others } = whole
+  if (rest.length > 0 && inner !== undefined) return { ...whole, [name]: withoutValue(inner, rest.join('.')) }
   return others
 }
 

@@ -77,9 +77,11 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** Returns the reason of a failure in words, without a full stop. A code without words is named. */
-export function systemReason({ code, message }: Pick<SystemError, 'code' | 'message'>): string {
+export function systemReason(error: unknown): string {
+  const code = String(readErrorCode(error))
   const known = findEntry(reasons, code)
   if (known !== undefined) return known
+  const message = readMessage(error)
   // Node writes `EXDEV: cross-device link not permitted, rename 'a' -> 'b'`.
   const words = message.startsWith(`${code}: `) ? message.slice(code.length + 2).split(',', 1)[0] : undefined
   return words === undefined ? `the system reports ${code}` : `${words} (${code})`

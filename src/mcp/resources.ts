@@ -27,12 +27,12 @@ const suites = 'svc://suites/'
 
 /** Returns every topic of this package. */
 export function readTopics(): Topic[] {
-  return JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as Topic[]
+  return JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8'))
 }
 
 /** Returns the text of each topic. */
 export function readTexts(): Record<string, string> {
-  return JSON.parse(readFileSync(join(folder, 'texts.json'), 'utf8')) as Record<string, string>
+  return JSON.parse(readFileSync(join(folder, 'texts.json'), 'utf8'))
 }
 
 /** Returns the text of a topic, or of a code without its group; null when there is none. */
@@ -64,9 +64,11 @@ export function listResources(): Resource[] {
 
 /** Returns the values of a part of svc://docs/{group}/{code}: the groups, or the codes of one group or all groups. */
 export function completeTopic(part: string, group?: string): string[] {
-  const codes = readTopics().flatMap(({ topic }) => (topic.includes('/') ? [topic.split('/') as [string, string]] : []))
-  if (part === 'group') return [...new Set(codes.map(([name]) => name))]
-  return codes.flatMap(([name, code]) => (group === undefined || group === name ? [code] : []))
+  const codes = readTopics()
+    .map(({ topic }) => topic.split('/'))
+    .filter(({ length }) => length > 1)
+  if (part === 'group') return [...new Set(codes.map(([name = '']) => name))]
+  return codes.flatMap(([name, code = '']) => (group === undefined || group === name ? [code] : []))
 }
 
 /** Returns a resource by its URI; null when there is none. Codes are resources too: svc://docs/errors/key_class. */

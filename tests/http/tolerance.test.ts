@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type Endpoint, oldClientHeader } from '#contract/endpoint.ts'
 import type { ErrorBody } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
-import { sourceOf } from '#contract/objects.ts'
+import { readSource } from '#contract/objects.ts'
 import { JobRequest } from '#contract/resources/jobs.ts'
 import { PlacementRequest } from '#contract/resources/placements.ts'
 import type { Call } from './call.ts'
@@ -20,7 +20,7 @@ describe('sibling routes', () => {
     expect(missing(JobRequest, PlacementRequest)).toEqual([])
     expect(missing(PlacementRequest, JobRequest)).toEqual(['wait_ms', 'test_outcome'])
     for (const [name, field] of Object.entries(PlacementRequest.shape)) {
-      if (sourceOf(field)?.provenance !== 'observed') continue
+      if (readSource(field)?.provenance !== 'observed') continue
       const json = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' })
       expect([name, json(JobRequest.shape[name as 'locale'])]).toEqual([name, json(field)])
     }

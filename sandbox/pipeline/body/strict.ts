@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { ApiError, unknownField } from '#contract/errors.ts'
 import { isIabCategory, maxTopic, nativeTemplates, Topic } from '#contract/fields.ts'
-import { sourceOf } from '#contract/objects.ts'
+import { readSource } from '#contract/objects.ts'
 import type { Warning } from '#contract/warnings.ts'
 import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'
 
@@ -42,7 +42,7 @@ function findLegacyFields(schema: z.core.$ZodType, value: unknown, at: readonly 
   return Object.entries(value).flatMap(([name, inner]) => {
     const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : null
     if (field === null) return []
-    const isLegacy = legacyDecisions.test(sourceOf(field)?.decision ?? '')
+    const isLegacy = legacyDecisions.test(readSource(field)?.decision ?? '')
     return isLegacy ? [[...at, name]] : findLegacyFields(field, inner, [...at, name])
   })
 }

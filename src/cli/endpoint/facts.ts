@@ -2,9 +2,12 @@
  * The endpoints as plain data: the parts of the contract that the command line needs, with fields as JSON Schema. The
  * build evaluates this file and puts the data in its place, so that a command loads neither the contract nor a schema.
  */
+
 import { z } from 'zod'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
+import { listShape } from '#contract/objects.ts'
+import { mapTable } from '#foundation/table-entry.ts'
 
 export interface Field {
   readonly type?: string
@@ -45,13 +48,14 @@ export interface EndpointSchema
   readonly body: Field | null
 }
 
-export const endpoints = Object.fromEntries(
-  Object.values<Endpoint>(contract).map((endpoint) => [endpoint.id, describeEndpoint(endpoint)]),
-) as Readonly<Record<EndpointId, EndpointSchema>>
+export const endpoints: Readonly<Record<EndpointId, EndpointSchema>> = mapTable<EndpointId, Endpoint, EndpointSchema>(
+  contract,
+  describeEndpoint,
+)
 
 function describeEndpoint(endpoint: Endpoint): EndpointSchema {
   const { id, method, path, summary, description, credentials, status, body_media_type, response } = endpoint
-  const params = Object.entries(endpoint.params?.shape ?? {}) as [string, z.ZodType][]
+  const params = endpoint.params === undefined ? [] : listShape(endpoint.params)
   return {
     ...{ id, method, path, summary, description, credentials, status },
     ...(body_media_type === undefined ? {} : { body_media_type }),

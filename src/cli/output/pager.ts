@@ -1,6 +1,8 @@
 /** Long lists in a pager, as git and gh show them. It starts a program, which the rest of the output does not. */
+
 import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
+import { readErrorCode } from '#foundation/system-error.ts'
 import type { System } from '../run/system.ts'
 import { isDumbTerminal } from './terminal.ts'
 import { textWidth } from './text.ts'
@@ -30,7 +32,7 @@ export function showInPager(system: System, text: string): boolean {
     env: { LESS: 'FRX', LESSCHARSET: 'utf-8', LV: '-c', ...env },
   })
   // EPIPE: the pager was closed before it had read everything, which is fine.
-  const isStarted = error === undefined || (error as NodeJS.ErrnoException).code === 'EPIPE'
+  const isStarted = error === undefined || readErrorCode(error) === 'EPIPE'
   return isStarted && !notFound.includes(status ?? 0)
 }
 

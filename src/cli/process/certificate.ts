@@ -12,7 +12,7 @@ import { join, resolve } from 'node:path'
 import { EncodingError } from '#foundation/encoding.ts'
 import { createFolder, renameOver, replaceFile, writePrivate } from '#foundation/file-system.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
-import { readErrorCode, type SystemError, systemReason } from '#foundation/system-error.ts'
+import { readErrorCode, systemReason } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
@@ -51,7 +51,7 @@ function readPem(path: string, flag: string): string {
     const message =
       error instanceof EncodingError
         ? `${flag}: ${path} is no PEM file. ${error.message}.`
-        : `${flag}: ${path} cannot be read: ${systemReason(error as SystemError)}.`
+        : `${flag}: ${path} cannot be read: ${systemReason(error)}.`
     throw new CliError('usage', 'certificate_unreadable', message, 'Give a PEM file.')
   }
 }

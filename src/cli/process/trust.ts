@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFolder, replaceFile } from '#foundation/file-system.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
-import { type SystemError, systemReason } from '#foundation/system-error.ts'
+import { systemReason } from '#foundation/system-error.ts'
 import type { Certificate } from './certificate.ts'
 
 /** The variables of OpenSSL (Python, Ruby, curl), Go, curl and Python requests: each file replaces the system's. */
@@ -37,7 +37,7 @@ export async function trustForPrograms(
     try {
       return `${readFileSync(file, 'utf8').trimEnd()}\n`
     } catch (error) {
-      notes.push(`${name} is ignored: ${file} cannot be read: ${systemReason(error as SystemError)}.`)
+      notes.push(`${name} is ignored: ${file} cannot be read: ${systemReason(error)}.`)
       return ''
     }
   }
@@ -61,7 +61,7 @@ export async function trustForPrograms(
     return { variables, notes, remove }
   } catch (error) {
     remove()
-    const reason = systemReason(error as SystemError)
+    const reason = systemReason(error)
     notes.push(`Only Node accepts the certificate, without those of ${adding}: no folder for the others: ${reason}.`)
     return { variables: { [adding]: path }, notes, remove: () => {} }
   }

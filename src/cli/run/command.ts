@@ -68,11 +68,11 @@ export interface LazyCommand {
 
 export type AnyCommand = Command | CommandGroup | LazyCommand
 
-/** The arguments and options of a command. */
-export interface CommandInput {
-  args: readonly (string | undefined)[]
+/** The arguments and options of a command, which may name the types that its parsers give them. */
+export interface CommandInput<Options = Record<string, unknown>, Args = readonly (string | undefined)[]> {
+  args: Args
   /** By camel-case name. */
-  options: Readonly<Record<string, unknown>>
+  options: Readonly<Options>
   /** The words after `--` of a command that passes them through; null without `--`. */
   passthrough?: readonly string[] | null
 }

@@ -9,7 +9,7 @@ import {
 } from '#client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
 import { readMessage, type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, isTableName } from '#foundation/table-entry.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, type Failure, findCategory } from './errors.ts'
 
@@ -81,7 +81,7 @@ const checkService = 'Is this the service that you meant? Where the base URL is 
 /** Returns the reason that a page shown instead of a frame ends with; null for every other response. */
 function reasonOfPage({ body, message }: ServiceError): ReasonCode | null {
   const word = body === null ? message.slice(message.lastIndexOf(' ') + 1) : ''
-  return Object.hasOwn(reasonCodes, word) ? (word as ReasonCode) : null
+  return isTableName(reasonCodes, word) ? word : null
 }
 
 function failure(

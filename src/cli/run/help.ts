@@ -46,7 +46,7 @@ declare const __SVC_COMMAND_TREE__: string | undefined
 
 /** Returns the commands as data: from the build, or, when run from source, by loading each. */
 export async function commandTree(commands: readonly AnyCommand[]): Promise<readonly CommandNode[]> {
-  if (typeof __SVC_COMMAND_TREE__ === 'string') return JSON.parse(__SVC_COMMAND_TREE__) as CommandNode[]
+  if (typeof __SVC_COMMAND_TREE__ === 'string') return JSON.parse(__SVC_COMMAND_TREE__)
   return Promise.all(commands.map(describeCommand))
 }
 

@@ -7,7 +7,7 @@ import { watchParents } from '../process/parents.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags, OutputFormat } from '../settings/table.ts'
-import type { Command, CommandContext, CommandInput } from './command.ts'
+import { type Command, type CommandContext, type CommandInput, listOption } from './command.ts'
 import { brokenResponse, serviceClient } from './command-client.ts'
 import { CliError, exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
 import { commandName, type System, withReplaced } from './system.ts'
@@ -58,7 +58,8 @@ export async function runParsedCommand(
       onInterrupt: (handler) => {
         onInterrupt = handler
         // It arrived while the command was being loaded.
-        if (interrupt.signal.aborted) handler((interrupt.signal.reason as InterruptError).signal)
+        const { reason } = interrupt.signal
+        if (reason instanceof InterruptError) handler(reason.signal)
       },
       client: ({ credential } = {}) => {
         if (settings.source.base_url === 'default') throw noSandboxFor(settings)
@@ -92,8 +93,8 @@ function chooseFormat({ output, source }: Settings, { name, hasRows }: Command):
 
 function chooseView(output: OutputOptions, { tables = [] }: Command, { options }: CommandInput): void {
   if (output.view === undefined) return
-  const { wide, columns } = options as { wide?: true; columns?: readonly string[] }
-  Object.assign(output.view, { wide: wide === true, columns: columns ?? null, has_tables: tables.length > 1 })
+  const columns = options.columns === undefined ? null : listOption(options, 'columns')
+  Object.assign(output.view, { wide: options.wide === true, columns, has_tables: tables.length > 1 })
 }
 
 /** A command that fails on a response reports what is wrong with that response. */

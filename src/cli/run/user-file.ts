@@ -42,7 +42,7 @@ export async function parseUserJson(
   { code = 'file_invalid', hint = null }: { code?: string; hint?: string | null } = {},
 ): Promise<unknown> {
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(text)
   } catch {
     // Loaded only for a mistake: a parser that knows the place.
     const { describeJsonProblem } = await import('#foundation/json-syntax.ts')

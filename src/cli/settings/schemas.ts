@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { describeRequirement } from '#contract/errors.ts'
 import { readErrorCode } from '#foundation/system-error.ts'
+import { buildTable } from '#foundation/table-entry.ts'
 import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import { parseUserJson, readFailure } from '../run/user-file.ts'
@@ -11,9 +12,9 @@ import { settingRules } from './settings.ts'
 import { StartSection } from './start-options.ts'
 import { type FileSettingName, fileSettingNames, outputFormats, settingsTable } from './table.ts'
 
-const fileShape = Object.fromEntries(
-  fileSettingNames.map((name) => [name, settingSchema(name).optional().describe(settingsTable[name].description)]),
-) as Record<FileSettingName, z.ZodOptional<z.ZodType<string>>>
+const fileShape = buildTable(fileSettingNames, (name) =>
+  settingSchema(name).optional().describe(settingsTable[name].description),
+)
 
 /** One profile of profiles.json. */
 const Profile = z.strictObject(fileShape)

@@ -9,7 +9,7 @@ import { countFromOne } from '#cli/endpoint/input.ts'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import { type Command, type CommandContext, type Noun, textOption } from '#cli/run/command.ts'
+import { type Command, type CommandContext, type CommandInput, type Noun, textOption } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
@@ -52,11 +52,12 @@ const tamperEvidence: Command = {
   arguments: [new Argument('<export>', 'file written by svc evidence export'), new Argument('<copy>', 'file to write')],
   options: [new Option('--seq <n>', 'position of the entry to change; default: the first').argParser(countFromOne)],
   examples: ['evidence tamper evidence.jsonl tampered.jsonl', 'evidence tamper evidence.jsonl tampered.jsonl --seq 1'],
-  async run(context, { args, options }) {
-    const [from, to] = args.map((path) => resolve(context.system.cwd, path as string)) as [string, string]
+  async run(context, { args, options: { seq = 1 } }: CommandInput<{ seq?: number }, readonly [string, string]>) {
+    const from = resolve(context.system.cwd, args[0])
+    const to = resolve(context.system.cwd, args[1])
     if (from === to)
       throw new CliError('usage', 'argument_invalid', 'The copy must be a different file from the export.')
-    const seq = (options.seq as number | undefined) ?? 1
+
     const client_id = namedProject(context)
     let changed: string | null = null
     const copied = async function* () {

@@ -16,7 +16,7 @@ import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '#foundation/http.ts'
 
-interface CreateOptions {
+type CreateOptions = {
   format?: string[]
   fill: boolean
   topic?: string
@@ -97,8 +97,7 @@ export const create = endpointCommand('placements.create', {
   run,
 })
 
-async function run(context: CommandContext, input: CommandInput): Promise<number> {
-  const options = input.options as unknown as CreateOptions
+async function run(context: CommandContext, { options }: CommandInput<CreateOptions>): Promise<number> {
   const body = await createBody(context, options)
   const query = options.waitMs === undefined ? {} : { wait_ms: options.waitMs }
   const live_key = options.live ? liveKey(context) : undefined

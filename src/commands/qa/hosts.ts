@@ -4,7 +4,7 @@ import { durationMs, repeatable } from '#cli/endpoint/input.ts'
 import { type Column, paintDim, paintWord, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines } from '#cli/output/text.ts'
-import { type Command, type CommandContext, suggestValues } from '#cli/run/command.ts'
+import { type Command, type CommandContext, type CommandInput, suggestValues } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, didYouMean, exitCodes, noSandbox } from '#cli/run/errors.ts'
 import { version } from '#cli/run/system.ts'
@@ -25,7 +25,7 @@ import {
   startBrowser,
 } from './targets.ts'
 
-interface HostsFlags {
+type HostsFlags = {
   url?: string
   only?: string[]
   except?: string[]
@@ -75,8 +75,7 @@ export const hosts: Command = {
   ],
   tables: [listColumns, rowColumns],
   examples: ['qa hosts', 'qa hosts --list', 'qa hosts --url http://localhost:3000 --only strict-csp --only isolated'],
-  async run(context, { options }) {
-    const flags = options as unknown as HostsFlags
+  async run(context, { options: flags }: CommandInput<HostsFlags>) {
     const { conditions } = await import('#hosts/matrix.ts')
     const names = chosenNames(
       flags,

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { countFromOne, durationMs, repeatable } from '#cli/endpoint/input.ts'
 import { ownControl } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import { type System, version } from '#cli/run/system.ts'
 import { writeJson } from '#cli/settings/files.ts'
@@ -40,7 +40,7 @@ import {
   type TargetFlags,
 } from './targets.ts'
 
-interface RunFlags extends TargetFlags {
+type RunFlags = TargetFlags & {
   bail?: number | true
   lastFailed?: true
   watch?: true
@@ -92,8 +92,8 @@ const run: Command = {
     new Option('--allow-live', 'accept production keys'),
   ],
   examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],
-  async run(context, input) {
-    const given = input.options as unknown as RunFlags
+  async run(context, input: CommandInput<RunFlags>) {
+    const given = input.options
     // `--browser formats`: a word that is no engine is the first suite.
     const suite = typeof given.browser === 'string' && !isEngine(given.browser) ? given.browser : null
     const flags: RunFlags = suite === null ? given : { ...given, browser: true }

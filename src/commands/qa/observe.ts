@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '#cli/endpoint/input.ts'
-import type { Command, CommandContext } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
 import { type System, version } from '#cli/run/system.ts'
@@ -29,7 +29,7 @@ import {
   startBrowser,
 } from './targets.ts'
 
-interface ObserveFlags {
+type ObserveFlags = {
   url?: string
   for?: number
   since?: string
@@ -80,8 +80,7 @@ export const observe: Command = {
     'qa observe --url http://localhost:3000 --for 30s',
     'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start',
   ],
-  async run(context, { options, args, passthrough }) {
-    const given = options as unknown as ObserveFlags
+  async run(context, { options: given, args, passthrough }: CommandInput<ObserveFlags>) {
     checkFlags(context.system, given, args.flat(), passthrough ?? [])
     // Wrong names are reported before anything is watched.
     await createReporter(context, given.reporter)

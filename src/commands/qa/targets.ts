@@ -18,7 +18,7 @@ import { QaError, type Reporter } from '#qa/result.ts'
 import type { Target, TargetOptions } from '#qa/run/target.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
 
-export interface TargetFlags {
+export type TargetFlags = {
   fresh?: true
   seed?: number
   workers?: number

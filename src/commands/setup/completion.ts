@@ -3,7 +3,7 @@
 import { Argument, Option } from 'commander'
 import { completionScripts } from '#cli/completion/scripts.ts'
 import { listCompletionSlots, type NameSource, nameSources } from '#cli/completion/slots.ts'
-import type { Command, CommandContext, LazyCommand } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput, LazyCommand } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { commandTree } from '#cli/run/help.ts'
 import { profilesPath } from '#cli/settings/files.ts'
@@ -26,10 +26,10 @@ export function completion(commands: readonly LazyCommand[]): Command {
     options: [new Option('--names <source>', 'print the names that a script requests').choices(nameSources)],
     acceptsInvalidSettings: true,
     examples: ['completion bash', 'completion fish'],
-    async run(context, { args, options }) {
+    async run(context, { args, options }: CommandInput<{ names?: NameSource }>) {
       const { out } = context
       if (options.names !== undefined) {
-        const names = await nameReaders[options.names as NameSource](context)
+        const names = await nameReaders[options.names](context)
         out.list(names, names, () => names)
         return 0
       }

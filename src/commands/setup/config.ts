@@ -6,7 +6,7 @@ import { Argument, Option } from 'commander'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs } from '#cli/output/text.ts'
-import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import {
@@ -94,8 +94,7 @@ const get: Command = {
     'Prints the value that commands use here: from a flag, the environment, svc.config.json, the profile or the sandbox.',
   arguments: [nameArgument()],
   examples: ['config get base_url', 'config get client_id -o json'],
-  async run(context, { args }) {
-    const setting = args[0] as FileSettingName
+  async run(context, { args: [setting] }: CommandInput<Record<string, unknown>, readonly [FileSettingName]>) {
     const { value, source } = resolved(context, setting)
     if (value === null) context.out.note(`${setting} is not set.`)
     context.out.data({ setting, value, source }, () => (value === null ? [] : [value]))
@@ -115,14 +114,17 @@ const set: Command = {
   options: [new Option('--local', `write ${configFileName} of this project instead of a profile`)],
   acceptsInvalidSettings: true,
   examples: ['config set client_id proj_demo', 'config set base_url http://127.0.0.1:4010 --profile local'],
-  async run(context, { args, options }) {
-    const setting = args[0] as (typeof writtenNames)[number]
+  async run(
+    context,
+    { args, options }: CommandInput<{ local?: true }, readonly [(typeof writtenNames)[number], string]>,
+  ) {
+    const [setting] = args
     if (setting === 'profile' && options.local !== true) {
       const hint =
         'Choose it for yourself: svc config use NAME. Or for this project: svc config set profile NAME --local'
       throw new CliError('usage', 'setting_misplaced', 'A profile cannot name a profile.', hint)
     }
-    const text = args[1] === '-' ? await readLine(context) : (args[1] ?? '')
+    const text = args[1] === '-' ? await readLine(context) : args[1]
     const value = text === '' ? undefined : checkSetting(setting, text, setting)
     const { path, where } = options.local
       ? await setInConfig(context, setting, value)

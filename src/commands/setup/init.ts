@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { isDumbTerminal } from '#cli/output/terminal.ts'
 import { alignPairs } from '#cli/output/text.ts'
-import type { Command, CommandContext } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { buildDeclarations } from '#scaffold/declarations.ts'
 import { locateProject, type ProjectLocation } from '#scaffold/location.ts'
@@ -11,7 +11,7 @@ import { checkDirectory, type Project, planProject, writeProject } from '#scaffo
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '#scaffold/templates.ts'
 import { canAsk, openPrompt, type Prompt } from '../prompt.ts'
 
-interface ScaffoldOptions {
+type ScaffoldOptions = {
   list?: boolean
   yes?: boolean
   dryRun?: boolean
@@ -41,8 +41,7 @@ export const scaffold: Command = {
     ),
   ],
   examples: ['init node-server my-server', 'init --list'],
-  async run(context, { options, args: [template, dir] }) {
-    const flags = options as ScaffoldOptions
+  async run(context, { options: flags, args: [template, dir] }: CommandInput<ScaffoldOptions>) {
     try {
       if (flags.list) return list(context)
       const choice = await choose(context, template, dir, flags)

@@ -4,7 +4,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 import { countFromOne } from '#cli/endpoint/input.ts'
 import { type Column, paintDim, paintStatus, printTable } from '#cli/output/table.ts'
 import { cutText, padEnd, plural } from '#cli/output/text.ts'
-import type { Command, CommandContext } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { isProductionKey } from '#client/exchange.ts'
 import { type TriggerScenario, triggerScenarios } from './scenarios.ts'
@@ -18,6 +18,8 @@ const columns: readonly Column[] = [
   { name: 'format', rank: 2, paint: paintDim },
   { name: 'what', kind: 'prose' },
 ]
+
+type TriggerOptions = { list?: true; repeat?: number; rate?: number; format?: TurnFormat }
 
 export const trigger: Command = {
   name: 'trigger',
@@ -42,9 +44,9 @@ export const trigger: Command = {
     'trigger banner --repeat 3 --rate 5 -o jsonl',
     'trigger --list',
   ],
-  async run(context, { args: [name], options }) {
+  async run(context, { args: [name], options }: CommandInput<TriggerOptions>) {
     if (options.list === true) return list(context)
-    const { repeat = 1, rate, format = 'banner' } = options as { repeat?: number; rate?: number; format?: TurnFormat }
+    const { repeat = 1, rate, format = 'banner' } = options
     const wanted = triggerScenarios.filter((each) =>
       name === undefined ? formats.some((format) => format === each.name) : name === 'all' || each.name === name,
     )

@@ -19,7 +19,7 @@ import {
   Timing,
 } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, assumedFields, assumedObject, documented, observed, sourceOf, strictObject } from '../objects.ts'
+import { assumed, assumedFields, assumedObject, documented, observed, readSource, strictObject } from '../objects.ts'
 
 /* Groups of settings that the configuration shows unchanged. */
 
@@ -229,7 +229,7 @@ function createPatch<Shape extends z.ZodRawShape>(object: z.ZodObject<Shape>) {
   return strictObject(() => {
     const fields = Object.entries(object.shape).map(([name, field]) => {
       const schema = field as z.ZodType
-      const { decision = 'A80', description = name } = sourceOf(schema) ?? {}
+      const { decision = 'A80', description = name } = readSource(schema) ?? {}
       return [name, assumed((findEntry(patches, name) ?? schema).nullable().optional(), decision, description)]
     })
     return Object.fromEntries(fields) as Patched<Shape>

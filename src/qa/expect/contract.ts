@@ -12,7 +12,7 @@ import {
 } from '#contract/endpoint.ts'
 import { ErrorBody, errorCodes, explainIssues, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { endpointFields, type ListedField } from '#contract/listing.ts'
-import { type Provenance, sourceOf } from '#contract/objects.ts'
+import { type Provenance, readSource } from '#contract/objects.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { findEntry, tableNames } from '#foundation/table-entry.ts'
@@ -282,7 +282,7 @@ const strengths: readonly Provenance[] = ['assumed', 'observed', 'documented']
 export function provenances(endpoint: Endpoint, where: ListedField['where']): Map<string, Provenance> {
   const { response } = endpoint
   const cap =
-    where === 'response' && 'def' in response ? (sourceOf(response)?.provenance ?? 'documented') : 'documented'
+    where === 'response' && 'def' in response ? (readSource(response)?.provenance ?? 'documented') : 'documented'
   const found = new Map<string, Provenance>()
   for (const field of endpointFields(endpoint)) {
     if (field.where !== where) continue

@@ -1,7 +1,9 @@
 /** The state of a running case: its session and project, its responses so far, and its events. */
+
 import { createHash } from 'node:crypto'
 import type { SandboxEvent } from '#contract/resources/events.ts'
 import { type Json, valueAt } from '#foundation/json.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { KeySource } from '../report/repeat-script.ts'
 import type { StepResponse } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'
@@ -207,7 +209,7 @@ export class CaseState {
     if (response !== undefined) return response as unknown as Json
     const { variables } = this.#options
     if (Object.hasOwn(variables, name)) return variables[name]
-    return this.#builtIns[name as BuiltIn]?.()
+    return findEntry(this.#builtIns, name)?.()
   }
 
   /** Resolves when events of this case have been emitted in this order. Rejects with MissingEventsError on abort. */

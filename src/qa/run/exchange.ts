@@ -275,7 +275,7 @@ function keptBody(text: string): string {
 
 /** Returns a JSON value with every key and token in its texts redacted. */
 export function redactValue(value: Json): Json {
-  return JSON.parse(redactSecrets(JSON.stringify(value))) as Json
+  return JSON.parse(redactSecrets(JSON.stringify(value)))
 }
 
 const variables = {

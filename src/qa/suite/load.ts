@@ -10,7 +10,7 @@ import { acceptCodes } from '#contract/resources/beacons.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { readMessage } from '#foundation/system-error.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, isOneOf } from '#foundation/table-entry.ts'
 import { operators } from '../expect/expectations.ts'
 import type { SourceLocation } from '../result.ts'
 import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
@@ -51,7 +51,7 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   const problem = referenceProblem(document, places)
   if (problem !== null) throw new SuiteError([problem])
   try {
-    return { value: document.toJS() as unknown, places }
+    return { value: document.toJS(), places }
   } catch (error) {
     const message = readMessage(error)
     const [text, hint] = /alias count/i.test(message)
@@ -331,7 +331,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   const problems = walk(expect, ['expect'], (value, path) => (isObject(value) ? operatorProblems(value, path, at) : []))
   for (const reason of [expect.reason ?? []].flat()) {
     if (typeof reason !== 'string' || reason.includes('{{') || Object.hasOwn(reasonCodes, reason)) continue
-    const isAccept = (acceptCodes as readonly string[]).includes(reason)
+    const isAccept = isOneOf(acceptCodes, reason)
     const message = `${reason} is not ${isAccept ? 'the reason_code of an error' : 'a reason_code'}.`
     const hint = isAccept
       ? `Accepted beacons have it: body: { reason_code: ${reason} }`

@@ -12,6 +12,7 @@ import {
 } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { listeningPort } from '#foundation/http.ts'
 
 /** A request of a page, with the methods of Playwright's that svc uses. */
@@ -98,9 +99,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const url = URL.parse(incoming.url ?? '')
     if (url === null) return void outgoing.writeHead(400).end()
-    const chunks: Buffer[] = []
-    for await (const chunk of incoming) chunks.push(chunk as Buffer)
-    const proxied = openProxied({ incoming, outgoing, url, body: Buffer.concat(chunks) }, failures, options)
+    const proxied = openProxied({ incoming, outgoing, url, body: await buffer(incoming) }, failures, options)
     const route = options.findRoute(url)
     if (route !== null) return fulfil(proxied, await route(proxied.request), options)
     if (!isReachable(url.hostname)) return proxied.fail('the host cannot be reached from here')
@@ -282,7 +281,7 @@ function seenRequest(
     headers: () => headers,
     allHeaders: async () => headers,
     postData: () => (body.length === 0 ? null : body.toString()),
-    postDataJSON: () => JSON.parse(body.toString()) as unknown,
+    postDataJSON: (): unknown => JSON.parse(body.toString()),
     isNavigationRequest: () => isNavigation(incoming.headers),
     resourceType: () => types[destination ?? ''] ?? destination ?? 'other',
     frame: () => ({ parentFrame: () => (destination === 'iframe' ? {} : null) }),
