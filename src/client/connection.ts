@@ -1,4 +1,10 @@
-import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
+import {
+  listInnerErrors,
+  readErrorCode,
+  systemErrorBehind,
+  systemHint,
+  systemReason,
+} from '#foundation/system-error.ts'
 
 /**
  * Node's codes for failures before a connection. Browsers do not distinguish these failures: their build has no such
@@ -16,10 +22,9 @@ const beforeConnection = new Set([
 /** Whether a request failed before any part of it was sent. */
 export function neverArrived(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const { code, errors } = error as { code?: unknown; errors?: unknown[] }
-  // A host with several addresses fails once per address.
-  if (Array.isArray(errors) && errors.length > 0) return errors.every(neverArrived)
-  return beforeConnection.has(String(code)) || neverArrived(error.cause)
+  const inner = listInnerErrors(error)
+  if (inner.length > 0) return inner.every(neverArrived)
+  return beforeConnection.has(String(readErrorCode(error))) || neverArrived(error.cause)
 }
 
 /** Why there is no connection, and what to do. */
@@ -63,8 +68,8 @@ export function describeConnection(error: unknown, base_url: string): Connection
 function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause instanceof Error) return describeCause(error.cause)
-  const code = (error as { code?: unknown }).code
-  return typeof code === 'string' && !error.message.includes(code)
+  const code = readErrorCode(error)
+  return code !== undefined && !error.message.includes(code)
     ? `${error.message} (${code})`
     : error.message || String(code)
 }
@@ -93,6 +98,5 @@ const certificateProblems: readonly (readonly [RegExp, string, string])[] = [
 /** Returns an error with its causes, from the outermost. */
 function listCauses(error: unknown): (Error & { code?: unknown })[] {
   if (!(error instanceof Error)) return []
-  const { errors } = error as { errors?: unknown[] }
-  return [error, ...listCauses(error.cause), ...(Array.isArray(errors) ? errors.flatMap(listCauses) : [])]
+  return [error, ...listCauses(error.cause), ...listInnerErrors(error).flatMap(listCauses)]
 }

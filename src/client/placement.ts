@@ -1,5 +1,7 @@
 /** One shape for every decision, however it arrived: a placement of v1, the shape of old clients, a callback. */
+
 import type { Format } from '#contract/fields.ts'
+import { isObject } from '#foundation/json.ts'
 
 export interface NormalizedNative {
   title: string
@@ -118,7 +120,7 @@ function normalizeNative(value: unknown): NormalizedNative | null {
 }
 
 function asFields(value: unknown): Fields | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null
+  return isObject(value) ? value : null
 }
 
 function asText(value: unknown): string | null {

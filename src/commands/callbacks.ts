@@ -179,10 +179,10 @@ function textAt(value: unknown, path: string): string | null {
   return typeof found === 'string' ? found : null
 }
 
-async function readBody(incoming: IncomingMessage): Promise<Buffer | null> {
+async function readBody(incoming: AsyncIterable<Buffer>): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+  for await (const chunk of incoming) {
     length += chunk.length
     if (length > maxBodyBytes) return null
     chunks.push(chunk)

@@ -56,9 +56,10 @@ const noFillReasonNames = tableNames(noFillReasons)
 export function endpointFields(endpoint: Endpoint): ListedField[] {
   const { params, query, body, response } = endpoint
   const parts = { params, query, body, response: response instanceof z.ZodType ? response : undefined }
-  return (Object.entries(parts) as [ListedField['where'], z.ZodType | undefined][]).flatMap(([where, schema]) =>
-    schema === undefined ? [] : listFields(schema, { endpoint: endpoint.id, where, prefix: '', variant: null }),
-  )
+  return tableNames(parts).flatMap((where) => {
+    const schema = parts[where]
+    return schema === undefined ? [] : listFields(schema, { endpoint: endpoint.id, where, prefix: '', variant: null })
+  })
 }
 
 interface Place {

@@ -2,7 +2,9 @@
  * What public clients send flat beside the fields of the API document, on both routes that create a job (A34), and in parts
  * in the browser branch (A35). POST /v1/jobs and POST /v1/placements spread the same value, so neither lacks a field.
  */
+
 import { z } from 'zod'
+import { tableNames } from '#foundation/table-entry.ts'
 import {
   AllowedFormats,
   Bidfloors,
@@ -117,4 +119,4 @@ export const localeField = observed(text.optional(), 'A34', 'BCP 47 language tag
 type VariantField = keyof ReturnType<typeof variantFields>
 
 /** Returns the names of the variant fields. A body with one of them may omit client_id. */
-export const variantFieldNames = once(() => Object.keys(variantFields()) as VariantField[])
+export const variantFieldNames = once((): VariantField[] => tableNames(variantFields()))

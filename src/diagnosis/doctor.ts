@@ -1,7 +1,9 @@
 /** `svc doctor`: its checks as selections of rules, their findings, and the report. */
+
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines, plural } from '#cli/output/text.ts'
 import type { ReasonCode } from '#contract/errors.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import type { Machine, SandboxReport } from './facts/machine.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import { isBeacon, isFrame, type Journal, type RecordedExchange } from './journal.ts'
@@ -407,15 +409,15 @@ export function reportLines(results: readonly Diagnosis[], style: Style): string
     ),
     ...(fix === null ? [] : hangingLines(`${' '.repeat(widest + 6)}${style.cyan('fix')}: `, fix, columns)),
   ]
-  const counts = Object.entries(summarize(results)) as [Level, number][]
+  const counts = summarize(results)
   return [
     ...groups.flatMap((group) => {
       const own = results.filter((result) => result.group === group)
       return own.length === 0 ? [] : [style.bold(group), ...own.flatMap(lines), '']
     }),
-    counts
-      .filter(([level, count]) => level === 'ok' || count > 0)
-      .map(([level, count]) => style[levels[level].color](plural(count, level.replace('_', ' '), levels[level].many)))
+    tableNames(counts)
+      .filter((level) => level === 'ok' || counts[level] > 0)
+      .map((level) => style[levels[level].color](plural(counts[level], level.replace('_', ' '), levels[level].many)))
       .join(', '),
   ]
 }

@@ -58,8 +58,9 @@ function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step
   const cause = causes.find((id) => named(id).standing === 'error')
   const errors = named('page-errors')
   if (cause === undefined) {
-    if (!isWaiting || errors.findings.length === 0) return [...verdicts]
-    const [{ message, fix }] = errors.findings as [Finding]
+    const [error] = errors.findings
+    if (!isWaiting || error === undefined) return [...verdicts]
+    const { message, fix } = error
     return verdicts.map((verdict) => {
       if (verdict === errors) return following(verdict, 'step-failed')
       const isStep = verdict.rule.id === 'step-failed'

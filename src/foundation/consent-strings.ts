@@ -65,7 +65,7 @@ function decodeGpp(text: string): Partial<DecodedConsentString> {
   // The library takes a TCF string for a GPP string without a header.
   if (!text.startsWith('D')) throw new Error('A GPP string begins with D.')
   const model = new GppModel(text)
-  const sections = Object.entries(model.toObject() as Record<string, Record<string, unknown>>)
+  const sections = Object.entries<Record<string, unknown>>(model.toObject())
   const tcf = model.hasSection('tcfeuv2') ? decodeTcf(model.encodeSection('tcfeuv2')) : {}
   const opt_outs = sections.flatMap(([section, values]) =>
     Object.entries(values).flatMap(([name, value]) =>

@@ -34,10 +34,14 @@ export function isObject(value: unknown): boolean {
  * Whether a value is an object whose fields have these types, such as `{ pid: 'number', reason: 'string|null' }`. For
  * our own files, which need no schema.
  */
-export function hasTypes(value: unknown, types: Readonly<Record<string, string>>): value is Record<string, unknown> {
+export function hasTypes<Value extends object>(
+  value: unknown,
+  types: Readonly<Record<keyof Value, string>>,
+): value is Value {
   const nameType = (field: unknown) => (field === null ? 'null' : Array.isArray(field) ? 'array' : typeof field)
   return (
-    isObject(value) && Object.entries(types).every(([name, type]) => type.split('|').includes(nameType(value[name])))
+    isObject(value) &&
+    Object.entries<string>(types).every(([name, type]) => type.split('|').includes(nameType(value[name])))
   )
 }
 
@@ -60,7 +64,7 @@ export function valueAt(whole: unknown, path: string): unknown {
   let value = whole
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = Reflect.get(value, name)
+    value = (value as Record<string, unknown>)[name]
   }
   return value
 }

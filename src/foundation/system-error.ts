@@ -22,16 +22,24 @@ const systemCode = /^(?!ERR_)(E[A-Z0-9_]+|WSA[A-Z0-9_]+|UNKNOWN)$/
 /** Returns the error of the system that something thrown is or was caused by; null when there is none. */
 export function systemErrorBehind(thrown: unknown): SystemError | null {
   if (!(thrown instanceof Error)) return null
-  const { code, errno, syscall, errors } = thrown as { [name in 'code' | 'errno' | 'syscall' | 'errors']?: unknown }
-  const isOfSystem = typeof errno === 'number' || typeof syscall === 'string' || Object.hasOwn(reasons, String(code))
-  if (typeof code === 'string' && systemCode.test(code) && isOfSystem) return thrown as SystemError
-  // A host with several addresses fails once per address.
-  const inner = [thrown.cause, ...(Array.isArray(errors) ? errors : [])]
-  for (const each of inner) {
+  if (isSystemError(thrown)) return thrown
+  for (const each of [thrown.cause, ...listInnerErrors(thrown)]) {
     const found = systemErrorBehind(each)
     if (found !== null) return found
   }
   return null
+}
+
+function isSystemError(thrown: Error & { errno?: unknown; syscall?: unknown }): thrown is SystemError {
+  const { errno, syscall } = thrown
+  const code = readErrorCode(thrown)
+  if (code === undefined || !systemCode.test(code)) return false
+  return typeof errno === 'number' || typeof syscall === 'string' || Object.hasOwn(reasons, code)
+}
+
+/** Returns the errors that an error stands for: a connection to a host with several addresses fails once per address. */
+export function listInnerErrors(error: Error): unknown[] {
+  return 'errors' in error && Array.isArray(error.errors) ? error.errors : []
 }
 
 /** The reasons, to follow `cannot be written:`. */

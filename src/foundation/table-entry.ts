@@ -13,7 +13,7 @@ export function isTableName<Name extends string>(table: Readonly<Record<Name, un
 
 /** Whether a value is one of a list. */
 export function isOneOf<Value>(values: readonly Value[], value: unknown): value is Value {
-  return values.some((each) => each === value)
+  return values.includes(value as Value)
 }
 
 /** Returns a table with the same names and other values. */

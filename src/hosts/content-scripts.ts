@@ -71,7 +71,7 @@ export function translate(): void {
   const translateIn = (root: Node) => {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
     const texts: Text[] = []
-    while (walker.nextNode()) texts.push(walker.currentNode as Text)
+    while (walker.nextNode()) if (walker.currentNode instanceof Text) texts.push(walker.currentNode)
     for (const text of texts) {
       if (text.data.trim() === '' || text.parentElement === null || skipped.has(text.parentElement.tagName)) continue
       const outer = document.createElement('font')

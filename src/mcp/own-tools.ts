@@ -169,7 +169,7 @@ export const lintTool: Tool = {
   }),
   narrower: 'Give fewer beacons.',
   async call(access, { text, sent_at_ms = null }, signal) {
-    const times = { now_ms: access.now(), sent_at_ms: sent_at_ms as number | null }
+    const times = { now_ms: access.now(), sent_at_ms: typeof sent_at_ms === 'number' ? sent_at_ms : null }
     const report = await lintOnThread({ text: String(text).replace(/^\uFEFF/, ''), times }, signal)
     if (report.kind === 'unknown')
       throw new CliError('usage', 'file_foreign', 'This text is not a file of beacons.', beaconFormats)

@@ -45,9 +45,10 @@ export async function connectMcpServer(access: SandboxAccess, transport: Transpo
   await server.connect(transport)
   const { onmessage } = transport
   transport.onmessage = (message, extra) => {
-    const problem = isJSONRPCRequest(message) ? paramsProblem(message) : null
+    if (!isJSONRPCRequest(message)) return onmessage?.(message, extra)
+    const problem = paramsProblem(message)
     if (problem === null) onmessage?.(message, extra)
-    else refuse(transport, message as JSONRPCRequest, problem)
+    else refuse(transport, message, problem)
   }
   return server
 }

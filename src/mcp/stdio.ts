@@ -1,7 +1,7 @@
 /** The stdio transport over the streams of the system: one message per line, ending with stdin. */
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js'
+import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import type { System } from '#cli/run/system.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
@@ -42,14 +42,14 @@ export async function serveStdio(
 
 /** The requests of an agent that have no response yet. */
 class OpenRequests {
-  readonly #ids = new Set<RequestId>()
+  readonly #ids = new Set<unknown>()
   #onNone = () => {}
 
   /** Takes a message from either side: a request opens an entry, its response or cancellation closes it. */
   note(message: JSONRPCMessage): void {
     if (isJSONRPCRequest(message)) this.#ids.add(message.id)
-    else if (!('method' in message)) this.#ids.delete(message.id as RequestId)
-    else if (message.method === 'notifications/cancelled') this.#ids.delete(message.params?.requestId as RequestId)
+    else if (!('method' in message)) this.#ids.delete(message.id)
+    else if (message.method === 'notifications/cancelled') this.#ids.delete(message.params?.requestId)
     if (this.#ids.size === 0) this.#onNone()
   }
 

@@ -3,12 +3,14 @@
  * parameters, query and body. The others do what the command line does in more than one request. The text of
  * each is what an agent chooses by.
  */
+
 import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
 import { describeField } from '#client/errors.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { explainIssues } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
+import { isObject } from '#foundation/json.ts'
 import { observeTool } from './observe-tool.ts'
 import { createPlacement, doctorTool, lintTool, readDocs, sendBeacon, showContract } from './own-tools.ts'
 import { qaTool } from './qa-tool.ts'
@@ -132,7 +134,7 @@ function endpointCommandName(id: EndpointId): string {
 export function checkInput({ name, input }: Tool, given: unknown): Record<string, unknown> {
   const read = input.safeParse(given ?? {})
   // The values as they were given: the sandbox reads them itself.
-  if (read.success) return (given ?? {}) as Record<string, unknown>
+  if (read.success) return isObject(given) ? given : {}
   throw new CliError(
     'usage',
     'input_invalid',

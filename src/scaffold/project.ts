@@ -116,7 +116,7 @@ function filesWithin(directory: string, folder = ''): string[] {
 
 function destination(file: string): string {
   const parts = file.split('/')
-  const last = parts.pop() as string
+  const last = parts.pop() ?? ''
   return [...parts, findEntry(renamed, last) ?? last].join('/')
 }
 

@@ -1,8 +1,10 @@
 /** The app under test of `svc-sandbox/playwright`: started on a free port, and ended with everything that it has started. */
+
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { fetchText } from '#client/node-fetch.ts'
+import { listeningPort } from '#foundation/http.ts'
 import { endTree, startShellLine } from '#foundation/programs.ts'
 import { eventually } from './test-sandbox.ts'
 
@@ -116,7 +118,7 @@ function endApp(
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = listeningPort(server)
   server.close()
   await once(server, 'close')
   return port

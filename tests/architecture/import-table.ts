@@ -29,11 +29,11 @@ const sharedByAdapters = [
 ]
 
 export const importTable: readonly ImportRule[] = [
-  { path: 'src/main.ts', modules: ['src/program.ts', 'src/cli'], builtins: 'all' },
+  { path: 'src/main.ts', modules: ['src/foundation', 'src/program.ts', 'src/cli'], builtins: 'all' },
   { path: 'src/program.ts', modules: [...base, 'src/cli', 'src/commands'], packages: ['commander'], builtins: 'all' },
   {
     path: 'src/foundation/file-system.ts',
-    modules: ['src/foundation/permissions.ts'],
+    modules: ['src/foundation'],
     builtins: ['node:fs', 'node:path'],
   },
   {

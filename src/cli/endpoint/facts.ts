@@ -74,7 +74,7 @@ function describeEndpoint(endpoint: Endpoint): EndpointSchema {
 }
 
 function itemFields({ response }: Endpoint): Pick<EndpointSchema, 'item_fields'> {
-  const items = response instanceof z.ZodObject ? (response.shape as Record<string, unknown>).items : undefined
+  const items: unknown = response instanceof z.ZodObject ? response.shape.items : undefined
   const item = items instanceof z.ZodArray ? items.element : undefined
   return item instanceof z.ZodObject ? { item_fields: Object.keys(item.shape) } : {}
 }

@@ -170,9 +170,8 @@ async function readField(context: CommandContext, placement: PlacementItem, fiel
 
 /** Returns the saved placement of a service; null when there is none, or it belongs to another service. */
 async function readSaved({ system, settings }: CommandContext): Promise<LastPlacement | null> {
-  const saved = parseJson(await readFile(lastPath(system), 'utf8').catch(() => ''))
-  if (!hasTypes(saved, lastTypes)) return null
-  const last = saved as unknown as LastPlacement
+  const last = parseJson(await readFile(lastPath(system), 'utf8').catch(() => ''))
+  if (!hasTypes<LastPlacement>(last, lastTypes)) return null
   const isOfService = URL.canParse(last.base_url) && isSameService(last.base_url, settings.base_url)
   return isOfService && last.in_memory_since_ms === inMemorySince(settings) ? last : null
 }

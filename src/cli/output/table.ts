@@ -160,7 +160,7 @@ export function formatMs(duration_ms: number): string {
 }
 
 function readField(row: TableRow, field: string): unknown {
-  return (row as Readonly<Record<string, unknown>>)[field]
+  return Reflect.get(row, field)
 }
 
 type Paint = NonNullable<Column['paint']>

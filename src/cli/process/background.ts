@@ -109,10 +109,10 @@ function explainFailure(error: unknown, log_file: string): unknown {
   const lines = readLines(log_file)
   for (const line of lines.toReversed()) {
     const reported = parseJsonObject(line)?.error
-    if (!hasTypes(reported, { category: 'string', code: 'string', message: 'string', hint: 'string|null' })) continue
+    const types = { category: 'string', code: 'string', message: 'string', hint: 'string|null' }
+    if (!hasTypes<Pick<Failure, 'category' | 'code' | 'message' | 'hint'>>(reported, types)) continue
     rmSync(log_file, { force: true })
-    const { category, code, message, hint } = reported as unknown as Failure
-    return new CliError(category, code, message, hint)
+    return new CliError(reported.category, reported.code, reported.message, reported.hint)
   }
   const message = `The sandbox ended before it was ready: ${error.message}.`
   if (lines.length > 0) return new CliError('unexpected', 'start_failed', message, `See ${log_file}.`)

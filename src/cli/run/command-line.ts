@@ -267,10 +267,10 @@ function createTree(commands: readonly AnyCommand[], args: readonly string[]): C
     }
     const parseOptions = commander.parseOptions.bind(commander)
     commander.parseOptions = (words) => parseOptions(withExplicitTrue(words, command))
-    commander.action((...values: unknown[]) => {
-      const options = values.at(-2) as CommandInput['options']
+    commander.action(() => {
+      const options = commander.opts()
       if (command.passesThrough !== true) {
-        called = { command, input: { args: values.slice(0, -2) as (string | undefined)[], options } }
+        called = { command, input: { args: commander.processedArgs, options } }
         return
       }
       // commander treats the words after `--` as the last arguments, and does not report where they begin.

@@ -224,15 +224,11 @@ async function readLocators(home: string, system: ProcessTable) {
 
 /** Whether a value read from a file has the fields of a project. */
 export function isLocatorProject(value: unknown): value is LocatorProject {
-  return hasTypes(value, projectTypes)
+  return hasTypes<LocatorProject>(value, projectTypes)
 }
 
 function isLocator(value: unknown): value is Locator {
-  return (
-    hasTypes(value, locatorTypes) &&
-    URL.canParse(value.url as string) &&
-    (value.projects as unknown[]).every(isLocatorProject)
-  )
+  return hasTypes<Locator>(value, locatorTypes) && URL.canParse(value.url) && value.projects.every(isLocatorProject)
 }
 
 function sandboxesDirectory(home: string): string {

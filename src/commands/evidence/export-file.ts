@@ -67,7 +67,8 @@ export async function* readLines(path: string): AsyncGenerator<{ bytes: Buffer; 
   let rest: Buffer[] = []
   let rest_bytes = 0
   try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    const chunks: AsyncIterable<Buffer> = createReadStream(path)
+    for await (const chunk of chunks) {
       let start = 0
       for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
         yield { bytes: Buffer.concat([...rest, chunk.subarray(start, end)]), isWhole: true }

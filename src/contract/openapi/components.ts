@@ -3,7 +3,7 @@
  * names of `schemaName`.
  */
 import { z } from 'zod'
-import type { Json, JsonObject } from '#foundation/json.ts'
+import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { ErrorBody } from '../errors.ts'
 import { schemaName } from '../index.ts'
@@ -113,7 +113,7 @@ function writeKeyword(schema: JsonObject, key: string, value: Json): [string, Js
 function withNull(schema: JsonObject): JsonObject {
   const { anyOf, ...others } = schema
   if (!Array.isArray(anyOf)) return schema
-  const options = anyOf as JsonObject[]
+  const options = anyOf.filter((option) => isObject(option))
   const [first, last] = options
   if (options.length !== 2 || first === undefined || last?.type !== 'null') return schema
   if (Array.isArray(first.anyOf)) return { ...first, ...others }

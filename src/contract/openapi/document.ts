@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#foundation/json.ts'
+import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import {
   type Credential,
@@ -102,7 +102,7 @@ type Components = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>
 function withInlined(value: Json, used: Components, components: Components): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => withInlined(item, used, components))
-  const { $ref } = value as { $ref?: Json }
+  const { $ref } = value
   const [, kind = '', name = ''] = /^#\/components\/(\w+)\/(.+)$/.exec(String($ref)) ?? []
   const component = used[kind]?.[name] === undefined ? components[kind]?.[name] : undefined
   if (component !== undefined) return withInlined(component, used, components)
@@ -235,9 +235,10 @@ function sentence(name: string): string {
 }
 
 function fieldParameters(id: string, where: 'path' | 'query', schema: JsonObject | undefined): Json[] {
-  const required = (schema?.required ?? []) as string[]
-  return Object.entries((schema?.properties ?? {}) as JsonObject).map(([name, property]) => {
-    const { description, 'x-provenance': provenance, ...rest } = property as JsonObject
+  const required = Array.isArray(schema?.required) ? schema.required : []
+  const properties = isObject(schema?.properties) ? Object.entries(schema.properties) : []
+  return properties.map(([name, property]) => {
+    const { description, 'x-provenance': provenance, ...rest } = isObject(property) ? property : {}
     return {
       name,
       in: where,

@@ -19,7 +19,16 @@ import {
   Timing,
 } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, assumedFields, assumedObject, documented, observed, readSource, strictObject } from '../objects.ts'
+import {
+  assumed,
+  assumedFields,
+  assumedObject,
+  documented,
+  listShape,
+  observed,
+  readSource,
+  strictObject,
+} from '../objects.ts'
 
 /* Groups of settings that the configuration shows unchanged. */
 
@@ -227,8 +236,7 @@ type Patched<Shape extends z.ZodRawShape> = {
 /** Returns the merge patch of an object (RFC 7396): any field may be left out, null resets it to its default. */
 function createPatch<Shape extends z.ZodRawShape>(object: z.ZodObject<Shape>) {
   return strictObject(() => {
-    const fields = Object.entries(object.shape).map(([name, field]) => {
-      const schema = field as z.ZodType
+    const fields = listShape(object).map(([name, schema]) => {
       const { decision = 'A80', description = name } = readSource(schema) ?? {}
       return [name, assumed((findEntry(patches, name) ?? schema).nullable().optional(), decision, description)]
     })

@@ -3,7 +3,7 @@ import { findNodeAtLocation, type Node } from 'jsonc-parser'
 import { explainIssues, type LocatedFieldError, withInput } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
 import { BeaconRequest } from '#contract/resources/beacons.ts'
-import { valueAt } from '#foundation/json.ts'
+import { parseJsonObject, valueAt } from '#foundation/json.ts'
 import { createLocator, type ParsedJson, type Place, parseJsonPart } from '#foundation/json-syntax.ts'
 
 /** One body and where it came from. */
@@ -116,10 +116,7 @@ export const oldBeaconPath = /^\/public\/(?:wrapper|browser)\/v1\/beacons$/
 
 /** Returns the beacon of a HAR entry; none when the entry is another request. */
 function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeacon[] {
-  const { request, startedDateTime } = JSON.parse(text.slice(entry.offset, entry.offset + entry.length)) as {
-    request?: unknown
-    startedDateTime?: unknown
-  }
+  const { request, startedDateTime } = parseJsonObject(text.slice(entry.offset, entry.offset + entry.length)) ?? {}
   const path = URL.parse(String(valueAt(request, 'url')))?.pathname ?? ''
   if (valueAt(request, 'method') !== 'POST' || (path !== beaconPath && !oldBeaconPath.test(path))) return []
   const type = valueAt(request, 'postData.mimeType')

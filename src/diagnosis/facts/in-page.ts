@@ -141,8 +141,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
   }
   /** Returns its parent element, even across a shadow root boundary. */
-  const composedParent = (element: Element) =>
-    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
+  const composedParent = (element: Element) => {
+    const root = element.getRootNode()
+    return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
+  }
   /** Returns the elements below a root, those of open shadow roots too. */
   const within = (root: ParentNode): Element[] =>
     [...root.querySelectorAll('*')].flatMap((each) => [
@@ -294,7 +296,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         counting.svcSeen ??= new IntersectionObserver(
           (entries) => {
             for (const { target, intersectionRatio } of entries) {
-              ;(target as HTMLElement).dataset.svcShare = String(intersectionRatio)
+              if (target instanceof HTMLElement) target.dataset.svcShare = String(intersectionRatio)
             }
           },
           { threshold: [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1] },

@@ -94,9 +94,9 @@ async function readPage(address: string, add: (file: string, text: string) => vo
   const page = await readAddress(address)
   add(address, page)
   const links = [...page.matchAll(/\b(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)]
-    .map((match) => URL.parse(match[1] as string, address))
-    .filter((url) => url !== null && url.origin === new URL(address).origin && /\.(m?js|css|json)$/.test(url.pathname))
-  for (const url of new Set(links.map((url) => (url as URL).href))) add(url, await readAddress(url))
+    .flatMap(([, link = '']) => URL.parse(link, address) ?? [])
+    .filter((url) => url.origin === new URL(address).origin && /\.(m?js|css|json)$/.test(url.pathname))
+  for (const url of new Set(links.map(({ href }) => href))) add(url, await readAddress(url))
   return null
 }
 

@@ -41,7 +41,7 @@ export function fieldMeant(wrong: string): string | null {
 
 /** Returns what to do about a field of a beacon, based on its value and what the service expected. */
 export function fixValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
-  const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
+  const given = at.reduce<unknown>((inner, key) => Object(inner)[key], value)
   const special = fixByName(at.at(-1), given)
   if (special !== null) return special
   if (typeof given === 'number' && expected === 'a whole number') {

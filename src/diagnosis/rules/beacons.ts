@@ -302,7 +302,7 @@ function visibleRate(observed: Observed): string[] {
 
 function readSeq({ request_body }: RecordedExchange): number | null {
   const seq = valueAt(request_body, 'seq')
-  return Number.isSafeInteger(seq) ? (seq as number) : null
+  return typeof seq === 'number' && Number.isSafeInteger(seq) ? seq : null
 }
 
 /** Returns the area that a beacon measured of its frame, CSS pixels squared, or null. */

@@ -273,7 +273,7 @@ function noteBeacons(url: string): void {
 
 /** Runs in the page. */
 function observeInPage() {
-  const { SponsoredPlacement: renderer } = window as unknown as RendererWindow
+  const { SponsoredPlacement: renderer } = window as RendererWindow
   const slot = document.querySelector('#slot')
   // Label and frame are in the shadow root of what render.js mounts.
   const roots = [...(slot?.querySelectorAll('[data-sp-placement]') ?? [])].flatMap(({ shadowRoot }) => shadowRoot ?? [])

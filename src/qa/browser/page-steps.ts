@@ -123,7 +123,7 @@ async function runStep(
     else return await waitForEvent(wait_for!, page, { signal, timeout, now })
     return null
   } catch (error) {
-    const wanted = { click, fill: fill?.field }[name as string]
+    const wanted = name === 'click' ? click : name === 'fill' ? fill?.field : undefined
     const isMissing =
       wanted !== undefined &&
       (await page

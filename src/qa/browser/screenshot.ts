@@ -143,7 +143,8 @@ export function compareWithStored(png: Uint8Array, folder: string, file: string,
   if (!existsSync(path)) return { status: 'missing' }
   const before = read(path, file)
   const now = PNG.sync.read(Buffer.from(png))
-  const [stored, seen] = [before, now].map(({ width, height }) => ({ width, height })) as [Size, Size]
+  const size = ({ width, height }: Size): Size => ({ width, height })
+  const [stored, seen] = [size(before), size(now)]
   if (stored.width !== seen.width || stored.height !== seen.height) {
     return { status: 'compared', difference: 1, difference_png: null, stored, seen }
   }

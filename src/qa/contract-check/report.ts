@@ -3,7 +3,6 @@
 import { type Column, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines } from '#cli/output/text.ts'
-import type { Endpoint } from '#contract/endpoint.ts'
 import { v1 } from '#contract/index.ts'
 import type { Provenance } from '#contract/objects.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
@@ -84,7 +83,7 @@ export function serviceReport(
         request_id,
       })),
       not_checked: skipped.filter(({ endpoint }) => endpoint === id).map(({ check, why }) => ({ check, why })),
-      fields: [...provenances(v1[id] as Endpoint, 'response')].map(([path, provenance]) => ({
+      fields: [...provenances(v1[id], 'response')].map(([path, provenance]) => ({
         path,
         provenance,
         verdict: wrong.has(`response ${path}`) ? 'differs' : seen.has(path) ? 'ok' : 'not seen',

@@ -302,7 +302,7 @@ function pathText(at: readonly PropertyKey[]): string {
 }
 
 function step(value: unknown, key: PropertyKey): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }
 
 function difference(weight: Difference['weight'], what: string, expected: unknown, observed: unknown): Difference {

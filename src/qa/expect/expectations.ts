@@ -34,11 +34,11 @@ export const operators: Readonly<Record<string, Operator>> = {
   $lte: comparison('at most', (actual, operand) => actual <= operand),
   $near: {
     holds: (operand, actual) => {
-      const [value, within] = operand as [number, number]
+      const [value = Number.NaN, within = Number.NaN] = asList(operand).map(Number)
       return typeof actual === 'number' && Math.abs(actual - value) <= within
     },
     words: (operand) => {
-      const [value, within] = operand as [number, number]
+      const [value, within] = asList(operand)
       return `within ${within} of ${value}`
     },
     problem: (operand) =>

@@ -134,8 +134,8 @@ interface ReporterSpec {
 function parseReporterSpecs(given: readonly string[]): ReporterSpec[] {
   const specs = (given.length === 0 ? ['list'] : given).map(parseSpec)
   const toStdout = specs.filter(({ file }) => file === null)
-  if (toStdout.length > 1) {
-    const [first, second] = toStdout as [ReporterSpec, ReporterSpec]
+  const [first, second] = toStdout
+  if (first !== undefined && second !== undefined) {
     throw new QaError(
       'reporter_stdout_taken',
       `Only one reporter can write to stdout, and ${toStdout.map(({ name }) => name).join(' and ')} would.`,

@@ -67,11 +67,11 @@ export class HttpClient {
       const response = await this.#head(request, signal)
       response.on('error', () => {})
       if (response.statusCode !== 200) throw new Error(`responded ${response.statusCode}`)
-      const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+      const chunks: AsyncIterator<Uint8Array, undefined> = response[Symbol.asyncIterator]()
       return {
         read: async () => {
           const { done, value } = await chunks.next()
-          return { done: done === true, value: value as Uint8Array | undefined }
+          return { done: done === true, value }
         },
         cancel: async () => void response.destroy(),
       }
@@ -96,10 +96,10 @@ export class HttpClient {
   }
 }
 
-async function readToEnd(response: IncomingMessage): Promise<string> {
+async function readToEnd(response: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of response) {
     length += chunk.length
     if (length > maxResponseBytes) throw new Error(`the response is longer than ${maxResponseBytes} bytes`)
     chunks.push(chunk)

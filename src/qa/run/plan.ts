@@ -1,5 +1,5 @@
 /** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
-import { isObject, type Json, valueAt } from '#foundation/json.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '#foundation/json.ts'
 import { matchPattern } from '../expect/pattern.ts'
 import { valueWords } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'
@@ -66,7 +66,7 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
   const written = [...loaded.setup, ...loaded.steps, ...loaded.teardown]
   const steps = written.map((step) => ({
     ...step,
-    data: withMatrix(step.data as Json, matrix) as LoadedStep['data'],
+    data: withMatrix(step.data, matrix),
   }))
   const name = fillName(loaded.name, matrix)
   const project = typeof loaded.project === 'object' && loaded.project !== null
@@ -83,6 +83,8 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
 }
 
 /** Returns a value with variables of the matrix filled in where they are the whole text: needs may depend on them. */
+function withMatrix(value: JsonObject, matrix: Readonly<Record<string, Json>>): JsonObject
+function withMatrix(value: Json, matrix: Readonly<Record<string, Json>>): Json
 function withMatrix(value: Json, matrix: Readonly<Record<string, Json>>): Json {
   if (typeof value === 'string') {
     const [, name, path = ''] = /^\{\{\s*([a-z][a-z0-9_]*)(?:\.([\w.-]+))?\s*\}\}$/.exec(value) ?? []

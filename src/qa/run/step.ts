@@ -19,7 +19,6 @@ import { StepTime } from './step-time.ts'
 
 /** The fields of a step with its variables filled in. */
 type StepFields = Pick<CommonFields, 'name' | 'as'> & RequestFields
-type Repeat = Exclude<NonNullable<CommonFields['repeat']>, number>
 
 /** A step that runs. */
 interface StepRun {
@@ -87,7 +86,7 @@ async function runRepeated(run: StepRun, title: string): Promise<string> {
   const { state } = context
   const { repeat } = step.data
   const times = Number(await substitute((isObject(repeat) ? repeat.times : repeat) ?? 1, state.lookup))
-  const plan = isObject(repeat) ? (repeat as unknown as Repeat) : null
+  const plan = isObject(repeat) ? repeat : null
   let shown = title
   let isUntilMet = false
   const once = async (index: number): Promise<void> => {
@@ -95,14 +94,14 @@ async function runRepeated(run: StepRun, title: string): Promise<string> {
     const lookup: Lookup = async (name) => (name === 'index' ? index : state.lookup(name))
     const { expect, ...written } = step.data
     // The condition may name the response of this repetition: its variables are filled in after it.
-    const { until, ...repeating } = plan ?? { until: undefined }
-    const given = plan === null ? written : { ...written, repeat: repeating as Json }
-    const fields = parseFields(step.kind, await substitute(given as Json, lookup))
+    const { until, ...repeating }: { until?: Json } = plan ?? {}
+    const given = plan === null ? written : { ...written, repeat: repeating }
+    const fields = parseFields(step.kind, await substitute(given, lookup))
     shown = stepTitle(step, fields as unknown as StepData)
     const keepsChecks = index === 1 || plan?.at_once === true
     const response = await runOnce(run, { fields, expect, lookup, keepsChecks })
     if (until === undefined || response === null) return
-    const condition = (await substitute(until as unknown as Json, lookup)) as unknown as Expect
+    const condition = await fillExpectation(until, lookup)
     const checks = judge(condition, response, { findResponse: (name) => state.findResponse(name), locate: () => ({}) })
     isUntilMet = checks.every(({ passed }) => passed)
     if (isUntilMet || index === times) {
@@ -115,7 +114,7 @@ async function runRepeated(run: StepRun, title: string): Promise<string> {
     return shown
   }
   for (let index = 1; index <= times && !isUntilMet; index++) {
-    if (index > 1 && plan?.pause !== undefined) await pause(durationMs(plan.pause), { signal })
+    if (index > 1 && isDuration(plan?.pause)) await pause(durationMs(plan.pause), { signal })
     await once(index)
     if (recording.checks.some(({ passed }) => !passed)) break
   }
@@ -153,7 +152,7 @@ async function runOnce(
   try {
     const response = await step.kind.run(fields as never, stepContext)
     if (response !== null) state.recordResponse(response, fields.as ?? null)
-    const expected = (expect === undefined ? {} : await substitute(expect, lookup)) as unknown as Expect
+    const expected = await fillExpectation(expect ?? {}, lookup)
     checkSilence(false, response?.status ?? null)
     if (response === null) return null
     const pages = isFrame(step.kind, fields) ? contract['render.frame'].pages : {}
@@ -171,6 +170,11 @@ async function runOnce(
     if (!keepsChecks) recording.checks = recording.checks.filter(({ passed }) => !passed)
     recording.checks.push(...checks)
   }
+}
+
+/** The loader has compared it with its schema. */
+async function fillExpectation(written: Json, lookup: Lookup): Promise<Expect> {
+  return (await substitute(written, lookup)) as Expect
 }
 
 /** Returns the checks that need the control plane: events, billing, evidence. */
@@ -194,7 +198,8 @@ async function sandboxChecks(
     }
   }
   if (Array.isArray(evidence)) {
-    const kinds = (valueAt(ledger, 'evidence') as { kind: string }[]).map(({ kind }) => kind)
+    const entries = valueAt(ledger, 'evidence')
+    const kinds = Array.isArray(entries) ? entries.map((entry) => valueAt(entry, 'kind') ?? null) : []
     checks.push(check('evidence', evidence, kinds, locate(['expect', 'evidence'])))
   }
   if (evidence === true) {
@@ -248,8 +253,12 @@ function parseFields(kind: StepKind, data: Json): StepFields {
 
 function readTimeout({ data }: LoadedStep, fallback_ms: number): number {
   const { timeout } = data
-  const isKnown = typeof timeout === 'number' || (typeof timeout === 'string' && !timeout.includes('{{'))
+  const isKnown = isDuration(timeout) && !String(timeout).includes('{{')
   return isKnown ? durationMs(timeout) : fallback_ms
+}
+
+function isDuration(value: Json | undefined): value is string | number {
+  return typeof value === 'number' || typeof value === 'string'
 }
 
 /** Returns the title of a step for reports; `data` may have its variables filled in. */

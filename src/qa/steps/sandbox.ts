@@ -1,7 +1,7 @@
 /** Steps that only a sandbox has: its clock, faults, scenarios, reset, events and evidence. */
 import { z } from 'zod'
 import { FaultDraft } from '#contract/resources/sandbox/faults.ts'
-import { isObject, type Json } from '#foundation/json.ts'
+import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { ExpectedEvent } from '../expect/expectations.ts'
 import { namesIn } from '../suite/package-files.ts'
 import { Duration, durationMs, orVariable } from '../suite/variables.ts'
@@ -26,7 +26,7 @@ export const waitFor = stepKind({
 })
 
 function readType(event: unknown): string {
-  return typeof event === 'string' ? event : String((event as { type?: unknown } | null)?.type)
+  return typeof event === 'string' ? event : String(valueAt(event, 'type'))
 }
 
 const Clock = z.union([
@@ -72,8 +72,8 @@ export const fault = stepKind({
     if (fault === 'clear') return call('faults.clear', {})
     const rule = fault as Record<string, Json>
     const response = await call('faults.add', { body: rule })
-    const { fault_id } = response.body as { fault_id?: string }
-    if (fault_id !== undefined && isOfSession(rule)) state.onEnd(() => removeFault(target, fault_id))
+    const fault_id = valueAt(response.body, 'fault_id')
+    if (typeof fault_id === 'string' && isOfSession(rule)) state.onEnd(() => removeFault(target, fault_id))
     return response
   },
 })
@@ -121,10 +121,11 @@ export const evidence = stepKind({
   title: () => 'evidence verify',
   run: async (_, { call, check }) => {
     const response = await call('evidence.verify', {})
-    const { ok, chains = [] } = response.body as { ok?: boolean; chains?: { broken_at: number | null }[] }
+    const passed = valueAt(response.body, 'ok') === true
+    const chains = valueAt(response.body, 'chains')
+    const broken = Array.isArray(chains) ? chains.filter((chain) => valueAt(chain, 'broken_at') !== null) : []
     const expected = 'every chain holds'
-    const broken = chains.filter((chain) => chain.broken_at !== null) as Json
-    check({ subject: 'evidence', passed: ok === true, expected, actual: ok === true ? expected : broken })
+    check({ subject: 'evidence', passed, expected, actual: passed ? expected : broken })
     return response
   },
 })

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { contract, type EndpointId } from '#contract/index.ts'
-import { isObject, type Json } from '#foundation/json.ts'
+import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
 import { Expect } from '../expect/expectations.ts'
 import type { Check, Screenshot, StepResponse } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'
@@ -15,7 +15,7 @@ import { AnyJson, Duration, Name, orVariable } from '../suite/variables.ts'
 export type SharedState = 'clock' | 'faults' | 'scenario' | 'project' | 'everything'
 
 /** A step as written in the suite, variables included. */
-export type StepData = Readonly<Record<string, Json>>
+export type StepData = JsonObject
 
 export interface StepKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** The field that names the kind: `placement`. */

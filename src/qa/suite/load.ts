@@ -271,7 +271,7 @@ function referenceProblems(loaded: LoadedCase, place: SourceLocation): SuiteProb
   for (const step of [...loaded.setup, ...loaded.steps, ...loaded.teardown]) {
     const { as } = step.data
     const names = new Set([...known, ...responses])
-    problems.push(...walk(step.data as Json, [], (value, path) => checkVariables(value, path, step, names)))
+    problems.push(...walk(step.data, [], (value, path) => checkVariables(value, path, step, names)))
     problems.push(...unknownStep(step, responses), ...expectationProblems(step))
     if (typeof as === 'string') responses.add(as)
   }

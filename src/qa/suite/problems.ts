@@ -149,8 +149,7 @@ function findDescription(schema: z.ZodType, path: Path): string {
 
 function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
-    (inner, name) =>
-      typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>)[name] : undefined,
+    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
     value,
   )
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { durationPattern, parseDuration, unitsMs } from '#foundation/duration.ts'
-import { isObject, type Json, valueAt } from '#foundation/json.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '#foundation/json.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 
 /** The variables that every case has. */
@@ -62,6 +62,8 @@ export function expressionsIn(text: string): (Expression | null)[] {
 export type Lookup = (name: string) => Promise<Json | undefined>
 
 /** Resolves with a copy in which every variable is filled in. Throws VariableError. */
+export async function substitute(value: JsonObject, lookup: Lookup): Promise<JsonObject>
+export async function substitute(value: Json, lookup: Lookup): Promise<Json>
 export async function substitute(value: Json, lookup: Lookup): Promise<Json> {
   if (typeof value === 'string') return value.includes('{{') ? substituteText(value, lookup) : value
   if (Array.isArray(value)) {

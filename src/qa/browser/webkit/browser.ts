@@ -28,7 +28,7 @@ interface ContextOptions {
   reducedMotion?: 'reduce' | 'no-preference' | null
 }
 
-type Listener = (value: never) => void
+type Listener = (value: unknown) => void
 type Handler = (route: { fulfill(response: Fulfilment): Promise<void> }, request: SeenRequest) => Promise<void>
 
 /** Starts a screen for WebKit's windows, and resolves with the browser and what ends it at once. Throws Error. */
@@ -153,7 +153,7 @@ class Context {
   }
 
   emit(type: string, value: unknown): void {
-    for (const listener of this.#listeners.get(type) ?? []) (listener as (value: unknown) => void)(value)
+    for (const listener of this.#listeners.get(type) ?? []) listener(value)
   }
 
   setDefaultTimeout(timeout_ms: number): void {
@@ -284,7 +284,7 @@ class Page implements WindowOfFrame {
   }
 
   #emit(type: string, value: unknown): void {
-    for (const listener of this.#listeners.get(type) ?? []) (listener as (value: unknown) => void)(value)
+    for (const listener of this.#listeners.get(type) ?? []) listener(value)
   }
 
   async goto(url: string, { waitUntil = 'load' }: { waitUntil?: string } = {}): Promise<null> {

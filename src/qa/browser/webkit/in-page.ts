@@ -6,7 +6,10 @@ export type DeepQuery = string
 /** Whether an element matches a selector whose parts stand anywhere above each other, shadow roots included. */
 export function hasMatch(element: Element, selector: string): boolean {
   const parts = selector.trim().split(/\s+(?![^[(]*[\])])/)
-  const above = (node: Element): Element | null => node.parentElement ?? (node.getRootNode() as ShadowRoot).host ?? null
+  const above = (node: Element): Element | null => {
+    const root = node.getRootNode()
+    return node.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
+  }
   if (!element.matches(parts.pop()!)) return false
   let at = above(element)
   while (parts.length > 0) {

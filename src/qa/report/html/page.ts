@@ -262,7 +262,7 @@ function groupRows(axis: string, cases: readonly Numbered[]): MatrixRow[] {
   const rows = new Map<string, MatrixRow>()
   for (const numbered of cases) {
     const { suite, place, matrix, name } = numbered.item
-    const { [axis]: value, ...others } = matrix as Record<string, Json>
+    const { [axis]: value, ...others } = matrix
     const key = `${suite}\n${placeText(place)}\n${JSON.stringify(others)}`
     const column = valueWords(value!)
     const row = rows.get(key) ?? {
