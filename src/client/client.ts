@@ -217,7 +217,7 @@ function methods<Ids extends EndpointId>(
 ): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
   for (const id of ids) {
-    const [group = '', verb = ''] = id.split('.')
+    const [group, verb] = id.split('.') as [string, string]
     groups[group] = { ...groups[group], [verb]: method(id) }
   }
   return groups

@@ -1,6 +1,5 @@
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
 import type { ErrorBody, FieldError } from '#contract/errors.ts'
-import { tableNames } from '#foundation/table-entry.ts'
 import { describeConnection } from './connection.ts'
 
 /**
@@ -42,7 +41,8 @@ export class ServiceError extends Error {
   /** The error code of the body, else the first code with this HTTP status, else `internal_error`. */
   get code(): ErrorCode {
     if (this.body !== null) return this.body.error
-    return tableNames(errorCodes).find((code) => errorCodes[code].status === this.status) ?? 'internal_error'
+    const codes = Object.keys(errorCodes) as ErrorCode[]
+    return codes.find((code) => errorCodes[code].status === this.status) ?? 'internal_error'
   }
 
   get reason_code(): ReasonCode | null {

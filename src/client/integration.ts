@@ -3,12 +3,10 @@
  * generation, with retries that never double a placement, a mode in which an ad can fail but the product cannot, and
  * the signature of a callback.
  */
-
 import type { generationEvents } from '#contract/compat.ts'
 import type { Input, Output } from '#contract/endpoint.ts'
 import type { Contract, EndpointId } from '#contract/index.ts'
 import { fillPath } from '#foundation/http.ts'
-import { valueAt } from '#foundation/json.ts'
 import type { Client, ClientOptions } from './client.ts'
 import { neverArrived } from './connection.ts'
 import { ServiceError, UnreachableError } from './errors.ts'
@@ -185,7 +183,7 @@ async function createTicket(
   const request = buildRequest(ticketEndpoint, { params }, options)
   const { ok, text } = await exchange({ ...options, fetch, timeout_ms }, request, signal, readToEnd)
   if (!ok) return null
-  const ticket = valueAt(JSON.parse(text), 'ticket')
+  const { ticket } = JSON.parse(text) as { ticket?: unknown }
   return typeof ticket === 'string' ? ticket : null
 }
 

@@ -3,7 +3,7 @@
  * tokens, CORS, `frame-ancestors`, rules and commands compare origins here and nowhere else. Entries of an allow-list are
  * normalized when they are set, so matching is comparing text.
  */
-import { isOneOf } from '#foundation/table-entry.ts'
+import { isListed } from '#foundation/table-entry.ts'
 import type { Mode } from './fields.ts'
 
 /** Shells whose pages have a scheme of their own. Files have no origin: a page from `file:` sends `null`. */
@@ -124,5 +124,5 @@ export function pageOrigin(allowed: readonly string[]): string | undefined {
 }
 
 function isShell(scheme: string): boolean {
-  return isOneOf(shellSchemes, scheme)
+  return isListed(shellSchemes, scheme)
 }

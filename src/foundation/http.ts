@@ -7,7 +7,9 @@ const parameter = /\{(\w+)\}/g
 
 /** Returns the path with its parameters filled in and percent-encoded. Missing ones become empty. */
 export function fillPath(template: string, params: object = {}): string {
-  return template.replace(parameter, (_, name: string) => encodeURIComponent(String(Reflect.get(params, name) ?? '')))
+  return template.replace(parameter, (_, name: string) =>
+    encodeURIComponent(String((params as Readonly<Record<string, unknown>>)[name] ?? '')),
+  )
 }
 
 /** Returns a pattern that matches every path of the template, with each parameter as a named group. */

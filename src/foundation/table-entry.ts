@@ -12,7 +12,7 @@ export function isTableName<Name extends string>(table: Readonly<Record<Name, un
 }
 
 /** Whether a value is one of a list. */
-export function isOneOf<Value>(values: readonly Value[], value: unknown): value is Value {
+export function isListed<Value>(values: readonly Value[], value: unknown): value is Value {
   return values.includes(value as Value)
 }
 

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { describeRequirement } from '#contract/errors.ts'
 import { RateText } from '#contract/resources/projects.ts'
 import { parseSpan } from '#foundation/duration.ts'
-import { findEntry, isOneOf, tableNames } from '#foundation/table-entry.ts'
+import { findEntry, isListed, tableNames } from '#foundation/table-entry.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
@@ -173,7 +173,7 @@ const groups: readonly (readonly StartOptionName[])[] = [
 /** Merges options with the layer below: the environment or the file. */
 export function mergeStartOptions(given: StartOptions, below: StartOptions): StartOptions {
   const replaced = groups.filter((group) => group.some((name) => given[name] !== undefined)).flat()
-  const kept = Object.entries(below).filter(([name]) => !isOneOf(replaced, name))
+  const kept = Object.entries(below).filter(([name]) => !isListed(replaced, name))
   return { ...Object.fromEntries(kept), ...given }
 }
 

@@ -11,7 +11,7 @@ import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/e
 import { EventType, eventTypes } from '#contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'
 import { readMessage } from '#foundation/system-error.ts'
-import { findEntry, isOneOf } from '#foundation/table-entry.ts'
+import { findEntry, isListed } from '#foundation/table-entry.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
 import { matchPattern } from './pattern.ts'
@@ -58,7 +58,7 @@ export const operators: Readonly<Record<string, Operator>> = {
     holds: (operand, actual) => asList(operand).some((each) => isOfType(String(each), actual)),
     words: (operand) => `of type ${asList(operand).join(' or ')}`,
     problem: (operand) =>
-      asList(operand).every((each) => isVariable(each) || isOneOf(types, each))
+      asList(operand).every((each) => isVariable(each) || isListed(types, each))
         ? null
         : `takes ${types.join(', ')}, or a list of them`,
   },

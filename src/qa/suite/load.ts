@@ -10,7 +10,7 @@ import { acceptCodes } from '#contract/resources/beacons.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { readMessage } from '#foundation/system-error.ts'
-import { findEntry, isOneOf } from '#foundation/table-entry.ts'
+import { findEntry, isListed } from '#foundation/table-entry.ts'
 import { operators } from '../expect/expectations.ts'
 import type { SourceLocation } from '../result.ts'
 import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
@@ -331,7 +331,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   const problems = walk(expect, ['expect'], (value, path) => (isObject(value) ? operatorProblems(value, path, at) : []))
   for (const reason of [expect.reason ?? []].flat()) {
     if (typeof reason !== 'string' || reason.includes('{{') || Object.hasOwn(reasonCodes, reason)) continue
-    const isAccept = isOneOf(acceptCodes, reason)
+    const isAccept = isListed(acceptCodes, reason)
     const message = `${reason} is not ${isAccept ? 'the reason_code of an error' : 'a reason_code'}.`
     const hint = isAccept
       ? `Accepted beacons have it: body: { reason_code: ${reason} }`
