@@ -93,11 +93,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const lossWarnings = store.warnings()
   const rates = createRates(start.rate, store.shared)
   const services = createServices(parts, rates, () => server)
-  const projects = seeded.map(({ client_id, keys, settings }) => ({
-    client_id,
-    ...keys,
-    allowed_origins: settings.allowed_origins ?? [],
-  }))
+  const projects = seeded.map(toSandboxProject)
   const { allowed_origins: _, ...keys } = projects[0]!
   const server = createServer({
     services,
@@ -150,6 +146,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     close,
     [Symbol.asyncDispose]: () => close(),
   }
+}
+
+function toSandboxProject({ client_id, keys, settings }: SeededProject): SandboxProject {
+  return { client_id, ...keys, allowed_origins: settings.allowed_origins ?? [] }
 }
 
 async function openParts(options: SandboxOptions): Promise<Parts> {

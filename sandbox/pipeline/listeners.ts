@@ -40,10 +40,18 @@ const idleCheckMs = 20
 /** How often a free port is looked for. */
 const maxBindAttempts = 10
 
+const settings = {
+  headersTimeout: arrivalTimeoutMs,
+  requestTimeout: arrivalTimeoutMs,
+  keepAliveTimeout: idleTimeoutMs,
+  connectionsCheckingInterval: 1_000,
+  // A missing Host is a 400 of the contract.
+  requireHostHeader: false,
+}
+
 export function createListeners({ tls, handle, attach, onBroken, report }: ListenerOptions): Listeners {
   const servers: Server[] = []
-  let uploads = 0
-  return { listen, withoutDeadline, close }
+  return { listen, withoutDeadline: sharedDeadline(servers), close }
 
   async function listen(host: string | undefined, port: number): Promise<number> {
     for (let attempts = 1; ; attempts++) {
@@ -71,16 +79,8 @@ export function createListeners({ tls, handle, attach, onBroken, report }: Liste
   }
 
   async function bind(host: string, port: number): Promise<Server> {
-    const times = {
-      headersTimeout: arrivalTimeoutMs,
-      requestTimeout: arrivalTimeoutMs,
-      keepAliveTimeout: idleTimeoutMs,
-      connectionsCheckingInterval: 1_000,
-      // A missing Host is a 400 of the contract.
-      requireHostHeader: false,
-    }
     const server =
-      tls === undefined ? createHttpServer(times, handle) : await createTlsServer({ ...times, ...tls }, handle)
+      tls === undefined ? createHttpServer(settings, handle) : await createTlsServer({ ...settings, ...tls }, handle)
     // An expectation that is not 100-continue is ignored, which RFC 9110 allows.
     server.on('checkExpectation', handle)
     attach(server)
@@ -93,8 +93,19 @@ export function createListeners({ tls, handle, attach, onBroken, report }: Liste
     return server
   }
 
-  /** The deadline is per server, not per request: other requests have none either while a file is uploaded. */
-  async function withoutDeadline<Result>(work: () => Promise<Result>): Promise<Result> {
+  async function close(closeOthers: () => Promise<void> | undefined): Promise<void> {
+    const force = setTimeout(() => {
+      for (const server of servers) server.closeAllConnections()
+    }, stopTimeoutMs)
+    await Promise.all([closeOthers(), ...servers.map(stop)])
+    clearTimeout(force)
+  }
+}
+
+/** The deadline is per server, not per request: other requests have none either while a file is uploaded. */
+function sharedDeadline(servers: readonly Server[]): Listeners['withoutDeadline'] {
+  let uploads = 0
+  return async (work) => {
     uploads++
     for (const server of servers) server.requestTimeout = 0
     try {
@@ -103,14 +114,6 @@ export function createListeners({ tls, handle, attach, onBroken, report }: Liste
       uploads--
       if (uploads === 0) for (const server of servers) server.requestTimeout = arrivalTimeoutMs
     }
-  }
-
-  async function close(closeOthers: () => Promise<void> | undefined): Promise<void> {
-    const force = setTimeout(() => {
-      for (const server of servers) server.closeAllConnections()
-    }, stopTimeoutMs)
-    await Promise.all([closeOthers(), ...servers.map(stop)])
-    clearTimeout(force)
   }
 }
 

@@ -14,7 +14,7 @@ import { docsRoutes } from './pages/docs.ts'
 import { inspectorRoutes } from './pages/inspector.ts'
 import { mcpRoutes } from './pages/mcp.ts'
 import { playgroundRoutes } from './pages/playground.ts'
-import { createPipeline, type PipelineOptions, replay, respondTo } from './pipeline.ts'
+import { createPipeline, type Pipeline, type PipelineOptions, replay, respondTo } from './pipeline.ts'
 import { createEventStreams } from './streams/event-stream.ts'
 import { createUpgrades } from './streams/upgrades.ts'
 
@@ -51,6 +51,7 @@ export function createServer(options: ServerOptions): SandboxServer {
   const streams = createEventStreams(services)
   const inspector = inspectorRoutes(services, assets, options.guard, options.seeded_projects)
   pipeline.page = inspector.page
+  const { handle, endConnections } = requestHandler(pipeline)
   const upgrades = services.strict ? null : createUpgrades(loadSockets, services.report)
   const listeners = createListeners({
     tls: options.tls,
@@ -74,7 +75,6 @@ export function createServer(options: ServerOptions): SandboxServer {
   )
   let port = 0
   let url = ''
-  let isClosing = false
   return {
     get port() {
       return port
@@ -88,9 +88,27 @@ export function createServer(options: ServerOptions): SandboxServer {
     },
     replay: (request, signal) => replay(pipeline, request, signal),
     async close() {
-      isClosing = true
+      endConnections()
       streams.close()
       await listeners.close(() => upgrades?.close())
+    },
+  }
+
+  async function loadSockets() {
+    const { createDecisionSockets } = await import('./streams/decision-sockets.ts')
+    const readMessage = (slot_id: number) => decisionText(services, slot_id)
+    return createDecisionSockets({ services, readMessage, respondTo: (request) => respondTo(pipeline, request) })
+  }
+}
+
+function requestHandler(pipeline: Pipeline) {
+  let isClosing = false
+
+  return {
+    handle,
+    /** Ends each connection with its next response. */
+    endConnections() {
+      isClosing = true
     },
   }
 
@@ -103,14 +121,8 @@ export function createServer(options: ServerOptions): SandboxServer {
       if (isClosing) outgoing.shouldKeepAlive = false
       await writeResponse(outgoing, request, response)
     } catch (error) {
-      services.report(error)
+      pipeline.services.report(error)
       outgoing.destroy()
     }
-  }
-
-  async function loadSockets() {
-    const { createDecisionSockets } = await import('./streams/decision-sockets.ts')
-    const readMessage = (slot_id: number) => decisionText(services, slot_id)
-    return createDecisionSockets({ services, readMessage, respondTo: (request) => respondTo(pipeline, request) })
   }
 }

@@ -61,32 +61,27 @@ export function manualClock(start_ms = Date.UTC(2026, 0, 1)): ManualClock {
 
 function adjustableClock(start: ClockState): Clock {
   let { offset_ms, frozen_at_ms } = start
-  const alarms = new Set<Alarm>()
   const now = () => frozen_at_ms ?? Date.now() + offset_ms
+  const alarms = createAlarms(now, () => frozen_at_ms !== null)
 
   return {
     now,
-    at(at_ms, callback) {
-      const alarm: Alarm = { at_ms, callback, timer: undefined }
-      alarms.add(alarm)
-      setTimer(alarm)
-      return () => cancel(alarm)
-    },
+    at: alarms.add,
     advance: (by_ms) => moveTo(now() + by_ms),
     set: (to_ms) => moveTo(to_ms ?? Date.now(), to_ms === null ? 0 : undefined),
     freeze() {
       frozen_at_ms = now()
-      resetTimers()
+      alarms.resetTimers()
     },
     resume() {
       offset_ms = now() - Date.now()
       frozen_at_ms = null
-      resetTimers()
+      alarms.resetTimers()
     },
     state: () => ({ offset_ms, frozen_at_ms }),
     restore(state) {
       ;({ offset_ms, frozen_at_ms } = state ?? systemTime)
-      resetTimers()
+      alarms.resetTimers()
     },
     get offset_ms() {
       return frozen_at_ms === null ? offset_ms : frozen_at_ms - Date.now()
@@ -99,9 +94,26 @@ function adjustableClock(start: ClockState): Clock {
   function moveTo(to_ms: number, exact_offset_ms = to_ms - Date.now()): void {
     if (frozen_at_ms === null) offset_ms = exact_offset_ms
     else frozen_at_ms = to_ms
+    alarms.callDue()
+    alarms.resetTimers()
+  }
+}
+
+function createAlarms(now: () => number, isFrozen: () => boolean) {
+  const alarms = new Set<Alarm>()
+
+  return { add, callDue, resetTimers }
+
+  function add(at_ms: number, callback: () => void): () => void {
+    const alarm: Alarm = { at_ms, callback, timer: undefined }
+    alarms.add(alarm)
+    setTimer(alarm)
+    return () => cancel(alarm)
+  }
+
+  function callDue(): void {
     const due = [...alarms].filter(({ at_ms }) => at_ms <= now()).sort((a, b) => a.at_ms - b.at_ms)
     for (const alarm of due) call(alarm)
-    resetTimers()
   }
 
   function resetTimers(): void {
@@ -114,7 +126,7 @@ function adjustableClock(start: ClockState): Clock {
   /** A timer that ends early is set again, and a long one is set in pieces. */
   function setTimer(alarm: Alarm): void {
     const left_ms = Math.max(alarm.at_ms - now(), 0)
-    if (frozen_at_ms !== null && left_ms > 0) return
+    if (isFrozen() && left_ms > 0) return
     alarm.timer = setTimeout(
       () => (alarm.at_ms <= now() ? call(alarm) : setTimer(alarm)),
       Math.min(left_ms, maxTimeoutMs),

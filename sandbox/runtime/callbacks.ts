@@ -12,6 +12,7 @@ import type { Platform } from '#platform/platform.ts'
 import type { CallbackRow, Store } from '#store/store.ts'
 import { createCallbackQueue, type Delivery } from './callback-queue.ts'
 import { type CallbackNetwork, outcome, sendCallback } from './callback-request.ts'
+import { createTimers } from './timers.ts'
 
 export interface Callbacks {
   /** Resolves to why a callback may not go to this URL, or null: a clause about `callback_url`. */
@@ -76,8 +77,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     deliver,
     expect(slot_id) {
       if (shared === null) return
-      expected.add(slot_id)
-      if (expected.size > maxExpectedSlots) expected.delete(expected.values().next().value!)
+      addExpected(expected, slot_id)
     },
     decided(slot_ids) {
       for (const slot_id of slot_ids) if (expected.delete(slot_id)) deliver(slot_id)
@@ -124,14 +124,20 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   }
 }
 
+function addExpected(expected: Set<number>, slot_id: number): void {
+  expected.add(slot_id)
+  if (expected.size > maxExpectedSlots) expected.delete(expected.values().next().value!)
+}
+
 /** The attempts to deliver callbacks whose keys are in memory. */
 function createDeliveries(services: CallbackServices, keys: Keys) {
   const { store, platform } = services
   const { shared } = store
-  const retries = new Set<NodeJS.Timeout>()
+  const retries = createTimers()
   const stopped = new AbortController()
   const queue = createCallbackQueue(attempt, services.report)
   const send = (callback: Parameters<typeof sendCallback>[1]) => sendCallback(services, callback, stopped.signal)
+  const lose = (row: CallbackRow) => loseCallback(services, row)
   return {
     deliver(slot_id: number): void {
       begin(slot_id).catch(services.report)
@@ -140,7 +146,7 @@ function createDeliveries(services: CallbackServices, keys: Keys) {
     send,
     async close(): Promise<void> {
       queue.clear()
-      for (const timer of retries) clearTimeout(timer)
+      retries.clear()
       const force = setTimeout(() => stopped.abort(), stopTimeoutMs)
       await queue.finish()
       clearTimeout(force)
@@ -175,27 +181,20 @@ function createDeliveries(services: CallbackServices, keys: Keys) {
     const wait_ms = retryDelaysMs[delivery.attempt - 1]
     const isLast = sent.is_final || wait_ms === undefined
     await store.updateCallback(...outcome(sent.update, isLast), platform.clock.now())
-    if (!isLast && !stopped.signal.aborted) retry({ ...delivery, attempt: delivery.attempt + 1 }, wait_ms)
+    const next = { ...delivery, attempt: delivery.attempt + 1 }
+    if (!isLast && !stopped.signal.aborted) retries.set(() => enqueue(next), wait_ms)
   }
 
   function isCurrent({ generation }: Delivery): boolean {
     return generation === store.stateGeneration().count
   }
+}
 
-  function retry(delivery: Delivery, wait_ms: number): void {
-    const timer = setTimeout(() => {
-      retries.delete(timer)
-      enqueue(delivery)
-    }, wait_ms)
-    retries.add(timer)
-  }
-
-  function lose(row: CallbackRow): Promise<void> {
-    const problem =
-      'The text of its key is no longer in memory: the sandbox was restarted before this was delivered, or 256 other keys have created callbacks since.'
-    const update = { ...row, status: 'key_lost', problem } as const
-    return store.updateCallback(update, 'callback.failed', platform.clock.now())
-  }
+function loseCallback({ store, platform }: CallbackServices, row: CallbackRow): Promise<void> {
+  const problem =
+    'The text of its key is no longer in memory: the sandbox was restarted before this was delivered, or 256 other keys have created callbacks since.'
+  const update = { ...row, status: 'key_lost', problem } as const
+  return store.updateCallback(update, 'callback.failed', platform.clock.now())
 }
 
 interface Keys {

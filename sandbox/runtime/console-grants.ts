@@ -48,30 +48,19 @@ interface GrantServices {
 
 export function createConsoleGrants(options: GrantServices): ConsoleGrants {
   const { platform, now, newToken } = options
-  const stored = new Map<string, StoredGrant>()
-
-  const removeExpired = () => {
-    for (const [grant_id, { grant }] of stored) if (grant.expires_at_ms <= now()) stored.delete(grant_id)
-  }
-
-  const findStored = (grant_id: string): StoredGrant | null => {
-    removeExpired()
-    return stored.get(grant_id) ?? null
-  }
+  const stored = unexpiredGrants(now)
 
   return {
     ask(origin) {
-      removeExpired()
-      const all = Array.from(stored.values(), ({ grant }) => grant)
-      if (!mayAsk(all, origin)) return null
+      if (!mayAsk(stored.list(), origin)) return null
       const secret = newToken()
       const grant = createAsk(options, origin)
       const { grant_id, code, expires_at_ms } = grant
-      stored.set(grant_id, { grant, secret_hash: platform.sha256(secret), token_hash: null })
+      stored.add({ grant, secret_hash: platform.sha256(secret), token_hash: null })
       return { grant_id, code, secret, expires_at_ms }
     },
     claim(origin, grant_id, secret) {
-      const found = findStored(grant_id)
+      const found = stored.find(grant_id)
       const isOwn = found?.grant.origin === origin && platform.equals(platform.sha256(secret), found.secret_hash)
       if (found === null || !isOwn) return { status: 'expired' }
       const { grant } = found
@@ -82,19 +71,18 @@ export function createConsoleGrants(options: GrantServices): ConsoleGrants {
       return { status: 'confirmed', token }
     },
     find(token) {
-      removeExpired()
       const hash = platform.sha256(token)
-      for (const { grant, token_hash } of stored.values()) {
-        if (token_hash !== null && platform.equals(hash, token_hash)) return { ...grant }
-      }
-      return null
+      const isOwn = ({ token_hash }: StoredGrant) => token_hash !== null && platform.equals(hash, token_hash)
+      const found = stored.list().find(isOwn)
+      return found === undefined ? null : { ...found.grant }
     },
-    list() {
-      removeExpired()
-      return Array.from(stored.values(), ({ grant }) => ({ ...grant })).reverse()
-    },
+    list: () =>
+      stored
+        .list()
+        .map(({ grant }) => ({ ...grant }))
+        .reverse(),
     confirm(grant_id) {
-      const { grant = null } = findStored(grant_id) ?? {}
+      const { grant = null } = stored.find(grant_id) ?? {}
       if (grant === null || grant.status === 'refused') return null
       if (grant.status === 'waiting') {
         grant.status = 'confirmed'
@@ -103,20 +91,37 @@ export function createConsoleGrants(options: GrantServices): ConsoleGrants {
       return { ...grant }
     },
     revoke(grant_id) {
-      const found = findStored(grant_id)
+      const found = stored.find(grant_id)
       if (found === null) return null
       found.grant.status = 'refused'
       found.token_hash = null
       return { ...found.grant }
     },
+    clear: stored.clear,
+  }
+}
+
+/** The grants in memory, without those that have expired. */
+function unexpiredGrants(now: () => number) {
+  const stored = new Map<string, StoredGrant>()
+
+  return {
+    add: (added: StoredGrant) => void stored.set(added.grant.grant_id, added),
+    find: (grant_id: string): StoredGrant | null => unexpired().get(grant_id) ?? null,
+    list: (): StoredGrant[] => [...unexpired().values()],
     clear: () => stored.clear(),
+  }
+
+  function unexpired() {
+    for (const [grant_id, { grant }] of stored) if (grant.expires_at_ms <= now()) stored.delete(grant_id)
+    return stored
   }
 }
 
 /** Whether a page of the origin may ask once more. */
-function mayAsk(grants: readonly ConsoleGrant[], origin: string): boolean {
-  const waiting = grants.filter(({ status }) => status === 'waiting')
-  const ofOrigin = waiting.filter((grant) => grant.origin === origin)
+function mayAsk(stored: readonly StoredGrant[], origin: string): boolean {
+  const waiting = stored.filter(({ grant }) => grant.status === 'waiting')
+  const ofOrigin = waiting.filter(({ grant }) => grant.origin === origin)
   return ofOrigin.length < maxAsksOfOrigin && waiting.length < maxAsks
 }
 

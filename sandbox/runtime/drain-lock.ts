@@ -28,28 +28,77 @@ const drainTimeoutMs = 10_000
 const hurryIntervalMs = 20
 
 export function createDrainLock(): DrainLock {
-  let running = 0
+  const running = countRunning()
   /** Resolves when the lock opens again; null while it is open. */
   let closed: Promise<void> | null = null
-  let onDrained: (() => void) | null = null
-
-  const leave = () => {
-    running--
-    if (running === 0) onDrained?.()
-  }
 
   const enter = () => {
     if (closed !== null) return enterLater()
-    running++
+    running.start()
   }
 
   const enterLater = async () => {
     while (closed !== null) await closed
+    running.start()
+  }
+
+  return {
+    enter,
+    leave: running.end,
+    async run(work) {
+      await enter()
+      try {
+        return await work()
+      } finally {
+        running.end()
+      }
+    },
+    async runOutside(work) {
+      running.end()
+      try {
+        return await work()
+      } finally {
+        await enter()
+      }
+    },
+    async runExclusive(work, hurry) {
+      // Leaves first: two callers that want to be exclusive would wait for each other.
+      running.end()
+      while (closed !== null) await closed
+      let open = () => {}
+      closed = new Promise((resolve) => {
+        open = resolve
+      })
+      try {
+        if (!(await running.drain(hurry))) throw createTimeoutError()
+        return await work()
+      } finally {
+        closed = null
+        running.start()
+        open()
+      }
+    },
+  }
+}
+
+/** Counts the work that has started and not finished. */
+function countRunning() {
+  let running = 0
+  let onDrained: (() => void) | null = null
+
+  return { start, end, drain }
+
+  function start(): void {
     running++
   }
 
+  function end(): void {
+    running--
+    if (running === 0) onDrained?.()
+  }
+
   /** Resolves to whether all running work finished in time. */
-  const drain = (hurry: () => void): Promise<boolean> => {
+  function drain(hurry: () => void): Promise<boolean> {
     hurry()
     if (running === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -63,44 +112,6 @@ export function createDrainLock(): DrainLock {
       const deadline = setTimeout(() => done(false), drainTimeoutMs)
       onDrained = () => done(true)
     })
-  }
-
-  return {
-    enter,
-    leave,
-    async run(work) {
-      await enter()
-      try {
-        return await work()
-      } finally {
-        leave()
-      }
-    },
-    async runOutside(work) {
-      leave()
-      try {
-        return await work()
-      } finally {
-        await enter()
-      }
-    },
-    async runExclusive(work, hurry) {
-      // Leaves first: two callers that want to be exclusive would wait for each other.
-      leave()
-      while (closed !== null) await closed
-      let open = () => {}
-      closed = new Promise((resolve) => {
-        open = resolve
-      })
-      try {
-        if (!(await drain(hurry))) throw createTimeoutError()
-        return await work()
-      } finally {
-        closed = null
-        running++
-        open()
-      }
-    },
   }
 }
 

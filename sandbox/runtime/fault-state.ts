@@ -21,7 +21,7 @@ const none: FaultState = { scenario: null, added: 0, rules: [] }
 export function createFaultState({ store, report }: FaultStateServices): FaultStateHolder {
   let state = none
   let isSaving = false
-  let turn: Promise<unknown> = Promise.resolve()
+  const inTurn = createTurns()
   return {
     get current() {
       return state
@@ -41,7 +41,7 @@ export function createFaultState({ store, report }: FaultStateServices): FaultSt
     },
     restore: () =>
       inTurn(async () => {
-        state = keepNumbering(await store.findFaults())
+        state = keepNumbering(await store.findFaults(), state.added)
       }),
   }
 
@@ -64,25 +64,28 @@ export function createFaultState({ store, report }: FaultStateServices): FaultSt
     return inTurn(async () => {
       let changed = none
       await store.updateFaults((stored) => {
-        changed = apply(keepNumbering(stored))
+        changed = apply(keepNumbering(stored, state.added))
         return changed
       })
       state = changed
       return changed
     })
   }
+}
 
-  /** Numbers keep growing after a restore, so that an identifier never names two rules. */
-  function keepNumbering(stored: FaultState | null): FaultState {
-    const { added, ...rest } = stored ?? none
-    return { ...rest, added: Math.max(added, state.added) }
-  }
+/** Numbers keep growing after a restore, so that an identifier never names two rules. */
+function keepNumbering(stored: FaultState | null, minAdded: number): FaultState {
+  const { added, ...rest } = stored ?? none
+  return { ...rest, added: Math.max(added, minAdded) }
+}
 
-  /**
-   * Runs the tasks that replace `state` with the stored state, one after the other: each sees what the earlier ones
-   * stored.
-   */
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+/**
+ * Runs the tasks that replace the state with the stored state, one after the other: each sees what the earlier ones
+ * stored.
+ */
+function createTurns() {
+  let turn: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
     const result = turn.then(work)
     turn = result.catch(() => {})
     return result

@@ -30,7 +30,7 @@ const sweepMs = 1_000
 
 /** Follows the other nodes until the returned function is called. Does nothing for a store that one process owns. */
 export function followNodes(services: NodeChangeServices): () => void {
-  const { store, platform, waiters, faults, markets, pendingDecisions, callbacks, consoleGrants } = services
+  const { store, pendingDecisions, callbacks } = services
   const { shared } = store
   if (shared === null) return () => {}
   let isStopped = false
@@ -39,50 +39,17 @@ export function followNodes(services: NodeChangeServices): () => void {
     if (!isStopped && shared.isConnected()) services.report(error)
   }
 
-  /** Wakes requests whose slot was decided without a notification: it was lost, or the node died before sending it. */
-  const wakeDecided = async () => {
-    const wakeIfDecided = async (slot_id: number) => {
-      if ((await store.findSlot(slot_id))?.decision !== null) waiters.wake(slot_id)
-    }
-    await Promise.all(waiters.waiting().map(wakeIfDecided))
-  }
-
-  const apply = async (change: StoreChange): Promise<void> => {
-    switch (change.kind) {
-      case 'projects':
-        return
-      case 'clock':
-        return platform.clock.restore(await store.findClock())
-      case 'faults':
-        return faults.restore()
-      case 'decided':
-        for (const slot_id of change.slot_ids) waiters.wake(slot_id)
-        return callbacks.decided(change.slot_ids)
-      case 'generation':
-        markets.clearCache()
-        consoleGrants.clear()
-        pendingDecisions.cancel()
-        platform.reserveIdsUpTo(await store.largestId())
-        break
-      case 'resumed':
-        await wakeDecided()
-    }
-    platform.clock.restore(await store.findClock())
-    await faults.restore()
-    await pendingDecisions.adopt()
-  }
-
   /** One change after the other: the last change committed is the last to take effect. */
   let applying = Promise.resolve()
   const unsubscribe = store.onChange((change) => {
-    if (!isStopped) applying = applying.then(() => apply(change)).catch(reportUnlessLost)
+    if (!isStopped) applying = applying.then(() => applyChange(services, change)).catch(reportUnlessLost)
   })
 
   let timer: NodeJS.Timeout
   const sweep = async () => {
     try {
       if (shared.isConnected()) {
-        await wakeDecided()
+        await wakeDecided(services)
         await pendingDecisions.adopt()
         await callbacks.adopt()
       }
@@ -97,4 +64,38 @@ export function followNodes(services: NodeChangeServices): () => void {
     clearTimeout(timer)
     unsubscribe()
   }
+}
+
+async function applyChange(services: NodeChangeServices, change: StoreChange): Promise<void> {
+  const { store, platform, waiters, faults, markets, pendingDecisions, callbacks, consoleGrants } = services
+  switch (change.kind) {
+    case 'projects':
+      return
+    case 'clock':
+      return platform.clock.restore(await store.findClock())
+    case 'faults':
+      return faults.restore()
+    case 'decided':
+      for (const slot_id of change.slot_ids) waiters.wake(slot_id)
+      return callbacks.decided(change.slot_ids)
+    case 'generation':
+      markets.clearCache()
+      consoleGrants.clear()
+      pendingDecisions.cancel()
+      platform.reserveIdsUpTo(await store.largestId())
+      break
+    case 'resumed':
+      await wakeDecided(services)
+  }
+  platform.clock.restore(await store.findClock())
+  await faults.restore()
+  await pendingDecisions.adopt()
+}
+
+/** Wakes requests whose slot was decided without a notification: it was lost, or the node died before sending it. */
+async function wakeDecided({ store, waiters }: NodeChangeServices): Promise<void> {
+  const wakeIfDecided = async (slot_id: number) => {
+    if ((await store.findSlot(slot_id))?.decision !== null) waiters.wake(slot_id)
+  }
+  await Promise.all(waiters.waiting().map(wakeIfDecided))
 }

@@ -4,10 +4,12 @@
  */
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
-import type { SlotRow } from '#store/store.ts'
+import type { Clock } from '#platform/clock.ts'
+import type { SlotRow, Store } from '#store/store.ts'
 import type { Callbacks } from './callbacks.ts'
 import { type DecisionServices, decideJobSlot, decisionEvidence, listCaps } from './decisions.ts'
 import { yieldToEventLoop } from './event-loop.ts'
+import { createTimers } from './timers.ts'
 import type { Waiters } from './waiters.ts'
 
 export interface PendingDecisions {
@@ -43,39 +45,28 @@ interface Pending {
 export function createPendingDecisions(services: PendingDecisionServices): PendingDecisions {
   const { store, platform, waiters } = services
   const { clock } = platform
-  /** In the order that they become due. */
-  let pending: Pending[] = []
-  /** For the first of `pending`. */
-  let alarm: { at_ms: number; cancel: () => void } | null = null
+  const pending = pendingInOrder(clock, run)
+  const retries = createTimers()
   let running: Promise<void> | null = null
-  const retries = new Set<NodeJS.Timeout>()
 
-  const setAlarm = () => {
-    const at_ms = pending[0]?.due_at_ms
-    if (alarm?.at_ms === at_ms) return
-    alarm?.cancel()
-    alarm = at_ms === undefined ? null : { at_ms, cancel: clock.at(at_ms, run) }
-  }
-
-  const run = (): Promise<void> => {
+  function run(): Promise<void> {
     if (running !== null) return running
-    alarm?.cancel()
-    alarm = null
+    pending.cancelAlarm()
     running = decideDue().finally(() => {
       running = null
-      setAlarm()
+      pending.setAlarm()
     })
     return running
   }
 
   const schedule = (slot_id: number, due_at_ms: number) => {
-    insertByTime(pending, { slot_id, due_at_ms })
-    if (running === null) setAlarm()
+    pending.add({ slot_id, due_at_ms })
+    if (running === null) pending.setAlarm()
   }
 
   const decideDue = async () => {
     for (;;) {
-      const due = takeDue(pending, clock.now())
+      const due = pending.takeDue()
       if (due.length === 0) return
       await Promise.all(due.map(decide))
       await yieldToEventLoop()
@@ -87,53 +78,83 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       await decidePending(services, slot_id)
     } catch (error) {
       services.report(error)
-      const timer = setTimeout(() => {
-        retries.delete(timer)
-        schedule(slot_id, due_at_ms)
-      }, retryMs)
-      retries.add(timer)
+      retries.set(() => schedule(slot_id, due_at_ms), retryMs)
     }
   }
 
   return {
     schedule,
     async restore() {
-      for (const { id, due_at_ms } of await store.listPendingSlots()) pending.push({ slot_id: id, due_at_ms })
-      pending.sort((a, b) => a.due_at_ms - b.due_at_ms)
-      if (running === null) setAlarm()
+      pending.addAll(await store.listPendingSlots())
+      if (running === null) pending.setAlarm()
     },
     async adopt() {
-      const own = new Set(pending.map(({ slot_id }) => slot_id))
-      const due = await store.listPendingSlots(clock.now())
-      for (const { id, due_at_ms } of due) if (!own.has(id)) schedule(id, due_at_ms)
+      pending.addMissing(await store.listPendingSlots(clock.now()))
+      if (running === null) pending.setAlarm()
     },
     async drain() {
-      while (running !== null || isDue(pending[0], clock.now())) await run()
+      while (running !== null || pending.isDue()) await run()
     },
     cancel() {
-      for (const timer of retries) clearTimeout(timer)
       retries.clear()
-      pending = []
-      alarm?.cancel()
-      alarm = null
+      pending.clear()
       waiters.wakeAll()
     },
   }
 }
 
-function isDue(next: Pending | undefined, now_ms: number): boolean {
-  return next !== undefined && next.due_at_ms <= now_ms
-}
+type StoredPending = Awaited<ReturnType<Store['listPendingSlots']>>[number]
 
-function insertByTime(pending: Pending[], added: Pending): void {
-  const after = pending.findLastIndex(({ due_at_ms }) => due_at_ms <= added.due_at_ms)
-  pending.splice(after + 1, 0, added)
-}
+/** Pending slots in the order that they become due, with an alarm for the first. */
+function pendingInOrder(clock: Clock, onDue: () => void) {
+  let pending: Pending[] = []
+  let alarm: { at_ms: number; cancel: () => void } | null = null
 
-/** Removes and returns at most one batch of due slots. */
-function takeDue(pending: Pending[], now_ms: number): Pending[] {
-  const later = pending.findIndex(({ due_at_ms }, index) => index === batchSize || due_at_ms > now_ms)
-  return pending.splice(0, later === -1 ? pending.length : later)
+  return { add, addAll, addMissing, isDue, takeDue, setAlarm, cancelAlarm, clear }
+
+  function add(added: Pending): void {
+    const after = pending.findLastIndex(({ due_at_ms }) => due_at_ms <= added.due_at_ms)
+    pending.splice(after + 1, 0, added)
+  }
+
+  function addAll(stored: readonly StoredPending[]): void {
+    for (const { id, due_at_ms } of stored) pending.push({ slot_id: id, due_at_ms })
+    pending.sort((a, b) => a.due_at_ms - b.due_at_ms)
+  }
+
+  function addMissing(stored: readonly StoredPending[]): void {
+    const own = new Set(pending.map(({ slot_id }) => slot_id))
+    addAll(stored.filter(({ id }) => !own.has(id)))
+  }
+
+  function isDue(): boolean {
+    const [next] = pending
+    return next !== undefined && next.due_at_ms <= clock.now()
+  }
+
+  /** Removes and returns at most one batch of due slots. */
+  function takeDue(): Pending[] {
+    const now_ms = clock.now()
+    const later = pending.findIndex(({ due_at_ms }, index) => index === batchSize || due_at_ms > now_ms)
+    return pending.splice(0, later === -1 ? pending.length : later)
+  }
+
+  function setAlarm(): void {
+    const at_ms = pending[0]?.due_at_ms
+    if (alarm?.at_ms === at_ms) return
+    cancelAlarm()
+    if (at_ms !== undefined) alarm = { at_ms, cancel: clock.at(at_ms, onDue) }
+  }
+
+  function cancelAlarm(): void {
+    alarm?.cancel()
+    alarm = null
+  }
+
+  function clear(): void {
+    pending = []
+    cancelAlarm()
+  }
 }
 
 async function decidePending(services: PendingDecisionServices, slot_id: number): Promise<void> {

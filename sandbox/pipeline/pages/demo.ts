@@ -11,6 +11,7 @@ import { ownAgents } from '#contract/own-requests.ts'
 import type { ConsentToolSetup } from '#foundation/consent-tool.ts'
 import { fillPath } from '#foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
+import type { Services } from '#operations/context.ts'
 import { type Asset, type Assets, assetResponse } from '../assets.ts'
 import { internalRequest, type OpenExchange, type PipelineResponse, type Route, readHeader } from '../exchange.ts'
 import { createPipeline, type Pipeline, respondTo } from '../pipeline.ts'
@@ -90,6 +91,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
 /** Returns the routes that the demo's page calls on its server. */
 function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   const { services } = pipeline
+  const { post, relay } = projectServer(services, project)
   /** The same endpoints on the same store, except that decisions take their time. */
   let slow: Pipeline | undefined
   const slowPipeline = () => {
@@ -132,6 +134,11 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
       },
     ),
   ]
+}
+
+/** Sends requests with the secret key of the project. */
+function projectServer(services: Services, project: DemoProject) {
+  return { post, relay }
 
   /** Adds the project to a JSON object. Other bodies stay unchanged: the v1 endpoint refuses them. */
   function post(through: Pipeline, exchange: OpenExchange, url: string, complete: Complete): Promise<PipelineResponse> {

@@ -51,20 +51,13 @@ interface OpenSocket {
 
 export function createDecisionSockets(options: DecisionSocketOptions): DecisionSockets {
   const { services } = options
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: maxPayloadBytes,
-    handleProtocols: () => false,
-  })
   /** Requests that arrived as handshakes, with what their tickets were good for after they are redeemed. */
   const handshakes = new WeakMap<Request, { slot_id: number; caller: Caller } | null>()
   /** The request ids of handshakes that were accepted. */
   const accepted = new WeakMap<IncomingMessage, string>()
+  const server = createSocketServer(accepted)
   const sockets = createOpenSockets(options)
   let isClosing = false
-  server.on('headers', (headers, incoming) => headers.push(`x-request-id: ${accepted.get(incoming)}`))
 
   return {
     async respond(side, { context, request }) {
@@ -111,6 +104,19 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       await sockets.close()
     },
   }
+}
+
+/** @param requestIds by handshake */
+function createSocketServer(requestIds: WeakMap<IncomingMessage, string>): WebSocketServer {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: maxPayloadBytes,
+    handleProtocols: () => false,
+  })
+  server.on('headers', (headers, incoming) => headers.push(`x-request-id: ${requestIds.get(incoming)}`))
+  return server
 }
 
 /** The sockets that are open: each gets the decision of its slot, and is pinged. */

@@ -38,25 +38,10 @@ const maxBatches = 200
 const noBytes = Buffer.alloc(0)
 
 export function createEventBatches(services: Services): EventBatches {
-  const { store, drainLock } = services
-  const texts = new Map<number, { text: Promise<string | null>; at_ms: number }>()
+  const { store } = services
+  const texts = sharedTexts(services)
   const batches = new Map<string, { batch: Promise<EventBatch | null>; at_ms: number; up_to: number }>()
   let generation = store.stateGeneration().count
-
-  /** The text of an event; null when the state was replaced in the meantime. */
-  const renderEvent = (row: EventRow): Promise<string | null> => {
-    const known = texts.get(row.seq)
-    const now_ms = performance.now()
-    if (known !== undefined && now_ms - known.at_ms < shareMs) return known.text
-    const { count } = store.stateGeneration()
-    const text = drainLock.run(async () => {
-      if (count !== store.stateGeneration().count) return null
-      return eventText(await toSandboxEvent(services, row, services.platform.clock.now()))
-    })
-    if (texts.size >= maxTexts) texts.clear()
-    texts.set(row.seq, { text, at_ms: now_ms })
-    return text
-  }
 
   const read = async (filter: EventFilter, after: number): Promise<EventBatch | null> => {
     const { count } = store.stateGeneration()
@@ -65,7 +50,7 @@ export function createEventBatches(services: Services): EventBatches {
     const written: string[] = []
     for (const row of rows) {
       if (!filter.matches(row)) continue
-      const text = await renderEvent(row)
+      const text = await texts.render(row)
       if (text === null) return null
       written.push(text)
     }
@@ -97,5 +82,28 @@ export function createEventBatches(services: Services): EventBatches {
       batches.set(name, { batch, at_ms: now_ms, up_to })
       return batch
     },
+  }
+}
+
+/** The texts of serialized events. */
+function sharedTexts(services: Services) {
+  const { store, drainLock } = services
+  const texts = new Map<number, { text: Promise<string | null>; at_ms: number }>()
+
+  return { render, clear: () => texts.clear() }
+
+  /** Resolves to the text of an event; null when the state was replaced in the meantime. */
+  function render(row: EventRow): Promise<string | null> {
+    const known = texts.get(row.seq)
+    const now_ms = performance.now()
+    if (known !== undefined && now_ms - known.at_ms < shareMs) return known.text
+    const { count } = store.stateGeneration()
+    const text = drainLock.run(async () => {
+      if (count !== store.stateGeneration().count) return null
+      return eventText(await toSandboxEvent(services, row, services.platform.clock.now()))
+    })
+    if (texts.size >= maxTexts) texts.clear()
+    texts.set(row.seq, { text, at_ms: now_ms })
+    return text
   }
 }

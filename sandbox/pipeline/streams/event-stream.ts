@@ -139,8 +139,6 @@ function follow(services: Services, { batches, sink, start, filter }: Subscripti
   sink.write(': connected\n\n')
   let seq = start
   let generation = store.stateGeneration().count
-  let isPumping = false
-  let isNotified = false
   let isStopped = false
   /** After the state was replaced, continues with the event that reports it: earlier ones belong to another state. */
   const skipToGeneration = () => {
@@ -171,23 +169,11 @@ function follow(services: Services, { batches, sink, start, filter }: Subscripti
     if (batch.isFull) await yieldToEventLoop()
     return batch.isFull
   }
-  const pump = async () => {
-    isNotified = true
-    if (isPumping || isStopped) return
-    isPumping = true
-    try {
-      while (isNotified) {
-        isNotified = false
-        while (await writeNext());
-      }
-    } catch (error) {
-      // A store on a server may end while it is read for a follower that has gone.
-      if (!isStopped) services.report(error)
-      sink.end()
-    } finally {
-      isPumping = false
-    }
-  }
+  const pump = createPump(writeNext, (error) => {
+    // A store on a server may end while it is read for a follower that has gone.
+    if (!isStopped) services.report(error)
+    sink.end()
+  })
   const timer = setInterval(() => sink.write(': still here\n\n'), keepAliveMs)
   void pump()
   return {
@@ -198,6 +184,27 @@ function follow(services: Services, { batches, sink, start, filter }: Subscripti
       clearInterval(timer)
       sink.end()
     },
+  }
+}
+
+/** Returns a function that calls `work` until it resolves to false, and again when it was called in the meantime. */
+function createPump(work: () => Promise<boolean>, onError: (error: unknown) => void): () => Promise<void> {
+  let isRunning = false
+  let isNotified = false
+  return async () => {
+    isNotified = true
+    if (isRunning) return
+    isRunning = true
+    try {
+      while (isNotified) {
+        isNotified = false
+        while (await work());
+      }
+    } catch (error) {
+      onError(error)
+    } finally {
+      isRunning = false
+    }
   }
 }
 
