@@ -21,7 +21,6 @@ const maxCoveredShare = 0.4
 interface ViewOptions {
   /** Returns the slots as they are now, and what is known around them. */
   read(): Pick<PanelState, 'page' | 'channel' | 'actions' | 'slots'>
-  /** Returns what is copied of a slot. */
   copy(kind: string, slot: Slot): string
   onClose(): void
   hasPanel: boolean

@@ -46,7 +46,6 @@ export type FrameMessage =
   | { t: 'media'; state: MediaState; position_ms: number; duration_ms: number; muted: boolean }
   | { t: 'error'; code: string }
 
-/** Host to frame. */
 export type HostMessage =
   | { t: 'visibility'; ratio: number; page_visible: boolean }
   | { t: 'pause' }

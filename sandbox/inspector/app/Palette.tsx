@@ -98,7 +98,6 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
   )
 }
 
-/** Returns the command that opens what has an identifier. */
 function openCommand(text: string, navigate: (route: string) => void): Command {
   const wanted = text.trim()
   const kind = detectKind(wanted)

@@ -10,6 +10,7 @@ declare const __ENDPOINTS__: Readonly<Record<EndpointId, readonly [method: strin
 declare const __REASON_CODES__: readonly string[]
 
 export type { EndpointId }
+
 interface AnyInput {
   params?: object
   query?: object
@@ -48,7 +49,6 @@ export function isReasonCode(text: string): boolean {
   return __REASON_CODES__.includes(text)
 }
 
-/** Returns the path and query of a call. */
 export function buildAddress(id: EndpointId, input: { params?: object; query?: object } = {}): string {
   const query = Object.entries(input.query ?? {}).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(query.map(([name, value]) => [name, String(value)])).toString()
@@ -86,7 +86,6 @@ export async function callAny<Output>(id: EndpointId, input: AnyInput = {}, sign
   return output as Output
 }
 
-/** Returns the problem of an unsuccessful response. */
 export function refusal(status: number, text: string): ApiProblem {
   const body = parseJson(text)
   return new ApiProblem(status, isObject(body) ? body : {}, `The sandbox responded ${status}.`)

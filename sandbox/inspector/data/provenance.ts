@@ -14,7 +14,6 @@ export type Provenance = ReadonlyMap<string, FieldOrigin>
 
 export type Part = 'params' | 'query' | 'body' | 'response'
 
-/** An endpoint as listed by GET /_sandbox/contract. */
 export interface ListedEndpoint {
   id: string
   method: string

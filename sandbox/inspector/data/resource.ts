@@ -103,7 +103,6 @@ export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resour
 const loading = { status: 'loading', data: null, problem: null } as const
 const never = () => false
 
-/** Returns anything thrown as a problem that can be shown. */
 export function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
   return new ApiProblem(0, {}, error instanceof Error ? error.message : String(error))

@@ -22,7 +22,6 @@ import { Icon } from './Icon.tsx'
 interface Described {
   label: string
   hint?: ReactNode
-  /** The error in the value. */
   problem?: string | undefined
 }
 

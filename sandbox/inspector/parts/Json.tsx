@@ -27,7 +27,6 @@ export interface JsonProps {
   label: string
 }
 
-/** Levels that are open from the start. */
 const openLevels = 3
 
 /** Entries of one level that are shown from the start. */

@@ -23,7 +23,6 @@ interface DataTableProps<Item> {
   getKey(item: Item): string
   /** The page of a row; without one, rows are not links. */
   getRoute?(item: Item): string | null
-  /** Shown when there is nothing. */
   empty?: ReactNode
   /** Shown beside the number of rows. */
   foot?: ReactNode
@@ -31,7 +30,6 @@ interface DataTableProps<Item> {
 
 /** A list of the control plane: how it is shown, and when it is reloaded. */
 export interface Table<Item> extends Omit<DataTableProps<Item>, 'list' | 'empty' | 'foot'> {
-  /** The endpoint that lists the items. */
   id: EndpointId
   /** Whether an event adds to the list or changes an item of it. */
   isAffected(event: SandboxEvent): boolean

@@ -222,7 +222,6 @@ function toLatency({ latency, latency_ms, latency_spread }: SettingsForm): Laten
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Returns the settings with the form's values applied. */
 export function toSettings(before: ProjectSettings, form: SettingsForm): Fields {
   const lines = form.allowed_origins.split('\n').map((line) => line.trim())
   return {

@@ -104,7 +104,6 @@ function startTurn(renderer: SponsoredPlacement, target: Element, body: Record<s
 
 let loading: Promise<SponsoredPlacement | null> | undefined
 
-/** Loads render.js as any page does. */
 function loadRenderer(): Promise<SponsoredPlacement | null> {
   loading ??= new Promise((resolve) => {
     const script = document.createElement('script')

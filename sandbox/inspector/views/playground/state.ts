@@ -124,7 +124,6 @@ interface OpenChoices {
   max_width?: number
 }
 
-/** Returns the body of POST /v1/placements. */
 export function placementBody(state: PlaygroundState, open: OpenChoices): JsonObject {
   const { topic, text, format, template, position, consent } = state
   const prompt = defined({ topic: topic || undefined, text: text || undefined })

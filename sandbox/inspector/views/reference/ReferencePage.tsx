@@ -198,7 +198,6 @@ function Section({ title, pages }: { title: string; pages: readonly DocsPage[] }
   )
 }
 
-/** A page of the documentation, as the site lists it. */
 interface DocsPage {
   topic: string
   title: string
