@@ -71,8 +71,11 @@ async function callEndpoint(
     }
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
-    if (isActivation(id)) checkLocalKey(services, request, (input.body as Activation).publishable_key)
-    if (isActivation(id)) await takeActivation(services, rates, context, input.body as Activation)
+    if (isActivation(id)) {
+      const activation = input.body as Activation
+      checkLocalKey(services, request, activation.publishable_key)
+      await takeActivation(services, rates, context, activation)
+    }
     // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
