@@ -15,13 +15,14 @@ export const root = fileURLToPath(new URL('../', import.meta.url))
 export function readScenarios(): Scenario[] {
   const folder = join(root, 'fixtures/scenarios')
   const names = readdirSync(folder).toSorted()
-  return names.map((name): Scenario => JSON.parse(readFileSync(join(folder, name), 'utf8')))
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
 }
 
 export function readFixture<T>(name: string): T {
-  return JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8'))
+  return JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
 }
 
+/** A project of `fixtures/projects.json`. */
 export interface SeededProject {
   client_id: string
   tenant: number
@@ -41,7 +42,7 @@ export function readDemand(demand: unknown): Demand {
     demand === undefined
       ? readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
       : JSON.stringify(checkDemand(demand))
-  return { text, data: JSON.parse(text) }
+  return { text, data: JSON.parse(text) as Demand['data'] }
 }
 
 function checkDemand(demand: unknown): MarketData {

@@ -13,6 +13,7 @@ import { sandboxClock } from '#platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from '#platform/platform.ts'
 import type { Faults } from '#runtime/faults.ts'
 import { followNodes } from '#runtime/node-changes.ts'
+import type { PlaybackReport, PlaybackSource } from '#runtime/playback/playback.ts'
 import { stateFiles } from '#store/sqlite/copies/state-files.ts'
 import { explain as explainFile } from '#store/sqlite/file/explain.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
@@ -23,9 +24,12 @@ import { listenError } from './sandbox-error.ts'
 import { createServices, type Parts } from './services.ts'
 
 export { type Clock, type ManualClock, manualClock } from '#platform/clock.ts'
+export type { PlaybackSource } from '#runtime/playback/playback.ts'
 export { resetAdminToken } from './admin-token.ts'
 export type { SandboxOptions } from './options.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
+
+export type PlaybackState = PlaybackSource & PlaybackReport
 
 export interface SandboxProject {
   client_id: string
@@ -66,6 +70,8 @@ export interface Sandbox {
    * store.
    */
   readonly shared: { namespace: string; nodes: number } | null
+  /** How far the recording has been played; null without one. */
+  playback(): PlaybackState | null
   /**
    * Stops accepting, finishes what is under way, closes the database. With `drain_ms`, it keeps serving for that time
    * first, while `readyz` reports that it is stopping.
@@ -106,7 +112,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     urlAt: start.address.urlAt,
     import_idle_ms: options.import_idle_ms,
     isJournalOn: start.journal_limit > 0,
-    assets: createAssets(root, listCreativeFiles(parts.demand.data.campaigns)),
+    assets: createAssets(root, listCreativeFiles(parts.demand.data.campaigns), parts.recording?.player.media ?? null),
     seeded_projects: [keys, ...seeded.slice(1).map(({ client_id, keys }) => ({ client_id, ...keys }))],
   })
   const end = startBackgroundWork(services, server)
@@ -143,6 +149,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     first_token: online.first_token,
     is_public: start.address.isPublic,
     shared: store.shared === null ? null : { namespace: store.shared.namespace, nodes: online.nodes },
+    playback: () => (services.player === null ? null : { ...services.player.source, ...services.player.report() }),
     close,
     [Symbol.asyncDispose]: () => close(),
   }
@@ -156,7 +163,9 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   const start = readOptions(options)
   const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
   const seeded = readFixture<{ projects: SeededProject[] }>('projects.json').projects
-  const demand = readDemand(options.demand)
+  const recording = await loadRecording(options)
+  const own = readDemand(options.demand)
+  const demand = recording?.extendDemand(own) ?? own
   const clock = options.clock ?? sandboxClock()
   const { store, signing_key } = await openStore(start.storeAddress, {
     pid: process.pid,
@@ -177,7 +186,14 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   })
   const platform = createPlatform({ clock, seed: start.seed, signingKey: signing_key, node: store.node })
   platform.reserveIdsUpTo(await store.largestId())
-  return { options, start, seeded, demand, store, platform, report }
+  return { options, start, seeded, demand, recording, store, platform, report }
+}
+
+/** Loaded only here: a start that plays nothing pays nothing for it. */
+async function loadRecording(options: SandboxOptions) {
+  if (options.playback === undefined) return null
+  const { openRecording } = await import('./recording-file.ts')
+  return openRecording(options, options.playback, sandboxClock().now())
 }
 
 /** Follows the other nodes. Returns a function that ends this and everything else. */

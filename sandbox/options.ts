@@ -66,6 +66,14 @@ export interface SandboxOptions {
   demands_token?: boolean
   /** How long the upload of an import may send nothing, milliseconds. Default 30 000. */
   import_idle_ms?: number
+  /** Plays a recording: the path of a HAR file, or its text. Default: the emulator responds by itself. */
+  playback?: string
+  /** Whether the emulator responds to what was not recorded. Default false: such a request gets a 404, not_recorded. */
+  fallback?: boolean
+  /** A recording whose newest exchange is older gives a warning, milliseconds. Default 30 days. */
+  max_age_ms?: number
+  /** Whether a recording that is too old is refused instead. Default false. */
+  strict_age?: boolean
   /** Called when a client asks the sandbox to stop. Default: such a request is refused. */
   stop?: () => void
   /** Called with failures outside any request. Default: writes to standard error. */
@@ -80,6 +88,7 @@ export type StoreAddress =
   | { kind: 'file'; path: string }
   | { kind: 'postgres'; url: string; namespace: string | null; isSeeded: boolean }
 
+/** The options of a start with their defaults, checked. */
 export interface StartOptions {
   host: string
   address: Address
@@ -105,6 +114,7 @@ export function readOptions(options: SandboxOptions): StartOptions {
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
   const storeAddress = readStoreAddress(options, database, seed !== null)
   checkScenario(options.scenario)
+  checkPlayback(options)
   return { host, address, database, storeAddress, journal_limit, event_limit, seed, rate }
 }
 
@@ -138,6 +148,18 @@ function readPath(database: string): string {
   } catch (error) {
     throw unwritable(database, error)
   }
+}
+
+/** One process knows how far a recording has been played. */
+function checkPlayback({ playback, store, max_age_ms, fallback, strict_age }: SandboxOptions): void {
+  if (playback !== undefined && store !== undefined) {
+    const hint = 'Play it with a file, or in memory: svc start --playback FILE --ephemeral'
+    throw new SandboxError('option_invalid', 'A recording cannot be played on a shared database.', hint)
+  }
+  if (max_age_ms !== undefined) checkCount(max_age_ms, 'max_age_ms')
+  if (playback !== undefined || !(fallback === true || strict_age === true || max_age_ms !== undefined)) return
+  const hint = 'Name the recording: svc start --playback FILE'
+  throw new SandboxError('option_invalid', 'fallback, max_age and strict_age are options of a playback.', hint)
 }
 
 function checkScenario(wanted: string | undefined): void {

@@ -9,6 +9,8 @@ export type SandboxFailure =
   | 'database_unwritable'
   | 'database_unreachable'
   | 'option_invalid'
+  | 'recording_invalid'
+  | 'recording_old'
 
 /**
  * A sandbox could not start, or could not close its database cleanly. `message` says why, and `hint` says what to do.

@@ -22,6 +22,7 @@ import type { Store } from '#store/store.ts'
 import { createTokenText } from './admin-token.ts'
 import { type Demand, packageVersion, readFixture, readScenarios, type SeededProject } from './fixtures.ts'
 import type { SandboxOptions, StartOptions } from './options.ts'
+import type { OpenedRecording } from './recording-file.ts'
 
 /** What everything else is built from. */
 export interface Parts {
@@ -29,6 +30,8 @@ export interface Parts {
   start: StartOptions
   seeded: SeededProject[]
   demand: Demand
+  /** Null when nothing is played. */
+  recording: OpenedRecording | null
   store: Store
   platform: Platform
   report(error: unknown): void
@@ -82,7 +85,8 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     },
     version: packageVersion(),
     pid: process.pid,
-    warnings: [...address.warnings, ...store.notes],
+    player: parts.recording?.player ?? null,
+    warnings: [...address.warnings, ...store.notes, ...(parts.recording?.warnings ?? [])],
     strict: options.strict ?? false,
     isDraining: false,
     stop: options.stop ?? null,
@@ -122,7 +126,7 @@ function createNodeTickets(
     sha256: platform.sha256,
     write: ({ project, ...holder }) => JSON.stringify({ ...holder, project: project.client_id }),
     async read(text) {
-      const { project, ...holder }: Omit<Caller, 'project'> & { project: string } = JSON.parse(text)
+      const { project, ...holder } = JSON.parse(text) as Omit<Caller, 'project'> & { project: string }
       const found = await store.findProject(project)
       return found === null ? null : { ...holder, project: found }
     },

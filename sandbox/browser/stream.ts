@@ -70,7 +70,10 @@ export async function* readEvents({ token, since_seq, signal, onOpen }: StreamOp
       restartSilence()
       const split = splitEventBlocks(rest + value)
       rest = split.rest
-      const events = split.blocks.map(parseEventData).filter(isEvent)
+      const events = split.blocks.flatMap((block) => {
+        const event = parseEventData(block)
+        return isObject(event) ? [event as unknown as SandboxEvent] : []
+      })
       if (events.length > 0) yield events
     }
   } finally {
@@ -78,8 +81,4 @@ export async function* readEvents({ token, since_seq, signal, onOpen }: StreamOp
     signal.removeEventListener('abort', abort)
     abort()
   }
-}
-
-function isEvent(data: unknown): data is SandboxEvent {
-  return isObject(data)
 }

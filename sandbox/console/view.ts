@@ -2,6 +2,7 @@
  * The console on the page: one element with a shadow root, so that no style goes in or out, and style sheets made by script, which
  * a strict policy allows. It takes no room in the layout and no pointer but over its own parts.
  */
+import type { ConsoleAction } from '#contract/resources/sandbox/console.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { type Box, findVisibleBox, readBox, sharedArea } from './geometry.ts'
 import { drawMarks } from './marks.ts'
@@ -21,6 +22,7 @@ const maxCoveredShare = 0.4
 interface ViewOptions {
   /** Returns the slots as they are now, and what is known around them. */
   read(): Pick<PanelState, 'page' | 'channel' | 'actions' | 'slots'>
+  /** Returns what is copied of a slot. */
   copy(kind: string, slot: Slot): string
   onClose(): void
   hasPanel: boolean
@@ -163,7 +165,7 @@ const commands: Readonly<Record<string, (view: OpenView, value: string) => void>
     view.collapsed = false
   },
   copy: (view, kind) => void copySlot(view, kind),
-  act: ({ options }, action) => void options.read().actions.run(JSON.parse(action)),
+  act: ({ options }, action) => void options.read().actions.run(JSON.parse(action) as ConsoleAction),
 }
 
 async function copySlot(view: OpenView, kind: string): Promise<void> {

@@ -33,7 +33,7 @@ export interface ConsentDraft extends Omit<ConsentRecord, 'id'> {
 }
 
 /** The consent that a decision binds, and the record to store for it. */
-interface ConsentResolution {
+export interface ConsentResolution {
   snapshot: AuthoritativeConsent
   /** To be stored; null when nothing was sent, or when it repeats the stored consent. */
   draft: ConsentDraft | null

@@ -33,7 +33,14 @@ export const withheldSteps: Readonly<Record<WithheldReason, { code: string; name
   internal_error: { code: 'x', name: 'internal_error', explanation: 'Its offer was lost: a scenario is in use.' },
 }
 
-const rulesByCode = new Map([...rules, ...Object.values(withheldSteps)].map((rule) => [rule.code, rule]))
+/** The letter of the campaigns that a played recording did not choose. */
+export const unplayedStep = {
+  code: 'u',
+  name: 'recording',
+  explanation: 'Not asked: a recording is played, which says who fills.',
+}
+
+const rulesByCode = new Map([...rules, ...Object.values(withheldSteps), unplayedStep].map((rule) => [rule.code, rule]))
 
 /**
  * Decides one slot by the first of these conditions that applies: forced by test_outcome, project disabled, job type

@@ -22,6 +22,7 @@ import type { DrainLock } from '#runtime/drain-lock.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { Faults } from '#runtime/faults.ts'
 import type { PendingDecisions } from '#runtime/pending-decisions.ts'
+import type { PlayedExchange, Player } from '#runtime/playback/playback.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import type { Tickets } from '#runtime/tickets.ts'
 import type { Waiters } from '#runtime/waiters.ts'
@@ -38,6 +39,8 @@ export interface Services extends DecisionServices {
   access: Access
   consoleGrants: ConsoleGrants
   descriptors: Descriptors
+  /** Plays a recording; null when the emulator responds by itself. */
+  player: Player | null
   /** The address that the sandbox listens on, without a trailing slash. */
   url: string
   /** The origin in frame URLs and links: the public URL, else the address. No trailing slash. */
@@ -89,6 +92,8 @@ export interface Context {
   warnings: Warning[]
   /** Additional headers of the response. */
   headers: Record<string, string>
+  /** The recorded exchange that the request is in the place of; null when the emulator responds by itself. */
+  played: PlayedExchange | null
   /** For the journal: the project, the session and the slot of the request, once known. */
   subject: { project_id: number | null; session_id: string | null; slot_id: number | null }
 }

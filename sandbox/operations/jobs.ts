@@ -7,7 +7,7 @@ import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import { type BrowserJobRequest, isBrowserBranch, type JobRequest } from '#contract/resources/jobs.ts'
 import { type DeliveryMode, variantFieldNames } from '#contract/variant-fields.ts'
-import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
+import { type ConsentResolution, mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import { hasUsdRate } from '#domain/currencies.ts'
 import { decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
 import type { JobRow, NewSlot } from '#store/store.ts'
@@ -132,7 +132,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const { now_ms } = context
   const latest = intake.session_id === null ? null : store.findLatestConsent(project.id, intake.session_id)
   const stored = latest instanceof Promise ? await latest : latest
-  const resolved = resolveConsent(project.settings.consent, intake.consent, stored, now_ms)
+  const resolved = withPlayedConsent(context, resolveConsent(project.settings.consent, intake.consent, stored, now_ms))
   if (resolved.isMissing && intake.needsConsent) throw new ApiError('consent_required')
   if (resolved.keepsPurposes) addWarning(context, 'consent_purposes_kept')
   const { snapshot, draft } = resolved
@@ -148,16 +148,36 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     created_at_ms: now_ms,
     facts: intake.session_id === null ? { ...facts, consent: snapshot } : facts,
   }
-  const slots = await decideSlots(services, job, intake.slots_requested, { caller, consent: snapshot })
+  const terms = { caller, consent: snapshot, played: context.played }
+  const slots = await decideSlots(services, job, intake.slots_requested, terms)
   const write =
     draft === null || intake.session_id === null
       ? null
       : consentWrite(services, project, intake.session_id, { draft, stored })
-  const created = await store.createJob(job, slots, write, listCaps(job, now_ms))
+  const caps = context.played === null ? listCaps(job, now_ms) : []
+  const created = await store.createJob(job, slots, write, caps)
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
   followSlots(services, facts, slots)
   return { job, slots, consent: snapshot }
+}
+
+/**
+ * Returns the consent of a request, decided as the service has decided it where the request is in the place of a recorded
+ * one: the service may have had a consent that was not recorded.
+ */
+function withPlayedConsent({ played }: Context, resolved: ConsentResolution): ConsentResolution {
+  const consent = played?.decisions.find((decision) => decision !== null)?.consent ?? null
+  if (consent === null) return resolved
+  const { isGranted, ...purposes } = consent
+  const { snapshot, draft } = resolved
+  const lifecycle_state = isGranted ? 'granted' : snapshot.lifecycle_state
+  return {
+    ...resolved,
+    isMissing: false,
+    snapshot: { ...snapshot, lifecycle_state, purposes },
+    draft: draft === null ? null : { ...draft, ...purposes, state: isGranted ? 'granted' : draft.state },
+  }
 }
 
 /** Returns the stored fields of a job. Prompt text is read only with consent. */
@@ -175,17 +195,18 @@ async function decideSlots(
   services: Services,
   job: JobRow,
   count: number,
-  { caller, consent }: { caller: Caller; consent: AuthoritativeConsent },
+  { caller, consent, played }: { caller: Caller; consent: AuthoritativeConsent; played: Context['played'] },
 ): Promise<NewSlot[]> {
   const { project, mode } = caller
   const now_ms = job.created_at_ms
   const slots: NewSlot[] = []
   for (let index = 0; index < count; index++) {
     const id = services.platform.newId()
-    const latency_ms = drawLatency(services, project, mode)
+    const recorded = played?.decisions[index] ?? null
+    const latency_ms = recorded === null ? drawLatency(services, project, mode) : 0
     const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
     const slot = { project, job, slot_id: id }
-    const terms = { consent, now_ms, fills_before: fills }
+    const terms = { consent, now_ms, fills_before: fills, recorded }
     const decided = latency_ms > 0 ? null : decideJobSlot(services, slot, terms)
     const decision = decided instanceof Promise ? await decided : decided
     const evidence = decision === null ? null : decisionEvidence(services, slot, decision)

@@ -5,7 +5,9 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { contract } from '#contract/index.ts'
+import { pathPattern } from '#foundation/http.ts'
 import { findEntry } from '#foundation/table-entry.ts'
+import type { RecordedMedia } from '#runtime/playback/recorded-media.ts'
 import { publicHeaders } from './cors.ts'
 import { type Coding, codingFor, readEncoded } from './encodings.ts'
 import {
@@ -15,6 +17,7 @@ import {
   type Request,
   type Route,
   readHeader,
+  sourceHeader,
 } from './exchange.ts'
 import { createPathError } from './routes.ts'
 
@@ -37,6 +40,10 @@ export interface Assets {
   /** The module of the console on a page. */
   consoleScript(): Promise<Asset>
   creative(file: string): Promise<Asset | null>
+  /** A file of the recording that is played, by its path and query. */
+  recorded(url: string): Asset | null
+  /** The paths of those files. */
+  recorded_paths: readonly string[]
   testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
   demoPicture(file: string): Promise<Asset | null>
@@ -63,15 +70,15 @@ const clipDurations = new Map([
   ['15000', '15s'],
 ])
 
-/** `root` is the package's folder; `creatives` are the files that the catalogue names. */
-export function createAssets(root: string, creatives: ReadonlySet<string>): Assets {
+/** `root` is the package's folder; `creatives` are the files that the catalogue names, `media` those of a recording. */
+export function createAssets(root: string, creatives: ReadonlySet<string>, media: RecordedMedia | null): Assets {
   const cached = new Map<string, Asset>()
   let pages: Promise<ReadonlyMap<string, string>> | undefined
   const load = async (path: string, made?: () => Promise<Buffer>): Promise<Asset> => {
     const known = cached.get(path)
     if (known !== undefined) return known
     const body = await (made?.() ?? readFile(join(root, path)))
-    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+    const etag = createTag(body)
     const media_type = findEntry(mediaTypes, path.split('.').at(-1)!) ?? 'application/octet-stream'
     const asset: Asset = { body, etag, media_type }
     if (made === undefined && isText.test(media_type))
@@ -91,6 +98,11 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
     consoleScript: () => load(`${renderer}/console.js`),
     creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),
+    recorded(url) {
+      const file = media?.find(url) ?? null
+      return file === null ? null : { ...file, etag: createTag(file.body) }
+    },
+    recorded_paths: media?.paths ?? [],
     async testAsset(format, query) {
       const file = findTestFile(format, query)
       return file === null ? null : load(`fixtures/test-assets/${file}`)
@@ -99,7 +111,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     docsFile: (name) => load(`dist/docs/${name}`),
     async docsPage(topic) {
       pages ??= readFile(join(root, 'dist/docs/pages.json'), 'utf8').then(
-        (text) => new Map(Object.entries<string>(JSON.parse(text))),
+        (text) => new Map(Object.entries(JSON.parse(text) as Record<string, string>)),
       )
       const html = (await pages).get(topic)
       return html === undefined ? null : load(`dist/docs/${topic}.html`, async () => Buffer.from(html))
@@ -109,6 +121,10 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     demoPicture: async (file) =>
       /^(ridges|city|botanical)-[1-4]\.webp$/.test(file) ? load(`fixtures/demo/${file}`) : null,
   }
+}
+
+function createTag(body: Buffer): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
 }
 
 const isText = /^(text\/|application\/json)/
@@ -142,10 +158,13 @@ export function assetRoutes(assets: Assets): Route[] {
     method: 'GET',
     path,
     async respond(exchange) {
-      return assetResponse(exchange, await find(exchange.request), { ...publicHeaders, 'cache-control': cache })
+      const recorded = assets.recorded(exchange.request.url)
+      if (recorded !== null) exchange.context.headers[sourceHeader] = 'recording'
+      const asset = recorded ?? (await find(exchange.request))
+      return assetResponse(exchange, asset, { ...publicHeaders, 'cache-control': cache })
     },
   })
-  return [
+  const own = [
     file(contract['render.script'].path, 'no-cache', () => assets.renderScript()),
     file('/assets/render/{file}', 'no-cache', ({ params }) => assets.renderPart(params.file!)),
     { ...file('/_sandbox/console.js', 'no-cache', () => assets.consoleScript()), isForHostPages: true },
@@ -154,6 +173,9 @@ export function assetRoutes(assets: Assets): Route[] {
       assets.creative(`${params.folder}/${params.file}`),
     ),
   ]
+  const hasRoute = (path: string) => own.some((route) => pathPattern(route.path).test(path))
+  const others = assets.recorded_paths.filter((path) => !hasRoute(path) && !path.includes('{'))
+  return [...own, ...others.map((path) => file(path, forAnHour, async () => null))]
 }
 
 /**

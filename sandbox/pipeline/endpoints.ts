@@ -6,6 +6,7 @@ import { type CompatOperationId, compatOperations, deprecationHeaders } from '#c
 import { type Endpoint, isControlPlane, type Parsed, requiredRole } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Contract, EndpointId } from '#contract/index.ts'
+import type { RecordedId } from '#contract/recordings/recording.ts'
 import { journalBody } from '#contract/recordings/redaction.ts'
 import { mayHoldSecrets } from '#foundation/redaction.ts'
 import { activationKey } from '#operations/browser.ts'
@@ -18,6 +19,7 @@ import { refuseQuery, refuseRepeated, validate, validateBody } from './body/vali
 import { addCors } from './cors.ts'
 import { checkActivationHeader, checkLocalKey, findCaller } from './credentials.ts'
 import { type OpenExchange, type PipelineResponse, type Request, type Route, successResponse } from './exchange.ts'
+import { withPlayback } from './playback.ts'
 import type { Rates } from './rates.ts'
 
 export interface EndpointOptions {
@@ -39,7 +41,8 @@ export function endpointRoute(pipeline: EndpointOptions, id: ServedId, endpoint:
     Object.assign(exchange.context.headers, deprecationHeaders(endpoint, exchange.request.params))
     return call(exchange)
   }
-  const respond = endpoint.successor === undefined ? call : callDeprecated
+  const own = endpoint.successor === undefined ? call : callDeprecated
+  const respond = isControlPlane(endpoint) ? own : withPlayback(pipeline.services, id as RecordedId, own)
   if (!isControlPlane(endpoint))
     return method === 'GET' ? { method, path, respond } : { method, path, body_limit_bytes, respond }
   const role = requiredRole(endpoint)
@@ -66,16 +69,16 @@ async function callEndpoint(
     if (endpoint.credentials.length > 0) {
       const caller = findCaller(services, exchange, endpoint)
       context.caller = caller instanceof Promise ? await caller : caller
-      const taking = endpoint.rate === null ? undefined : rates.take(endpoint.rate, context.caller, context.now_ms)
+      // A recording has the refusals of its own limits.
+      const isLimited = endpoint.rate !== null && context.played === null
+      const taking = !isLimited ? undefined : rates.take(endpoint.rate, context.caller, context.now_ms)
       if (taking !== undefined) await taking
     }
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
-    if (isActivation(id)) {
-      const activation = input.body as Activation
-      checkLocalKey(services, request, activation.publishable_key)
-      await takeActivation(services, rates, context, activation)
-    }
+    if (isActivation(id)) checkLocalKey(services, request, (input.body as Activation).publishable_key)
+    if (isActivation(id) && context.played === null)
+      await takeActivation(services, rates, context, input.body as Activation)
     // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>

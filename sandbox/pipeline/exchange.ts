@@ -3,7 +3,7 @@
  * and the response. Every handler returns a response; only `writeResponse` writes to a socket.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { type Endpoint, oldClientHeader, type Role } from '#contract/endpoint.ts'
+import { type Endpoint, oldClientHeader, type ResponseHeader, type Role } from '#contract/endpoint.ts'
 import type { ApiError } from '#contract/errors.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
@@ -14,6 +14,9 @@ import type { Identity } from '#runtime/replay.ts'
 
 /** The header that names the fault rule applied to a response. */
 export const faultHeader = 'x-sandbox-fault'
+
+/** The header that says whether a response was recorded, or is the emulator's own. */
+export const sourceHeader = 'x-sandbox-source' satisfies ResponseHeader
 
 export interface Request {
   readonly method: string
@@ -85,6 +88,7 @@ export interface PipelineResponse {
   broken?: 'drop' | 'reset' | 'truncate'
 }
 
+/** The parts of a request that its response repeats. */
 export type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
 
 const noBody = Buffer.alloc(0)
@@ -161,6 +165,7 @@ export function openExchange({ platform, strict }: Services, request: Request): 
       signal: request.signal,
       warnings: [],
       headers: request.fault === null ? {} : { [faultHeader]: request.fault.fault_id },
+      played: null,
       subject: { project_id: null, session_id: null, slot_id: null },
     },
     started: performance.now(),

@@ -9,16 +9,15 @@
  * Files, frames, pages and streams have their own routes, which leave out steps 6 to 10.
  */
 
-import { compatOperations } from '#compat/index.ts'
+import { type CompatOperationId, compatOperations } from '#compat/index.ts'
 import { type Endpoint, problemHeader } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
-import { compat, contract } from '#contract/index.ts'
+import { compat, contract, type EndpointId } from '#contract/index.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
-import { isTableName } from '#foundation/table-entry.ts'
 import type { Services } from '#operations/context.ts'
-import { operations } from '#operations/index.ts'
+import { type JsonEndpointId, operations } from '#operations/index.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import { readBody, refuseUnstorableUrl, tooLarge } from './body/body.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
@@ -31,6 +30,7 @@ import {
   type PipelineResponse,
   type Request,
   type Route,
+  sourceHeader,
 } from './exchange.ts'
 import { errorResponse, toApiError } from './failures.ts'
 import { injectFault } from './faults/fault-requests.ts'
@@ -69,9 +69,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     routes: createRoutes(),
     page: null,
   }
-  for (const [id, endpoint] of Object.entries<Endpoint>(contract)) {
-    if (isTableName(operations, id) || (isTableName(compatOperations, id) && !options.services.strict))
-      pipeline.routes.add(endpointRoute(pipeline, id, endpoint))
+  for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
+    if (Object.hasOwn(operations, id)) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
+    else if (Object.hasOwn(compatOperations, id) && !options.services.strict) {
+      pipeline.routes.add(endpointRoute(pipeline, id as CompatOperationId, endpoint))
+    }
   }
   return pipeline
 }
@@ -96,7 +98,7 @@ export async function respondTo(
     const route = found ?? preflightRoute(pipeline, request)
     refuseUnstorableUrl(request)
     if (route.body_limit_bytes !== undefined) request.body = await loadBody(request, route.body_limit_bytes)
-    if (!services.faults.isEmpty && isFaultable(route)) await injectFault(services, request)
+    if (!services.faults.isEmpty && isApi(route)) await injectFault(services, request)
     exchange = openExchange(services, request)
     response = await callRoute(services, route, exchange)
   } catch (thrown) {
@@ -110,6 +112,7 @@ export async function respondTo(
   }
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= formatHttpDate(exchange.context.now_ms)
+  if (services.player !== null && isApi(request)) response.headers[sourceHeader] ??= 'emulator'
   if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
@@ -239,8 +242,8 @@ function loadBody({ incoming, body }: Request, limit_bytes: number): Buffer | Pr
   return body
 }
 
-/** Fault rules meet the v1 API, its aliases and its files. */
-function isFaultable({ path }: Route): boolean {
+/** The v1 API, its aliases and its files: fault rules meet them, and recordings have them. */
+function isApi({ path }: Pick<Request, 'path'>): boolean {
   return path.startsWith('/v1/') || path.startsWith('/public/') || path.startsWith('/assets/')
 }
 

@@ -7,14 +7,16 @@ import type { AuthoritativeConsent, Format, Mode } from '#contract/fields.ts'
 import { encodeId, formatToken } from '#contract/ids.ts'
 import type { Latency } from '#contract/resources/projects.ts'
 import { mayProcessPrompt } from '#domain/consent.ts'
-import { decideSlot } from '#domain/decisions.ts'
+import { decideSlot, unplayedStep } from '#domain/decisions.ts'
 import { decisionEntry } from '#domain/evidence.ts'
+import { won } from '#domain/market.ts'
 import type { Opportunity } from '#domain/offers.ts'
 import { unitsMs } from '#foundation/duration.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Platform } from '#platform/platform.ts'
 import type { CapGuard, EvidenceDraft, JobRow, ProjectRow, Store, StoredDecision } from '#store/store.ts'
 import type { Markets } from './markets.ts'
+import type { ScriptedDecision } from './playback/script.ts'
 import type { Scenarios } from './scenarios.ts'
 
 export interface DecisionServices {
@@ -64,6 +66,8 @@ const noFloors = { banner: 0, clip: 0, native: 0 }
 interface DecisionTerms {
   consent: AuthoritativeConsent
   now_ms: number
+  /** The decision of the recording that is played; null or absent when the emulator decides. */
+  recorded?: ScriptedDecision | null
   /** Fills of the same job that are not stored yet: they count towards caps too. Default 0. */
   fills_before?: number
 }
@@ -71,8 +75,9 @@ interface DecisionTerms {
 export function decideJobSlot(
   services: DecisionServices,
   { project, job, slot_id }: JobSlot,
-  { consent, now_ms, fills_before = 0 }: DecisionTerms,
+  { consent, now_ms, fills_before = 0, recorded = null }: DecisionTerms,
 ): MaybePromise<StoredDecision> {
+  if (recorded !== null) return decideAsRecorded(services, { project, job, slot_id }, { consent, now_ms }, recorded)
   const { markets, platform } = services
   const { settings } = project
   const changes = services.scenarios.changesFor(job.mode)
@@ -118,6 +123,47 @@ export function decideJobSlot(
       topic,
     }
   })
+}
+
+/** Decides a slot as a recording says. The fields of the fill that it leaves out are those of its campaign. */
+function decideAsRecorded(
+  { markets, platform }: DecisionServices,
+  { project, job, slot_id }: JobSlot,
+  { consent, now_ms }: DecisionTerms,
+  { outcome, names, label_text }: ScriptedDecision,
+): StoredDecision {
+  const { campaigns } = markets.current
+  const position = campaigns.findIndex(({ campaign_id }) => campaign_id === names?.campaign_id)
+  const campaign = campaigns[position]
+  const decided = {
+    decided_at_ms: now_ms,
+    label_text: label_text ?? project.settings.label_text,
+    consent,
+    catalogue: markets.catalogue_id,
+    topic: consent.purposes.semantic_targeting ? (job.facts.topic ?? null) : null,
+  }
+  if (outcome.status === 'no_fill') return { ...decided, outcome, trace: '' }
+  const creative = campaign?.creatives[0]
+  if (campaign === undefined || creative === undefined) throw new Error('a recorded fill has a campaign')
+  const { duration_ms } = outcome
+  const { native_template_id } = project.settings.defaults
+  return {
+    ...decided,
+    outcome: {
+      status: 'filled',
+      format: outcome.format,
+      campaign_id: campaign.campaign_id,
+      creative_id: creative.creative_id,
+      width: outcome.width ?? creative.width,
+      height: outcome.height ?? creative.height,
+      duration_ms: creative.format === 'clip' ? (duration_ms ?? creative.duration_ms) : null,
+      gross_cpm: campaign.price_cpm,
+      currency: campaign.currency,
+      template_id: outcome.format === 'native' ? (outcome.template_id ?? native_template_id) : null,
+      asset_token_hash: platform.assetSecret(slot_id).hash,
+    },
+    trace: campaigns.map((_, at) => (at === position ? won : unplayedStep.code)).join(''),
+  }
 }
 
 function onlyFormat(opportunity: Opportunity, format: Format | undefined): Opportunity {

@@ -170,6 +170,7 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
   ],
   [({ is_constant }) => is_constant !== true, ['storage_unavailable']],
   [(endpoint) => !isControlPlane(endpoint), ['injected_fault']],
+  [isRecorded, ['not_recorded']],
   [() => true, ['internal_error']],
 ]
 
@@ -195,6 +196,11 @@ export function includesRole(role: Role, needed: Role): boolean {
 /** Whether an endpoint is one of the sandbox's own. In the control plane an empty body means `{}`. */
 export function isControlPlane({ path }: Pick<Endpoint, 'path'>): boolean {
   return path.startsWith('/_sandbox/')
+}
+
+/** Whether a recording can be played in place of the endpoint: its response is JSON. */
+function isRecorded(endpoint: Endpoint): boolean {
+  return !isControlPlane(endpoint) && endpoint.status !== 101 && endpoint.response instanceof z.ZodType
 }
 
 /** The query of a handshake is its credential, and is checked as one. */
@@ -268,6 +274,11 @@ export const responseHeaders = {
     'Sandbox only. Every slot of the job, when more than one was requested.',
   ),
   'x-sandbox-fault': header('assumed', 'A96', 'Sandbox only. The fault rule that applied to this request.'),
+  'x-sandbox-source': header(
+    'assumed',
+    'A105',
+    'Sandbox only, with --playback. recording, or emulator for what it responds by itself.',
+  ),
   'x-sandbox-would-bill': header('assumed', 'A78', 'Sandbox only. What production would have billed for this beacon.'),
 } as const satisfies Record<string, HeaderRow>
 

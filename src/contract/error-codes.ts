@@ -268,6 +268,10 @@ export const reasonCodes = {
       'Not found for this project.',
       'Check the path and the identifier. Resources of other projects look the same.',
     ],
+    not_recorded: [
+      'The recording that is played has no response to this request.',
+      'To let the emulator respond to what was not recorded, start with --fallback.',
+    ],
   }),
   ...causes('method_not_allowed', {
     method_not_allowed: ['This path does not support this method.', 'See the Allow header.'],

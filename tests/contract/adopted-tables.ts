@@ -89,6 +89,7 @@ export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
   ],
   401: ['grant_invalid', 'ticket_invalid'],
   403: ['origin_refused', 'role_missing'],
+  404: ['not_recorded'],
   421: ['host_not_allowed'],
   426: ['upgrade_required'],
   503: ['draining', 'storage_unavailable', 'too_many_sockets'],

@@ -54,7 +54,21 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
   const { projects } = useSession()
   const { contains } = useFilter({ sensitivity: 'base' })
   const wanted = text.trim()
-  const found = wanted === '' ? [] : [openCommand(text, navigate)]
+  const kind = detectKind(wanted)
+
+  const found: Command[] =
+    wanted === ''
+      ? []
+      : [
+          {
+            id: 'find',
+            // Contains the typed text, so the filter always keeps it.
+            label: text,
+            summary: kind === null ? 'open what has this identifier' : `open this ${kind}`,
+            icon: 'open',
+            run: () => navigate(kind === null ? `/id/${encodeURIComponent(wanted)}` : routeTo(kind, wanted)),
+          },
+        ]
   const places = views.map(
     ({ id, label, summary, icon, href }): Command => ({ id, label, summary, icon, run: () => navigate(href) }),
   )
@@ -96,19 +110,6 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
       </Menu>
     </Autocomplete>
   )
-}
-
-function openCommand(text: string, navigate: (route: string) => void): Command {
-  const wanted = text.trim()
-  const kind = detectKind(wanted)
-  return {
-    id: 'find',
-    // Contains the typed text, so the filter always keeps it.
-    label: text,
-    summary: kind === null ? 'open what has this identifier' : `open this ${kind}`,
-    icon: 'open',
-    run: () => navigate(kind === null ? `/id/${encodeURIComponent(wanted)}` : routeTo(kind, wanted)),
-  }
 }
 
 /** Returns the actions available everywhere; the key to copy is of the first seeded project. */
@@ -183,7 +184,7 @@ function useDocs(text: string): readonly DocsPage[] {
   const [pages, setPages] = useState<readonly DocsPage[]>([])
   useEffect(() => {
     if (text === '') return
-    docs ??= fetch('/_sandbox/docs/index.json').then((response): Promise<readonly DocsPage[]> => response.json())
+    docs ??= fetch('/_sandbox/docs/index.json').then((response) => response.json() as Promise<readonly DocsPage[]>)
     docs.then(setPages, () => {
       docs = undefined
     })

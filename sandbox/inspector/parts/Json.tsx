@@ -27,6 +27,7 @@ export interface JsonProps {
   label: string
 }
 
+/** Levels that are open from the start. */
 const openLevels = 3
 
 /** Entries of one level that are shown from the start. */
@@ -81,7 +82,14 @@ function Value({ name, value, path, level, context }: ValueProps) {
   return (
     <div className="json-branch">
       <div className="json-line" data-marked={isMarked}>
-        <FoldButton name={name} isOpen={isOpen} fold={() => setOpen(!isOpen)} />
+        <Button
+          className="json-fold"
+          aria-expanded={isOpen}
+          aria-label={`${isOpen ? 'Fold' : 'Unfold'} ${name ?? 'everything'}`}
+          onPress={() => setOpen(!isOpen)}
+        >
+          <Icon name="chevron" />
+        </Button>
         {label}
         <span className="faint">
           {open}
@@ -111,15 +119,6 @@ function Value({ name, value, path, level, context }: ValueProps) {
         </>
       )}
     </div>
-  )
-}
-
-function FoldButton({ name, isOpen, fold }: { name: string | null; isOpen: boolean; fold(): void }) {
-  const label = `${isOpen ? 'Fold' : 'Unfold'} ${name ?? 'everything'}`
-  return (
-    <Button className="json-fold" aria-expanded={isOpen} aria-label={label} onPress={fold}>
-      <Icon name="chevron" />
-    </Button>
   )
 }
 

@@ -222,13 +222,27 @@ interface CreativeUrls {
   mime_type: string
 }
 
+/** Returns the recorded files of a creative where a recording has them, else those of the emulator. */
+export function creativeUrls(services: Services, slot: SlotRow, fill: Fill): CreativeUrls {
+  const own = ownUrls(services, slot, fill)
+  const recorded = services.player?.media.findCreative(fill.creative.creative_id) ?? null
+  if (recorded === null) return own
+  const { image, video, mime_type } = recorded
+  return {
+    image_url: image === null ? own.image_url : flatString(services.base_url, image),
+    video_url: video === null ? own.video_url : flatString(services.base_url, video),
+    // The poster would be of another clip.
+    poster_url: video === null ? own.poster_url : null,
+    mime_type: mime_type ?? own.mime_type,
+  }
+}
+
 /**
  * Returns test substitutes for banners and clips in test traffic; the catalogue's own files for native and live traffic
  * (A42).
  */
-export function creativeUrls(services: Services, slot: SlotRow, { outcome, creative }: Fill): CreativeUrls {
-  const { base_url } = services
-  const size = `width=${outcome.width}&height=${outcome.height}`
+function ownUrls({ base_url }: Services, slot: SlotRow, { creative }: Fill): CreativeUrls {
+  const size = `width=${creative.width}&height=${creative.height}`
   if (creative.format === 'native') {
     const image_url = flatString(base_url, '/assets/creatives/', creative.image_file)
     return { image_url, video_url: null, poster_url: null, mime_type: 'application/json' }
@@ -238,7 +252,7 @@ export function creativeUrls(services: Services, slot: SlotRow, { outcome, creat
       const image_url = flatString(base_url, '/v1/test-assets/banner?', size)
       return { image_url, video_url: null, poster_url: null, mime_type: 'image/png' }
     }
-    const clip = flatString(base_url, '/v1/test-assets/clip?', size, '&duration_ms=', String(outcome.duration_ms))
+    const clip = flatString(base_url, '/v1/test-assets/clip?', size, '&duration_ms=', String(creative.duration_ms))
     return { image_url: null, video_url: clip, poster_url: flatString(clip, '&poster=true'), mime_type: 'video/mp4' }
   }
   const url = flatString(base_url, '/assets/creatives/', creative.file)
@@ -254,12 +268,13 @@ function flatString(...pieces: readonly string[]): string {
 }
 
 export function nativeAssets(services: Services, creative: Extract<Creative, { format: 'native' }>): NativeAssets {
-  const folder = `${services.base_url}/assets/creatives`
+  const { base_url } = services
+  const recorded = services.player?.media.findCreative(creative.creative_id)
   return {
     title: creative.title,
-    image_url: `${folder}/${creative.image_file}`,
+    image_url: base_url + (recorded?.image ?? `/assets/creatives/${creative.image_file}`),
     ...(creative.description === undefined ? {} : { description: creative.description }),
     cta_text: creative.cta_text,
-    icon_url: `${folder}/${creative.icon_file}`,
+    icon_url: base_url + (recorded?.icon ?? `/assets/creatives/${creative.icon_file}`),
   }
 }

@@ -29,6 +29,7 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
       allowed_origins,
       config_revision,
     })),
+    playback: services.player === null ? null : { ...services.player.source, ...services.player.report() },
     warnings: [...services.warnings, ...store.warnings(), ...refused, ...clockWarnings(nodes ?? [])],
   }
 }

@@ -99,6 +99,7 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
         await services.clearRates()
         await tickets.clear()
         services.consoleGrants.clear()
+        services.player?.restart()
         await restoreClock(services)
         await services.faults.restore()
         await callbacks.restore()

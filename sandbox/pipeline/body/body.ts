@@ -33,6 +33,7 @@ export function readBody(incoming: IncomingMessage, limit_bytes: number): Promis
   })
 }
 
+/** Returns the error of a body over the limit of its endpoint. */
 export function tooLarge(limit_bytes: number): ApiError {
   return new ApiError('payload_too_large', { hint: `Send at most ${limit_bytes} bytes here.` })
 }
@@ -40,6 +41,7 @@ export function tooLarge(limit_bytes: number): ApiError {
 interface SentJson {
   json: unknown
   text: string
+  /** Whether exact numbers may be in it. */
   isExact: boolean
 }
 

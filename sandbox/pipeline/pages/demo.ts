@@ -60,8 +60,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
       const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
       const now_ms = services.platform.clock.now()
       const settings: DemoSettings = {
-        // The token that opened the page, or that of this start where none was needed.
-        token: exchange.request.holder?.text ?? services.access.start_token,
+        token: findPageToken(exchange, services),
         client_id,
         publishable_key,
         since_seq: services.store.lastEventSeq(),
@@ -197,6 +196,14 @@ function pageResponse(
     },
     body: html,
   }
+}
+
+/**
+ * The token that a page of the sandbox may use: the one that opened it, or the token of this start where none was
+ * needed.
+ */
+function findPageToken({ request }: OpenExchange, { access }: Pipeline['services']): string {
+  return request.holder?.text ?? access.start_token
 }
 
 const icon =

@@ -48,6 +48,7 @@ interface EventDetails {
   error: RendererError
 }
 
+/** The details of an error event. */
 export interface RendererError {
   code: ErrorCode
   status?: number
@@ -61,6 +62,7 @@ export interface RendererError {
 
 export type EventType = keyof EventDetails
 
+/** The turn, slot and mount that an event belongs to. */
 interface EventScope {
   turn_id?: string | undefined
   slot_id?: string | undefined

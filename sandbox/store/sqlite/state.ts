@@ -56,20 +56,20 @@ export function adoptPageSize(image: Database.Database, db: Database.Database): 
 }
 
 export function pageBytes(db: Database.Database): number {
-  return Number(db.pragma('page_size', { simple: true }))
+  return db.pragma('page_size', { simple: true }) as number
 }
 
 /** Changes with every commit of another connection. */
 function dataVersion(db: Database.Database): number {
-  return Number(db.pragma('data_version', { simple: true }))
+  return db.pragma('data_version', { simple: true }) as number
 }
 
 /** Returns the tables of a schema of the connection, in order of creation. */
 export function listTables(db: Database.Database, schema = 'main'): string[] {
   return db
-    .prepare<[], string>(`SELECT name FROM ${schema}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+    .prepare(`SELECT name FROM ${schema}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
     .pluck()
-    .all()
+    .all() as string[]
 }
 
 /** Returns the declarations of every table and index; equal for databases with the same migrations. */

@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { describeRequirement } from '#contract/errors.ts'
 import { RateText } from '#contract/resources/projects.ts'
-import { parseSpan } from '#foundation/duration.ts'
+import { durationPattern, parseSpan } from '#foundation/duration.ts'
 import { findEntry, isListed, tableNames } from '#foundation/table-entry.ts'
 import { CliError } from '../run/errors.ts'
 
@@ -109,6 +109,30 @@ const table = {
     flag: '--scenario <name>',
     description: 'a scenario of the catalogue: svc sandbox scenario list',
   },
+  playback: {
+    schema: z.string().min(1),
+    flag: '--playback <file>',
+    description: 'respond as a recording does, a HAR file',
+    env: 'SVC_PLAYBACK',
+  },
+  fallback: {
+    schema: z.boolean(),
+    flag: '--fallback',
+    description: 'with --playback: let the emulator respond to what was not recorded',
+    env: 'SVC_FALLBACK',
+  },
+  max_age: {
+    schema: z.string().regex(durationPattern, 'must be a time such as 30d or 12h'),
+    flag: '--max-age <time>',
+    description: 'with --playback: warn when the recording is older; default: 30d',
+    env: 'SVC_MAX_AGE',
+  },
+  strict_age: {
+    schema: z.boolean(),
+    flag: '--strict-age',
+    description: 'with --playback: refuse a recording that is too old',
+    env: 'SVC_STRICT_AGE',
+  },
   allow_known_keys: {
     schema: z.boolean(),
     flag: '--allow-known-keys',
@@ -148,6 +172,10 @@ export const StartSection = z
     path: ['store'],
     error: 'cannot be combined with db and ephemeral',
   })
+  .refine(({ playback, store }) => playback === undefined || store === undefined, {
+    path: ['playback'],
+    error: 'cannot be combined with store',
+  })
   .refine(({ tls, tls_cert, tls_key }) => tls !== true || (tls_cert ?? tls_key) === undefined, {
     path: ['tls'],
     error: 'cannot be combined with tls_cert and tls_key',
@@ -160,6 +188,7 @@ export function startFlags(): Map<StartOptionName, Option> {
   const flags = new Map(names.map((name) => [name, toOption(table[name])]))
   flags.get('ephemeral')?.conflicts(['db', 'store'])
   flags.get('store')?.conflicts('db')
+  flags.get('playback')?.conflicts('store')
   flags.get('tls')?.conflicts(['tlsCert', 'tlsKey'])
   return flags
 }

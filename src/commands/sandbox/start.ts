@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { Option } from 'commander'
 import { flagValues } from '#cli/endpoint/input.ts'
 import { printable, type Style } from '#cli/output/terminal.ts'
-import { alignPairs } from '#cli/output/text.ts'
+import { alignPairs, plural, timeText } from '#cli/output/text.ts'
 import { startInBackground } from '#cli/process/background.ts'
 import type { Certificate } from '#cli/process/certificate.ts'
 import { openPage } from '#cli/process/open-url.ts'
@@ -30,9 +30,11 @@ import {
   stateProblem,
   writeLocator,
 } from '#cli/settings/state-directory.ts'
+import { parseDuration } from '#foundation/duration.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
+import type { PlaybackSource, Sandbox, SandboxOptions } from '#sandbox/index.ts'
+import { playbackNotes } from './playback-text.ts'
 
 /** The number of ports to try after the default one if it is taken. */
 const portsTried = 50
@@ -47,11 +49,13 @@ export const categories: Record<SandboxFailure['code'], Category> = {
   database_unwritable: 'usage',
   database_unreachable: 'usage',
   option_invalid: 'usage',
+  recording_invalid: 'usage',
+  recording_old: 'usage',
 }
 
 type SandboxFailure = import('#sandbox/index.ts').SandboxError
 
-type Ready = Omit<Locator, 'started_at_ms'>
+type Ready = Omit<Locator, 'started_at_ms'> & { playback?: PlaybackSource }
 
 export const start: Command = {
   name: 'start',
@@ -98,6 +102,7 @@ async function startHere(context: CommandContext, options: StartOptions, isOpene
     if (isOpened) await openPage(context, demoUrl(ready))
     const signal = await stopped
     context.out.note(`${signal}: stopping`)
+    for (const note of playbackNotes(sandbox.playback())) context.out.note(note)
     // Ctrl-C comes from a user who waits for the end.
     if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrainMs
   } finally {
@@ -111,7 +116,7 @@ async function writeOwnLocator(
   { system }: CommandContext,
   home: string,
   { shared, first_token, admin_token }: Sandbox,
-  ready: Ready,
+  { playback: _, ...ready }: Ready,
 ): Promise<void> {
   const own = shared === null ? ready : { ...ready, admin_token: first_token ?? admin_token }
   await writeLocator(home, { ...own, ...(await ownProcess(system)), started_at_ms: system.now() })
@@ -138,8 +143,15 @@ function describeReady(sandbox: Sandbox, certificate: Certificate | null): Ready
     ...(public_url === url ? {} : { public_url }),
     ...(admin_token === null ? {} : { admin_token }),
     ...(shared ?? {}),
+    ...describePlayback(sandbox.playback()),
     ...(certificate === null ? {} : { certificate: certificate.path }),
   }
+}
+
+function describePlayback(playback: ReturnType<Sandbox['playback']>): Pick<Ready, 'playback'> {
+  if (playback === null) return {}
+  const { file, creator, recorded_at_ms, exchanges, sessions, fallback } = playback
+  return { playback: { file, creator, recorded_at_ms, exchanges, sessions, fallback } }
 }
 
 const tokenNote =
@@ -195,7 +207,7 @@ async function startOptions(
   const { config } = await readSettingFiles(system, settings)
   if (config?.values.sandbox === undefined) return given
   const section = { ...config.values.sandbox }
-  for (const name of ['db', 'tls_cert', 'tls_key'] as const) {
+  for (const name of ['db', 'playback', 'tls_cert', 'tls_key'] as const) {
     if (section[name] !== undefined && section[name] !== memory)
       section[name] = resolve(dirname(config.path), section[name])
   }
@@ -230,7 +242,10 @@ export async function startOnFreePort(
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
-      const chosen = sandboxOptions(options, port, database, certificate)
+      const chosen = {
+        ...sandboxOptions(options, port, database, certificate),
+        ...(options.playback === undefined ? {} : { playback: resolve(context.system.cwd, options.playback) }),
+      }
       // The same end as by a signal, whatever this process does beside the sandbox.
       const stop = () => void context.system.signal(context.system.pid, 'SIGTERM')
       const sandbox = await startSandbox({ ...chosen, stop, report })
@@ -312,6 +327,9 @@ function sandboxOptions(
       scenario: options.scenario,
       strict: options.strict,
       allow_known_keys: options.allow_known_keys,
+      fallback: options.fallback,
+      max_age_ms: options.max_age === undefined ? undefined : (parseDuration(options.max_age) ?? undefined),
+      strict_age: options.strict_age,
       journal_limit: options.journal_limit,
     }),
   }
@@ -406,6 +424,18 @@ function placePairs(sandbox: Ready, home: string, style: Style): Pair[] {
     ['database', database === memory ? 'in memory, lost when it stops' : shorten(database, home)],
     ['namespace', namespace ?? null],
     ['nodes', nodes === undefined ? null : String(nodes)],
+    ...sourcePairs(sandbox.playback ?? null, home, style),
+  ]
+}
+
+function sourcePairs(source: PlaybackSource | null, home: string, style: Style): Pair[] {
+  if (source === null) return []
+  const { file, exchanges, sessions, recorded_at_ms, fallback } = source
+  const contents = `${plural(exchanges, 'exchange')} of ${plural(sessions, 'session')}`
+  return [
+    ['plays', file === null ? contents : `${shorten(file, home)}, ${contents}`],
+    ['recorded', timeText(recorded_at_ms, style)],
+    ['not recorded', fallback ? 'the emulator responds' : 'refused with not_recorded, 404'],
   ]
 }
 

@@ -10,8 +10,9 @@ import type { Source } from '#cli/settings/settings.ts'
 import type { Locator } from '#cli/settings/state-directory.ts'
 import { settingsTable } from '#cli/settings/table.ts'
 import { ServiceError, UnreachableError } from '#client/errors.ts'
-import type { Integrity, SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
+import type { Integrity, PlaybackInfo, SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { formatDuration } from '#foundation/duration.ts'
+import { progressText, unplayedText } from './playback-text.ts'
 
 export const status: Command = {
   name: 'status',
@@ -147,7 +148,7 @@ function projectNames(sandbox: Locator | null, info: SandboxInfo | null): string
 
 /** The facts that only the sandbox itself knows; null when it does not say them. */
 function reportFields(info: SandboxInfo | null) {
-  const { public_url, schema_version, seed, clock, journal, events, warnings } = info ?? {}
+  const { public_url, schema_version, seed, clock, journal, events, playback, warnings } = info ?? {}
   return {
     projects: info?.projects.map(({ client_id }) => client_id) ?? [],
     public_url: public_url ?? null,
@@ -156,6 +157,7 @@ function reportFields(info: SandboxInfo | null) {
     clock: clock ?? null,
     journal: journal ?? null,
     events: events ?? null,
+    playback: playback ?? null,
     warnings: warnings ?? [],
   }
 }
@@ -171,6 +173,20 @@ function infoPairs(info: SandboxInfo | null, style: Style): [string, string | nu
     ['clock', isMoved ? `${timeText(clock.now_ms, style)}${clock.frozen ? ', frozen' : ''}` : 'the system time'],
     ['requests', journal.enabled ? stored(journal) : 'not recorded'],
     ['events', stored(events)],
+    ...playbackPairs(info.playback ?? null, style),
+  ]
+}
+
+function playbackPairs(playback: PlaybackInfo | null, style: Style): [string, string | null][] {
+  if (playback === null) return []
+  const { file, recorded_at_ms, not_recorded, refused } = playback
+  return [
+    ['plays', file],
+    ['recorded', timeText(recorded_at_ms, style)],
+    ['played', progressText(playback)],
+    ['never asked for', unplayedText(playback)],
+    ['not recorded', not_recorded === 0 ? null : plural(not_recorded, 'request')],
+    ['refused', refused === 0 ? null : `${plural(refused, 'request')} that the service accepted`],
   ]
 }
 

@@ -273,7 +273,7 @@ function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObje
     'media_type' in response
       ? pageContent(response.media_type)
       : { 'application/json': { schema: schema ?? {}, ...exampleValues(id, 'response') } }
-  const whole = [...response_headers, ...(isFile ? fileHeaders[200] : [])]
+  const whole = [...response_headers, ...sourceHeaders(endpoint), ...(isFile ? fileHeaders[200] : [])]
   return {
     [status]: { description: `${summary}.`, headers: headerReferences(whole), content },
     ...(isFile
@@ -299,6 +299,11 @@ function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObje
   }
 }
 
+/** Responses that a recording can have say where they come from. */
+function sourceHeaders(endpoint: Endpoint): readonly ResponseHeader[] {
+  return listFailures(endpoint).includes('not_recorded') ? ['x-sandbox-source'] : []
+}
+
 /** Returns one response per status: the causes with the error body, and the causes with a page. */
 function failures(endpoint: Endpoint): JsonObject {
   const { pages = {}, response } = endpoint
@@ -319,6 +324,7 @@ function failures(endpoint: Endpoint): JsonObject {
           headers: headerReferences([
             ...(headersByCode[status] ?? []),
             ...(codes.includes('injected_fault') ? (['x-sandbox-fault'] as const) : []),
+            ...sourceHeaders(endpoint),
           ]),
           content: {
             ...(bodies.length === 0 ? {} : { 'application/json': errorContent(bodies) }),

@@ -27,12 +27,12 @@ const roles: Readonly<Record<string, FieldRole>> = {
   ...named('time', 'updated_at_ms expires_at_ms expires_at server_time_ms occurred_at occurred_at_ms'),
   ...named('token', 'asset_token activation_token'),
   ...named('price', 'gross_cpm estimated_net_per_impression currency'),
-  ...named('address', 'frame_url script_url image_url video_url delivery_url icon_url click_url'),
+  ...named('address', 'frame_url script_url image_url video_url delivery_url icon_url click_url url click_through_url'),
   ...named('creative', 'sponsor_name title description cta_text width height aspect_ratio dimensions'),
   ...named('creative', 'mime_type duration_ms creative_duration_ms assets metadata'),
   ...named('outcome', 'fill format media_type mode no_fill_reason reason_origin nbr retryable native_template_id'),
   ...named('outcome', 'placement decision status accepted duplicate billable reason_code cs_declaration'),
-  ...named('count', 'revision config_revision'),
+  ...named('count', 'revision config_revision consent_revision expected_revision'),
 }
 
 function named(role: FieldRole, names: string): Record<string, FieldRole> {

@@ -16,7 +16,7 @@ import { describeUnvalidated, journalBody, journalHeaders } from './redaction.ts
 export type RecordedId = keyof typeof v1 | CompatEndpointId
 
 /** A text, or the bytes of a file as base64. */
-export type RecordedBody = { text: string } | { base64: string }
+type RecordedBody = { text: string } | { base64: string }
 
 export interface RecordedExchange {
   /** Its place among the entries of the file, from 0. */
@@ -189,8 +189,8 @@ function toExchange(entry: Entry, index: number): RecordedExchange {
   }
 }
 
-/** A body that the contract does not know is kept as its shape, without any text that might be prose. */
-function readRequestBody(endpoint: RecordedId | null, text: string | undefined): Json | string | null {
+/** Returns a request body as a recording keeps it: one that the contract does not know as its shape, without prose. */
+export function readRequestBody(endpoint: RecordedId | null, text: string | undefined): Json | string | null {
   if (text === undefined || text === '') return null
   const value = parseExactly(text)
   if (value === undefined || endpoint === null) return describeUnvalidated(text)

@@ -245,6 +245,7 @@ describe('the sandbox', () => {
     journal: { enabled: true, limit: 10, size: 0, dropped: 0, foreign: 0 },
     events: { limit: 10, size: 0, dropped: 0, last_dropped_seq: 0 },
     projects: [],
+    playback: null,
     warnings: [],
   }
   const chain = { client_id: 'proj_demo', entries: 3, head: null, broken_at: null, problem: null }

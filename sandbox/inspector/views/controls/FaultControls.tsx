@@ -141,7 +141,26 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
     <Panel title="Add a rule">
       <SubmitForm className="form" onSubmit={submit}>
         <SelectInput label="The client gets" value={effect} onChange={setEffect} values={effects} />
-        <EffectField effect={effect} draft={draft} set={set} problem={problem} />
+        {effect === 'rewrite' && (
+          <TextInput
+            label="Fields and new values"
+            value={draft.rewrite ?? ''}
+            onChange={set('rewrite')}
+            rows={3}
+            isCode
+            problem={draft.rewrite ? problem : undefined}
+            hint="By dotted path, as JSON."
+          />
+        )}
+        {effect === 'error' && (
+          <TextInput
+            label="Reason code"
+            value={draft.reason_code ?? ''}
+            onChange={set('reason_code')}
+            placeholder="injected_fault"
+            isCode
+          />
+        )}
         <SelectInput
           label="Method"
           value={draft.method ?? ''}
@@ -174,34 +193,13 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
   )
 }
 
-function EffectField({ effect, draft, set, problem }: RuleFieldsProps & { problem: string | undefined }) {
-  if (effect === 'rewrite') {
-    return (
-      <TextInput
-        label="Fields and new values"
-        value={draft.rewrite ?? ''}
-        onChange={set('rewrite')}
-        rows={3}
-        isCode
-        problem={draft.rewrite ? problem : undefined}
-        hint="By dotted path, as JSON."
-      />
-    )
-  }
-  if (effect !== 'error') return null
-  const code = draft.reason_code ?? ''
-  return (
-    <TextInput label="Reason code" value={code} onChange={set('reason_code')} placeholder="injected_fault" isCode />
-  )
-}
-
-interface RuleFieldsProps {
+interface NumberFieldsProps {
   effect: FaultEffect
   draft: Draft
   set(name: string): (value: string) => void
 }
 
-function NumberFields({ effect, draft, set }: RuleFieldsProps) {
+function NumberFields({ effect, draft, set }: NumberFieldsProps) {
   return (
     <div className="form-grid">
       {numbers

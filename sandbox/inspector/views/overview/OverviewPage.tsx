@@ -92,7 +92,20 @@ export function OverviewPage() {
           <LastEvents />
         </div>
         <div className="column">
-          <KeysPanel project={project} choose={setClientId} />
+          <Panel
+            title="Keys"
+            actions={
+              <SelectField
+                label="Project"
+                value={project.client_id}
+                options={projects.map(({ client_id }) => [client_id, client_id])}
+                onChange={setClientId}
+              />
+            }
+            lead="Seeded keys: they work only here and are not secret."
+          >
+            <Keys project={project} />
+          </Panel>
           <Panel title="Environment">
             <CodeTabs label="Environment" variants={environmentSnippets(base_url, project)} />
           </Panel>
@@ -116,8 +129,7 @@ function Warnings({ info: { state } }: { info: Resource<SandboxInfo> }) {
   )
 }
 
-function KeysPanel({ project, choose }: { project: SeededProject; choose(client_id: string): void }) {
-  const { projects } = useSession()
+function Keys({ project }: { project: SeededProject }) {
   const keys = [
     ['Project', project.client_id],
     ['Secret key', project.secret_key],
@@ -125,30 +137,17 @@ function KeysPanel({ project, choose }: { project: SeededProject; choose(client_
     ['Publishable key', project.publishable_key],
   ] as const
   return (
-    <Panel
-      title="Keys"
-      actions={
-        <SelectField
-          label="Project"
-          value={project.client_id}
-          options={projects.map(({ client_id }) => [client_id, client_id])}
-          onChange={choose}
-        />
-      }
-      lead="Seeded keys: they work only here and are not secret."
-    >
-      <dl className="secrets">
-        {keys.map(([name, value]) => (
-          <div key={name}>
-            <dt className="soft">{name}</dt>
-            <dd className="bar spread">
-              <code className="clipped">{value}</code>
-              <CopyButton text={value} label={`Copy the ${name.toLowerCase()}`} />
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </Panel>
+    <dl className="secrets">
+      {keys.map(([name, value]) => (
+        <div key={name}>
+          <dt className="soft">{name}</dt>
+          <dd className="bar spread">
+            <code className="clipped">{value}</code>
+            <CopyButton text={value} label={`Copy the ${name.toLowerCase()}`} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

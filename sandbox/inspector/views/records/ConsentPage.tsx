@@ -118,6 +118,7 @@ const table: Table<ConsentItem> = {
   isAffected,
 }
 
+/** Revisions of consent by a query of consent.list. */
 export function ConsentTable(props: Omit<LiveTableProps<ConsentItem>, 'table'>) {
   return <LiveTable table={table} {...props} />
 }

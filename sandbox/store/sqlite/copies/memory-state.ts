@@ -10,6 +10,7 @@ import { StateReplaced, StorageError } from '../../store.ts'
 import type { Connection } from '../group-commit.ts'
 import { listTables } from '../state.ts'
 
+/** Rows that are copied in one piece. */
 const rowsAtOnce = 1_000
 
 export interface MemoryState {
@@ -179,7 +180,7 @@ function readDeclarations(db: Database.Database) {
     tables: db.prepare<[], string>(sql).pluck().all(),
     numbers: ['page_size', 'application_id', 'user_version'].map((name) => ({
       name,
-      value: Number(db.pragma(name, { simple: true })),
+      value: db.pragma(name, { simple: true }) as number,
     })),
   }
 }

@@ -18,6 +18,7 @@ import { stateProblem } from './state-problem.ts'
 
 interface FileReceiver extends Receiver {
   pid: number
+  /** Opens the file as a store. */
   open(path: string): Store
 }
 

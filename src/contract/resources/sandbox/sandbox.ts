@@ -5,6 +5,28 @@ import { limits } from '../../limits.ts'
 import { assumed, assumedObject } from '../../objects.ts'
 import { EvidenceVerification } from '../evidence.ts'
 
+export const PlaybackInfo = assumedObject('A105', () => ({
+  file: z.string().nullable().describe('The HAR file; null when a program gave it as text.'),
+  creator: z.string().describe('The program that recorded it.'),
+  recorded_at_ms: EpochMs.describe('When its newest exchange was recorded.'),
+  exchanges: z.int().describe('Exchanges that can be played.'),
+  sessions: z.int().describe('Sessions that they belong to.'),
+  fallback: z.boolean().describe('Whether the emulator responds to what was not recorded.'),
+  played: z.int().describe('Exchanges that were played, at least once.'),
+  not_recorded: z.int().describe('Requests that the recording has no response to.'),
+  refused: z.int().describe('Requests that the service accepted and the emulator refused.'),
+  unplayed: z
+    .array(
+      assumedObject('A105', () => ({
+        method: z.string().describe('Method.'),
+        path: z.string().describe('Path of the endpoint, with parameters in braces.'),
+        count: z.int().describe('Exchanges.'),
+      })),
+    )
+    .describe('Exchanges that no request has asked for, by endpoint.'),
+}))
+export type PlaybackInfo = z.infer<typeof PlaybackInfo>
+
 export const SandboxInfo = assumedObject('A93', () => ({
   version: z.string().describe('Version of svc.'),
   pid: z.int().describe('Process identifier.'),
@@ -60,6 +82,9 @@ export const SandboxInfo = assumedObject('A93', () => ({
       })),
     )
     .describe('Projects of this sandbox. Never a key.'),
+  playback: PlaybackInfo.nullable().describe(
+    'The recording that is played; null when the emulator responds by itself.',
+  ),
   warnings: z.array(z.string()).describe('What you should know about this sandbox.'),
 }))
 export type SandboxInfo = z.infer<typeof SandboxInfo>

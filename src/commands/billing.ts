@@ -4,7 +4,6 @@ import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import type { CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
 import type { BillingReport } from '#contract/resources/billing.ts'
-import { reconcile } from './reconcile.ts'
 
 const lineColumns: readonly Column[] = [
   { name: 'project', field: 'client_id', rank: 2 },
@@ -43,7 +42,7 @@ const report = endpointCommand('billing.report', {
 })
 
 export const billing: Noun = {
-  summary: 'Report what production would have billed, and compare your own counts with it',
+  summary: 'Report what production would have billed',
   commands: [
     {
       ...report,
@@ -53,7 +52,6 @@ export const billing: Noun = {
         return exit_code
       },
     },
-    reconcile,
   ],
 }
 
