@@ -15,14 +15,13 @@ export const root = fileURLToPath(new URL('../', import.meta.url))
 export function readScenarios(): Scenario[] {
   const folder = join(root, 'fixtures/scenarios')
   const names = readdirSync(folder).toSorted()
-  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
+  return names.map((name): Scenario => JSON.parse(readFileSync(join(folder, name), 'utf8')))
 }
 
 export function readFixture<T>(name: string): T {
-  return JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
+  return JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8'))
 }
 
-/** A project of `fixtures/projects.json`. */
 export interface SeededProject {
   client_id: string
   tenant: number
@@ -42,7 +41,7 @@ export function readDemand(demand: unknown): Demand {
     demand === undefined
       ? readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
       : JSON.stringify(checkDemand(demand))
-  return { text, data: JSON.parse(text) as Demand['data'] }
+  return { text, data: JSON.parse(text) }
 }
 
 function checkDemand(demand: unknown): MarketData {

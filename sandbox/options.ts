@@ -88,7 +88,6 @@ export type StoreAddress =
   | { kind: 'file'; path: string }
   | { kind: 'postgres'; url: string; namespace: string | null; isSeeded: boolean }
 
-/** The options of a start with their defaults, checked. */
 export interface StartOptions {
   host: string
   address: Address

@@ -126,7 +126,7 @@ function createNodeTickets(
     sha256: platform.sha256,
     write: ({ project, ...holder }) => JSON.stringify({ ...holder, project: project.client_id }),
     async read(text) {
-      const { project, ...holder } = JSON.parse(text) as Omit<Caller, 'project'> & { project: string }
+      const { project, ...holder }: Omit<Caller, 'project'> & { project: string } = JSON.parse(text)
       const found = await store.findProject(project)
       return found === null ? null : { ...holder, project: found }
     },

@@ -68,7 +68,7 @@ function followShared({ token, since_seq, onOpen, onEvents }: FeedOptions): Prom
         if (events.length > 0) onEvents(events)
       }
     }
-    port.addEventListener('message', onMessage as (event: Event) => void, { signal })
+    port.addEventListener('message', onMessage, { signal })
     // The process of the worker has ended. Browsers without this event notice that it does not reply.
     port.addEventListener('close', end, { signal })
     worker.addEventListener(

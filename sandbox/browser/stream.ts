@@ -70,10 +70,7 @@ export async function* readEvents({ token, since_seq, signal, onOpen }: StreamOp
       restartSilence()
       const split = splitEventBlocks(rest + value)
       rest = split.rest
-      const events = split.blocks.flatMap((block) => {
-        const event = parseEventData(block)
-        return isObject(event) ? [event as unknown as SandboxEvent] : []
-      })
+      const events = split.blocks.map(parseEventData).filter(isEvent)
       if (events.length > 0) yield events
     }
   } finally {
@@ -81,4 +78,8 @@ export async function* readEvents({ token, since_seq, signal, onOpen }: StreamOp
     signal.removeEventListener('abort', abort)
     abort()
   }
+}
+
+function isEvent(data: unknown): data is SandboxEvent {
+  return isObject(data)
 }

@@ -2,6 +2,7 @@
  * Routes that existing clients need beyond the API document: operations of v1 behind other paths and shapes. With
  * `strict` the pipeline leaves all of them out.
  */
+
 import { generationEvents, type LegacyBeacon } from '#contract/compat.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
@@ -10,6 +11,7 @@ import type { CompatEndpointId, Contract } from '#contract/index.ts'
 import { type BeaconRequest, canonicalEvent, Measurements } from '#contract/resources/beacons.ts'
 import { isExactNumber } from '#foundation/exact-numbers.ts'
 import { fillPath } from '#foundation/http.ts'
+import { isListed, isTableName } from '#foundation/table-entry.ts'
 import { receiveBeacon } from '#operations/beacons/beacons.ts'
 import { activateBrowser } from '#operations/browser.ts'
 import { type Context, type Operation, requireCaller, type Services } from '#operations/context.ts'
@@ -44,13 +46,12 @@ function toBeacon(body: LegacyBeacon): BeaconRequest {
 }
 
 function isMeasurement(name: string, value: unknown): boolean {
-  if (!Object.hasOwn(Measurements.shape, name)) return false
-  return Measurements.shape[name as keyof Measurements].safeParse(value).success
+  return isTableName(Measurements.shape, name) && Measurements.shape[name].safeParse(value).success
 }
 
 /** Generation events: checked against their job and kept in the journal (C05). */
 const reportGeneration: Operation<Contract['generation.report']> = async (services, context, { params }) => {
-  if (!(generationEvents as readonly string[]).includes(params.event)) {
+  if (!isListed(generationEvents, params.event)) {
     throw new ApiError('not_found', {
       message: 'Unknown generation event.',
       hint: `Report one of ${generationEvents.join(', ')}.`,

@@ -1,7 +1,7 @@
 /** The buttons that act in the sandbox, at the end of the panel. */
 import type { ConsoleAction } from '#contract/resources/sandbox/console.ts'
-import { drawChip } from './detail.ts'
 import type { Actions } from './grant.ts'
+import { drawChip } from './sections.ts'
 import type { Slot } from './slots.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
 

@@ -60,7 +60,6 @@ export function readBeaconLines(slot: Slot): BeaconLine[] {
   return joinHeartbeats(lines.sort((one, other) => one.at_ms - other.at_ms))
 }
 
-/** Returns the beacons that went out and have no verdict yet. */
 function listUnanswered(slot: Slot): BeaconLine[] {
   const answered = new Set<string>(listEvents(slot, 'beacon').map(({ event }) => event))
   for (const { event } of slot.sandbox?.beacons ?? []) answered.add(`${event}`)

@@ -1,12 +1,12 @@
 /** The sections of the panel about one slot. */
-import type { AdMeter } from '#renderer/host/console-page.ts'
 import { type BeaconLine, readBeaconLines } from './beacon-lines.ts'
+import { drawMeter } from './meter.ts'
+import { drawChip, drawSection } from './sections.ts'
 import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps, type Step } from './timeline.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
-import { describeMeter, describeState, explainError, percent, seconds, type Tone, timeLeft } from './words.ts'
+import { describeState, explainError, seconds, type Tone, timeLeft } from './words.ts'
 
-/** What the sections need besides the slot. */
 export interface DetailContext {
   /** The service's time, Unix epoch milliseconds. */
   now_ms: number
@@ -22,29 +22,11 @@ export function drawDetail(slot: Slot, context: DetailContext): Branch[] {
     drawHeadline(slot),
     drawVerdict(slot, context),
     drawWay(slot),
-    drawMeter(slot, context),
+    drawMeter(slot, context.isUnderConsole),
     drawBeacons(slot, context),
     drawFacts(slot),
     drawValidity(slot, context),
   ].filter((section) => section !== null)
-}
-
-export function drawChip(tone: Tone, text: string): Branch {
-  return draw('span', { class: 'chip', 'data-tone': tone }, text)
-}
-
-function drawSection(
-  name: string,
-  remark: Branch | string | null,
-  ...children: readonly (Branch | false | null)[]
-): Branch {
-  const key = name.toLowerCase().replaceAll(' ', '-')
-  return draw(
-    'section',
-    { 'data-key': key, class: `section ${key}` },
-    draw('header', { class: 'bar spread' }, draw('h3', {}, name), remark),
-    ...children,
-  )
 }
 
 /** What it is and why, and the way to its page in the inspector. */
@@ -121,73 +103,6 @@ function drawStep({ name, from_ms, to_ms, isWaiting }: Step, total_ms: number): 
     ),
     draw('span', { class: 'figure faint' }, spent),
     draw('span', { class: 'figure' }, time),
-  )
-}
-
-function drawMeter({ ad }: Slot, { isUnderConsole }: DetailContext): Branch | null {
-  const meter = ad?.measure() ?? null
-  if (ad === null || meter === null) return null
-  const { hold, text } = describeMeter(meter, ad.isViewed, isUnderConsole)
-  const tone: Tone = hold === null || hold === 'viewed' ? 'good' : hold === 'waiting' ? 'plain' : 'warn'
-  return drawSection(
-    'View',
-    drawChip(tone, hold ?? 'counting'),
-    ...drawGauges(meter, ad.isViewed),
-    draw('p', { class: 'hold', 'data-tone': tone }, text),
-  )
-}
-
-function drawGauges({ ratio, uncovered, visible_ms, needed }: AdMeter, isViewed: boolean): Branch[] {
-  const isBigEnough = Number.isFinite(needed.ratio)
-  const dwell_ms = isViewed && isBigEnough ? needed.ms : visible_ms
-  return [
-    drawGauge({
-      name: 'Pixels',
-      value: ratio * uncovered,
-      behind: ratio,
-      tick: isBigEnough ? needed.ratio : null,
-      text: `${percent(ratio * uncovered)} of ${isBigEnough ? percent(needed.ratio) : '–'}`,
-    }),
-    drawGauge({
-      name: 'Dwell',
-      value: isBigEnough ? Math.min(1, dwell_ms / needed.ms) : 0,
-      behind: 0,
-      tick: null,
-      text: `${seconds(dwell_ms)} of ${isBigEnough ? seconds(needed.ms) : '–'}`,
-    }),
-  ]
-}
-
-interface Gauge {
-  name: string
-  /** Shares, 0 to 1: the value, a fainter one behind it, and the threshold. */
-  value: number
-  behind: number
-  tick: number | null
-  text: string
-}
-
-function drawGauge({ name, value, behind, tick, text }: Gauge): Branch {
-  return draw(
-    'div',
-    {
-      class: 'gauge',
-      role: 'meter',
-      'aria-label': name,
-      'aria-valuemin': '0',
-      'aria-valuemax': '100',
-      'aria-valuenow': `${Math.round(value * 100)}`,
-      'aria-valuetext': text,
-    },
-    draw('span', {}, name),
-    draw(
-      'span',
-      { class: 'track' },
-      draw('i', { class: 'behind', '--size': `${behind * 100}%` }),
-      draw('i', { '--size': `${value * 100}%` }),
-      tick !== null && draw('b', { '--from': `${tick * 100}%` }),
-    ),
-    draw('span', { class: 'figure' }, text),
   )
 }
 

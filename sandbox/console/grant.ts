@@ -38,12 +38,9 @@ export interface Actions {
 
 /** `onChange` is called whenever a part of the state has changed. */
 export function openActions(page: ConsolePage, onChange: () => void): Actions {
-  const base_url = `${page.base_url}/_sandbox/console/page`
   const over = new AbortController()
-  const { signal } = over
+  const grant = openGrant(page, over.signal, onChange)
   let force: ConsoleState | null = null
-  let grant: GrantState = { status: 'none' }
-  let token: string | null = null
   let busy: ConsoleAction | null = null
   let outcome: Outcome | null = null
 
@@ -53,55 +50,19 @@ export function openActions(page: ConsolePage, onChange: () => void): Actions {
     outcome = null
     onChange()
     try {
-      token ??= await askForGrant()
-      outcome = await act(action, token)
+      const { done, state } = await grant.act(action)
+      force = state
+      outcome = { isDone: true, text: done }
     } catch (problem) {
       outcome = { isDone: false, text: problem instanceof Error ? problem.message : String(problem) }
     }
     busy = null
-    if (!signal.aborted) onChange()
-  }
-
-  async function askForGrant(): Promise<string> {
-    const { grant_id, secret, code, confirm_url } = await send<ConsoleAsk>('ask', {})
-    if (!isHttpUrl(confirm_url)) throw new Error('The sandbox gave no page to confirm at.')
-    grant = { status: 'asked', code, confirm_url }
-    onChange()
-    try {
-      for (;;) {
-        await pause(claimIntervalMs, signal)
-        const { status, token: given } = await send<ConsoleClaim>('claim', { grant_id, secret })
-        if (status === 'confirmed' && given !== undefined) {
-          grant = { status: 'confirmed' }
-          return given
-        }
-        if (status !== 'waiting') throw new Error(findEntry(endings, status) ?? endings.expired)
-      }
-    } finally {
-      if (token === null && grant.status === 'asked') grant = { status: 'none' }
-    }
-  }
-
-  async function act(action: ConsoleAction, with_token: string): Promise<Outcome> {
-    const { done, state } = await send<ConsoleActResult>('act', action, with_token)
-    force = state
-    return { isDone: true, text: done }
-  }
-
-  /** A grant that has ended is asked for again. */
-  async function send<Result>(route: string, body: object, with_token: string | null = null): Promise<Result> {
-    const { status, fields } = await postJson(`${base_url}/${route}`, { body, token: with_token, signal })
-    if (status < 300) return fields as Result
-    if (status === 401 || status === 403) {
-      token = null
-      grant = { status: 'none' }
-    }
-    throw new Error(typeof fields.message === 'string' ? fields.message : `The sandbox refused it: ${status}.`)
+    if (!over.signal.aborted) onChange()
   }
 
   return {
     get grant() {
-      return grant
+      return grant.state
     },
     get busy() {
       return busy
@@ -114,6 +75,56 @@ export function openActions(page: ConsolePage, onChange: () => void): Actions {
     },
     run,
     close: () => over.abort(),
+  }
+}
+
+function openGrant(page: ConsolePage, signal: AbortSignal, onChange: () => void) {
+  let state: GrantState = { status: 'none' }
+  let token: string | null = null
+
+  return {
+    get state(): GrantState {
+      return state
+    },
+    act: async (action: ConsoleAction): Promise<ConsoleActResult> => {
+      token ??= await ask()
+      return send('act', action)
+    },
+  }
+
+  async function ask(): Promise<string> {
+    const { grant_id, secret, code, confirm_url } = await send<ConsoleAsk>('ask', {})
+    if (!isHttpUrl(confirm_url)) throw new Error('The sandbox gave no page to confirm at.')
+    state = { status: 'asked', code, confirm_url }
+    onChange()
+    try {
+      for (;;) {
+        await pause(claimIntervalMs, signal)
+        const { status, token: given } = await send<ConsoleClaim>('claim', { grant_id, secret })
+        if (status === 'confirmed' && given !== undefined) {
+          state = { status: 'confirmed' }
+          return given
+        }
+        if (status !== 'waiting') throw new Error(findEntry(endings, status) ?? endings.expired)
+      }
+    } finally {
+      if (state.status === 'asked') state = { status: 'none' }
+    }
+  }
+
+  /** A grant that has ended is asked for again. */
+  async function send<Result>(route: string, body: object): Promise<Result> {
+    const { status, fields } = await postJson(`${page.base_url}/_sandbox/console/page/${route}`, {
+      body,
+      token,
+      signal,
+    })
+    if (status < 300) return fields as Result
+    if (status === 401 || status === 403) {
+      token = null
+      state = { status: 'none' }
+    }
+    throw new Error(typeof fields.message === 'string' ? fields.message : `The sandbox refused it: ${status}.`)
   }
 }
 

@@ -39,6 +39,12 @@ export function openMover(panel: HTMLElement, isCollapsed: () => boolean): Mover
     const limited = Math.min(Math.max(height, minSheetPx), innerHeight * 0.85)
     panel.style.setProperty('--sheet', `${limited}px`)
   }
+  /** Moves a panel that was at a place, or changes the height of a sheet. */
+  function moveBy({ left, top, height }: DOMRect, across: number, down: number): void {
+    corner = null
+    if (narrow.matches) resizeTo(height - down)
+    else moveTo({ left: left + across, top: top + down })
+  }
   function settle(boxes: readonly Box[]): void {
     const { offsetWidth: width, offsetHeight: height } = panel
     if (!isCollapsed()) open = { width, height }
@@ -58,30 +64,17 @@ export function openMover(panel: HTMLElement, isCollapsed: () => boolean): Mover
   function moveByKey({ key, shiftKey }: KeyboardEvent): boolean {
     const direction = findEntry(directions, key)
     if (direction === undefined) return false
-    const [across, down] = direction.map((each) => each * (shiftKey ? largeStepPx : stepPx)) as [number, number]
-    const { left, top, height } = panel.getBoundingClientRect()
-    corner = null
-    if (narrow.matches) resizeTo(height - down)
-    else moveTo({ left: left + across, top: top + down })
+    const step = shiftKey ? largeStepPx : stepPx
+    moveBy(panel.getBoundingClientRect(), direction[0] * step, direction[1] * step)
     return true
   }
   function drag(start: PointerEvent): void {
     const at = start.target
     const handle = at instanceof Element && !at.closest('button, a') ? at.closest('[data-handle]') : null
     if (handle === null || start.button !== 0) return
-    const { left, top, height } = panel.getBoundingClientRect()
-    const ending = new AbortController()
+    const box = panel.getBoundingClientRect()
     handle.setPointerCapture(start.pointerId)
-    const follow = ({ clientX, clientY }: PointerEvent): void => {
-      corner = null
-      const [across, down] = [clientX - start.clientX, clientY - start.clientY]
-      if (narrow.matches) resizeTo(height - down)
-      else moveTo({ left: left + across, top: top + down })
-    }
-    panel.addEventListener('pointermove', follow, ending)
-    for (const type of ['pointerup', 'pointercancel'] as const) {
-      panel.addEventListener(type, () => ending.abort(), ending)
-    }
+    followPointer(panel, ({ clientX, clientY }) => moveBy(box, clientX - start.clientX, clientY - start.clientY))
   }
   panel.addEventListener('pointerdown', drag, { signal })
   const keepInside = (): void => {
@@ -89,6 +82,15 @@ export function openMover(panel: HTMLElement, isCollapsed: () => boolean): Mover
   }
   addEventListener('resize', keepInside, { signal })
   return { settle, findOpenBox, moveByKey, close: () => over.abort() }
+}
+
+/** Calls `onMove` until the pointer is up. */
+function followPointer(panel: HTMLElement, onMove: (event: PointerEvent) => void): void {
+  const ending = new AbortController()
+  panel.addEventListener('pointermove', onMove, ending)
+  for (const type of ['pointerup', 'pointercancel'] as const) {
+    panel.addEventListener(type, () => ending.abort(), ending)
+  }
 }
 
 /** The first is the best where several are as good. */

@@ -2,8 +2,9 @@
 import type { ConsolePage } from '#renderer/host/console-page.ts'
 import { drawActions } from './action-buttons.ts'
 import type { Channel } from './channel.ts'
-import { type DetailContext, drawChip, drawDetail, drawLinks } from './detail.ts'
+import { type DetailContext, drawDetail, drawLinks } from './detail.ts'
 import type { Actions } from './grant.ts'
+import { drawChip } from './sections.ts'
 import type { Slot } from './slots.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
 import { describeChannel, describeState } from './words.ts'
@@ -22,7 +23,6 @@ export interface PanelState {
   news: string
 }
 
-/** Returns the children of the panel. */
 export function drawPanel(state: PanelState): Branch[] {
   const { page, channel, actions, slots, selected, isCollapsed, copied, isUnderConsole, news } = state
   const source = describeChannel(channel.state, page.base_url)

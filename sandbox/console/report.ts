@@ -7,7 +7,6 @@ import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps } from './timeline.ts'
 import { describeChannel, describeMeter, describeState, explainError, percent, seconds } from './words.ts'
 
-/** What a report is about. */
 interface Reported {
   page: ConsolePage
   channel: Channel

@@ -2,7 +2,6 @@
  * The console on the page: one element with a shadow root, so that no style goes in or out, and style sheets made by script, which
  * a strict policy allows. It takes no room in the layout and no pointer but over its own parts.
  */
-import type { ConsoleAction } from '#contract/resources/sandbox/console.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { type Box, findVisibleBox, readBox, sharedArea } from './geometry.ts'
 import { drawMarks } from './marks.ts'
@@ -22,7 +21,6 @@ const maxCoveredShare = 0.4
 interface ViewOptions {
   /** Returns the slots as they are now, and what is known around them. */
   read(): Pick<PanelState, 'page' | 'channel' | 'actions' | 'slots'>
-  /** Returns what is copied of a slot. */
   copy(kind: string, slot: Slot): string
   onClose(): void
   hasPanel: boolean
@@ -165,7 +163,7 @@ const commands: Readonly<Record<string, (view: OpenView, value: string) => void>
     view.collapsed = false
   },
   copy: (view, kind) => void copySlot(view, kind),
-  act: ({ options }, action) => void options.read().actions.run(JSON.parse(action) as ConsoleAction),
+  act: ({ options }, action) => void options.read().actions.run(JSON.parse(action)),
 }
 
 async function copySlot(view: OpenView, kind: string): Promise<void> {

@@ -17,7 +17,6 @@ export interface Wording {
   text: string
 }
 
-/** Returns the state of a slot in words. */
 export function describeState({ state, ad }: Slot): Wording {
   const format = findEntry(formats, ad?.placement.format ?? '') ?? 'An ad'
   switch (state.outcome) {
@@ -142,7 +141,6 @@ export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole:
   return { hold: null, text: `Counting: ${seconds(meter.visible_ms)} of ${seconds(needed.ms)}.` }
 }
 
-/** Returns the state of the channel to the sandbox in words. */
 export function describeChannel(state: Channel['state'], base_url: string): { tone: Tone; chip: string; text: string } {
   const only = 'This is what the page alone knows.'
   switch (state.status) {

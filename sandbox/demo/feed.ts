@@ -63,7 +63,6 @@ interface CodeListing {
   no_fill_reasons: { no_fill_reason: string; meaning: string }[]
 }
 
-/** Meanings of codes, from the contract of this sandbox. */
 export type Meanings = ReadonlyMap<string, string>
 
 /** Returns the meaning of every code, from the contract of this sandbox; nothing when it cannot be read. */

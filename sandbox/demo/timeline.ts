@@ -95,7 +95,6 @@ function showSummary({ number, job_type, text, detail }: TurnRecord, { head, ver
   verdict.title = billing?.explanation ?? ''
 }
 
-/** Draws the rows of entries. */
 function createRows(sessionId: () => string) {
   const drawn = new WeakMap<TurnEntry, { text: string; row: HTMLElement }>()
   let meanings: Meanings = new Map()
@@ -158,7 +157,6 @@ const milestoneTones: Record<Milestone['state'], Tone | null> = {
   failed: 'bad',
 }
 
-/** The sandbox's billing verdict over the beacons so far. */
 function renderVerdict(billing: NonNullable<NonNullable<TurnRecord['detail']>['billing']>): HTMLElement[] {
   const { would_bill, metric, gross_cpm, currency, explanation } = billing
   const price = gross_cpm === null ? '' : `, ${gross_cpm.toFixed(2)} ${currency} CPM`

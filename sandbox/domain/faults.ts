@@ -6,11 +6,12 @@
  * whatever other random numbers the sandbox draws.
  */
 
-import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import type { Format } from '#contract/fields.ts'
 import type { FaultDraft, FaultRule } from '#contract/resources/sandbox/faults.ts'
 import { valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 
 /** Returns the SHA-256 of a text, hexadecimal. */
 export type Hash = (text: string) => string
@@ -29,7 +30,6 @@ export interface FaultRequest {
 
 type Defaulted = 'effect' | 'served' | 'retry_after_s' | 'retry_after_format' | 'latency_ms' | 'rate' | 'seed' | 'after'
 
-/** A rule with the defaults filled in. */
 export type Fault = Omit<FaultDraft, 'key'> & Pick<FaultRule, Defaulted> & { key?: KeyPrefix }
 
 /** The prefix that a key must have. Rules are stored, so only the hash of a secret is kept. */
@@ -52,7 +52,6 @@ const defaults: Pick<FaultRule, Defaulted> = {
   after: 0,
 }
 
-/** Returns a rule with its defaults, and its key redacted. */
 export function completeRule({ key, ...draft }: FaultDraft, hash: Hash): Fault {
   const rule = { ...defaults, ...draft } as Fault
   return key === undefined ? rule : { ...rule, key: createPrefix(key, hash) }
@@ -148,9 +147,7 @@ export function resolveError({ status, reason_code }: Fault): { status: number; 
 }
 
 function findOnlyReason(status: number | undefined): ReasonCode | null {
-  const reasons = (Object.keys(reasonCodes) as ReasonCode[]).filter(
-    (reason) => errorCodes[reasonCodes[reason].error as ErrorCode].status === status,
-  )
+  const reasons = tableNames(reasonCodes).filter((reason) => errorCodes[reasonCodes[reason].error].status === status)
   return reasons.length === 1 ? reasons[0]! : null
 }
 

@@ -52,7 +52,7 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
 async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
   if (!/"(tcf|gpp)_\w*string"/.test(extras)) return []
   const { decodeConsentStrings } = await import('#foundation/consent-strings.ts')
-  return decodeConsentStrings(JSON.parse(extras) as Record<string, unknown>)
+  return decodeConsentStrings(JSON.parse(extras))
 }
 
 /** Resolves to what the strings of a revision say; of one that is older than the last hundred, nothing. */

@@ -37,7 +37,6 @@ export async function slotOfCaller(services: Services, context: Context, slot_id
 /** Why an expired slot does not fill, for old clients: they know no such status (C03). */
 export const expiredReason = 'slot_expired'
 
-/** Returns an expired placement as a ready no-fill. */
 function expiredNoFill(response: PlacementResponse): PlacementResponse {
   const { ad_label_text, cs_declaration } = response.decision!
   return {

@@ -182,11 +182,11 @@ interface LastConsent {
 
 /** Adds a consent as the last of its session; the map is in the order of the chain. */
 function addConsent(consents: Map<string, LastConsent>, { seq, entry }: EvidenceRow, head: string | null): void {
-  const parsed: Record<string, unknown> = JSON.parse(entry)
+  const parsed: Record<string, unknown> & { session_id: string } = JSON.parse(entry)
   const { consent_id, session_id, lifecycle_state, revision, source, semantic_targeting, prompt_shared } = parsed
-  consents.delete(session_id as string)
+  consents.delete(session_id)
   const facts = [consent_id, lifecycle_state, revision, source, semantic_targeting, prompt_shared, parsed.expires_at_ms]
-  consents.set(session_id as string, { seq, head, facts: JSON.stringify(facts) })
+  consents.set(session_id, { seq, head, facts: JSON.stringify(facts) })
 }
 
 /** Resolves to the first session whose stored consent differs from its last entry. */

@@ -111,7 +111,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>, media
     docsFile: (name) => load(`dist/docs/${name}`),
     async docsPage(topic) {
       pages ??= readFile(join(root, 'dist/docs/pages.json'), 'utf8').then(
-        (text) => new Map(Object.entries(JSON.parse(text) as Record<string, string>)),
+        (text) => new Map(Object.entries<string>(JSON.parse(text))),
       )
       const html = (await pages).get(topic)
       return html === undefined ? null : load(`dist/docs/${topic}.html`, async () => Buffer.from(html))

@@ -76,9 +76,11 @@ async function callEndpoint(
     }
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
-    if (isActivation(id)) checkLocalKey(services, request, (input.body as Activation).publishable_key)
-    if (isActivation(id) && context.played === null)
-      await takeActivation(services, rates, context, input.body as Activation)
+    if (isActivation(id)) {
+      const activation = input.body as Activation
+      checkLocalKey(services, request, activation.publishable_key)
+      if (context.played === null) await takeActivation(services, rates, context, activation)
+    }
     // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>

@@ -88,7 +88,6 @@ export interface PipelineResponse {
   broken?: 'drop' | 'reset' | 'truncate'
 }
 
-/** The parts of a request that its response repeats. */
 export type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
 
 const noBody = Buffer.alloc(0)

@@ -1,9 +1,11 @@
 /** Listening sockets: addresses, timeouts, TLS, and shutdown. */
+
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import type { ServerOptions as TlsServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import { readErrorCode } from '#foundation/system-error.ts'
 
 interface Listeners {
   /**
@@ -118,7 +120,7 @@ function sharedDeadline(servers: readonly Server[]): Listeners['withoutDeadline'
 }
 
 function isTaken(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  return readErrorCode(error) === 'EADDRINUSE'
 }
 
 /** Returns the addresses besides the bound one that clients may try for `localhost`. */

@@ -9,15 +9,16 @@
  * Files, frames, pages and streams have their own routes, which leave out steps 6 to 10.
  */
 
-import { type CompatOperationId, compatOperations } from '#compat/index.ts'
+import { compatOperations } from '#compat/index.ts'
 import { type Endpoint, problemHeader } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
-import { compat, contract, type EndpointId } from '#contract/index.ts'
+import { compat, contract } from '#contract/index.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
+import { isTableName } from '#foundation/table-entry.ts'
 import type { Services } from '#operations/context.ts'
-import { type JsonEndpointId, operations } from '#operations/index.ts'
+import { operations } from '#operations/index.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import { readBody, refuseUnstorableUrl, tooLarge } from './body/body.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
@@ -69,11 +70,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     routes: createRoutes(),
     page: null,
   }
-  for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
-    if (Object.hasOwn(operations, id)) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
-    else if (Object.hasOwn(compatOperations, id) && !options.services.strict) {
-      pipeline.routes.add(endpointRoute(pipeline, id as CompatOperationId, endpoint))
-    }
+  for (const [id, endpoint] of Object.entries<Endpoint>(contract)) {
+    if (isTableName(operations, id) || (isTableName(compatOperations, id) && !options.services.strict))
+      pipeline.routes.add(endpointRoute(pipeline, id, endpoint))
   }
   return pipeline
 }

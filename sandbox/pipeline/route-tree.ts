@@ -23,7 +23,6 @@ export interface RouteTree {
 interface Segment {
   /** By method. */
   routes: Map<string, Stored>
-  /** The next segments, by their text. */
   next: Map<string, Segment>
   parameter: Segment | null
 }

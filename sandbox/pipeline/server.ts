@@ -22,7 +22,6 @@ interface ServerOptions extends PipelineOptions {
   assets: Assets
   /** How long an import may send nothing, milliseconds. */
   import_idle_ms?: number | undefined
-  /** Returns the origin of this server on a port. */
   urlAt(port: number): string
   /** Certificate and private key of https; undefined for http. */
   tls: { cert: string; key: string } | undefined

@@ -46,7 +46,6 @@ export type FrameMessage =
   | { t: 'media'; state: MediaState; position_ms: number; duration_ms: number; muted: boolean }
   | { t: 'error'; code: string }
 
-/** Host to frame. */
 export type HostMessage =
   | { t: 'visibility'; ratio: number; page_visible: boolean }
   | { t: 'pause' }
@@ -58,23 +57,24 @@ export type HostMessage =
 export function readFrameMessage(data: unknown, nonce: string): FrameMessage | null {
   if (!isObject(data) || typeof data.t !== 'string') return null
   const shape = shapes.get(data.t)
-  return shape &&
-    Object.entries(shape).every(([name, fits]) => fits(data[name])) &&
-    (data.t !== 'ready' || data.nonce === nonce)
-    ? (data as unknown as FrameMessage)
-    : null
+  return shape && hasShape(data, shape) && (data.t !== 'ready' || data.nonce === nonce) ? data : null
+}
+
+function hasShape(data: Record<string, unknown>, shape: Shape): data is Record<string, unknown> & FrameMessage {
+  return Object.entries(shape).every(([name, fits]) => fits(data[name]))
 }
 
 type Check = (value: unknown) => boolean
+type Shape = Readonly<Record<string, Check>>
 const text: Check = (value) => typeof value === 'string' && value.length <= 256
 const flag: Check = (value) => typeof value === 'boolean'
-const amount: Check = (value) => Number.isFinite(value) && (value as number) >= 0
+const amount: Check = (value) => Number.isFinite(value) && Number(value) >= 0
 const isAmong =
-  (...values: string[]): Check =>
+  (...values: unknown[]): Check =>
   (value) =>
-    values.includes(value as string)
+    values.includes(value)
 
-const shapesByType: Record<FrameMessage['t'], Record<string, Check>> = {
+const shapesByType: Record<FrameMessage['t'], Shape> = {
   ready: {
     nonce: text,
     media_type: isAmong('image', 'video', 'native'),

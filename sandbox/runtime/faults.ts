@@ -150,7 +150,6 @@ function createSharedCounter({ change }: FaultStateHolder, hash: Hash) {
   }
 }
 
-/** Returns the first rule that a request matches, and counts the request in the rule. */
 function matchRules(rules: readonly StoredFault[], timed: TimedRequest, hash: Hash): Injection | null {
   for (const stored of rules) {
     if (!ruleMatches(stored, timed, hash)) continue

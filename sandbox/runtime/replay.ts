@@ -119,7 +119,7 @@ async function restoreCredential(
   slots: readonly string[],
 ): Promise<RestoredCredential> {
   if (key_id !== undefined) return findKeyCredential(services, key_id)
-  const authorization = (JSON.parse(row.request_headers) as Record<string, string>).authorization ?? null
+  const { authorization = null }: Record<string, string | null> = JSON.parse(row.request_headers)
   const none = { identity: null, authorization, not_restored: [], missing: [] }
   if (authorization === null) return none
   const kind = row.key_kind
@@ -168,7 +168,7 @@ function restoreHeaders(
   { body }: StoredRequest,
   authorization: string | null,
 ): Record<string, string> {
-  const stored = Object.entries(JSON.parse(row.request_headers) as Record<string, string>)
+  const stored = Object.entries<string>(JSON.parse(row.request_headers))
   return {
     ...Object.fromEntries(stored.filter(([name, value]) => !droppedHeaders.has(name) && !isIncomplete(name, value))),
     [replayHeader]: encodeId('req', row.id),

@@ -54,7 +54,6 @@ interface Counts {
   forgotten: Missing | null
   /** How many of them are kept: more than a report names, since later beacons make some of them count. */
   most_latest: number
-  /** The number of changes so far. */
   changes: number
   /** Whether a slot was left out, since its project is newer than the rules. */
   is_partial: boolean

@@ -1,6 +1,5 @@
 import type { ExchangeRow } from './store.ts'
 
-/** Foreign exchanges that are kept. */
 const maxForeignExchanges = 100
 
 /** The newest exchanges of foreign pages, in the memory of the process that refused them, and their number. */

@@ -29,7 +29,6 @@ export const decisionColumns =
     ', ',
   )
 
-/** Returns the values of a decision, in the order of `decisionColumns`. */
 export function decisionValues(decision: StoredDecision): (string | number | null | Uint8Array)[] {
   const { outcome } = decision
   const fill = outcome.status === 'filled' ? outcome : null

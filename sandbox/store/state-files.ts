@@ -6,7 +6,6 @@ import type Database from 'better-sqlite3'
 import type { PreparedState, ReceivedState, Refusal } from './store.ts'
 
 export interface StateFiles {
-  /** The schema of the files that it opens. */
   readonly schema_version: number
   /** Creates a file with empty tables, or opens one and migrates it. */
   open(path: string): StateFile

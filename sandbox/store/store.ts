@@ -82,14 +82,12 @@ export type StoreChange =
   | { kind: 'projects' }
   | { kind: 'clock' }
   | { kind: 'faults' }
-  /** Slots that were decided. */
   | { kind: 'decided'; slot_ids: readonly number[] }
   /** The whole state was replaced: nothing that was read before is valid. */
   | { kind: 'generation' }
   /** Notifications were interrupted, so anything may have changed except the generation. */
   | { kind: 'resumed' }
 
-/** The options of any store. */
 export interface StoreOptions {
   pid: number
   seed: Seed
@@ -173,7 +171,6 @@ interface SlotReasons {
   no_fill: readonly string[]
   /** Reasons of rejected and duplicate beacons. */
   unaccepted: readonly string[]
-  /** Events of accepted beacons. */
   events: readonly BeaconEvent[]
 }
 
@@ -737,7 +734,6 @@ export interface StoredFault {
 }
 
 export interface FaultState {
-  /** The scenario in use. */
   scenario: string | null
   /** Number of rules ever added; it numbers the next one. */
   added: number

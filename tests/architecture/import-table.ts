@@ -50,6 +50,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/foundation/consent-strings.ts', packages: ['@iabgpp/cmpapi', '@iabtcf/core'], builtins: 'none' },
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
+  { path: 'src/reconciliation', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
   {
     path: 'src/client',
     modules: ['src/foundation', 'src/contract'],
@@ -111,7 +112,17 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/scaffold', modules: ['src/foundation'], packages: ['validate-npm-package-name'], builtins: 'all' },
   {
     path: 'src/commands',
-    modules: [...base, 'src/cli', 'src/tail', 'src/hosts', 'src/diagnosis', 'src/mcp', 'src/qa', 'src/scaffold'],
+    modules: [
+      ...base,
+      'src/cli',
+      'src/tail',
+      'src/hosts',
+      'src/diagnosis',
+      'src/mcp',
+      'src/qa',
+      'src/reconciliation',
+      'src/scaffold',
+    ],
     // The question of svc init is drawn with ink.
     packages: ['commander', 'zod', 'ink', 'react'],
     builtins: 'all',

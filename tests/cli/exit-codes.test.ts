@@ -47,6 +47,11 @@ const cases: Record<Category, () => Promise<Case> | Case> = {
     code: 'expectation_unmet',
   }),
   no_fill: () => ({ args: ['placements', 'create', '--no-fill', '--expect', 'fill'], code: 'no_fill' }),
+  async discrepancy() {
+    const file = join(home, 'counts.csv')
+    await writeFile(file, 'slot_id,views\nslot_00000000001,1\n')
+    return { args: ['billing', 'reconcile', file], code: null }
+  },
   unreachable: () => ({ args: ['health', 'live', '--base-url', 'http://127.0.0.1:1'], code: 'unreachable' }),
   busy: () => ({ args: ['start', '--port', new URL(url).port, '--ephemeral'], code: 'port_in_use' }),
   async interrupted() {

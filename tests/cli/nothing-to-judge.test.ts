@@ -68,6 +68,11 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
     [() => 'evidence verify', /No evidence was verified: 3 chains with 0 entries\./],
     [() => 'evidence verify --client-id proj_other', /with 0 entries\./],
   ],
+  'billing reconcile': [
+    [() => `billing reconcile ${file('none.csv', '')}`, /There is no row in none\.csv\./],
+    [() => `billing reconcile ${file('head.csv', 'slot_id,views\n')}`, /There is no row in head\.csv\./],
+    [() => `billing reconcile ${file('zero.csv', 'slot_id,views\na,0\n')}`, /counts 0, and the sandbox has no turn\./],
+  ],
   'requests verify': [
     [() => 'requests verify', /Expected at least 1, found 0\./],
     [() => 'requests verify --none --status-class 5xx', /Nothing was verified: the journal has no request\./],
@@ -108,6 +113,7 @@ test('no other module ends a command with exit code 5', () => {
   // The last one judges the placement that it makes, by --expect.
   const known = [
     'beacons',
+    'billing/reconcile',
     'contract/check',
     'doctor',
     'evidence/index',

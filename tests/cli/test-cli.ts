@@ -1,5 +1,5 @@
 /** The command line under test: a real sandbox, and a Host with streams in memory. */
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { System } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
@@ -47,11 +47,12 @@ export async function startTestCli({ database: file = ':memory:' } = {}): Promis
   }
 }
 
-/** Creates the folder in which the examples of a noun run, with the file that some of them read. */
+/** Creates the folder in which the examples of a noun run, with the files that some of them read. */
 export function exampleFolder({ home }: TestCli, path: string): string {
   const folder = join(home, 'examples', path.split(' ')[0]!)
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(import.meta.dirname, '../../fixtures/requests/beacons.render.json'), join(folder, 'beacons.jsonl'))
+  writeFileSync(join(folder, 'counts.csv'), 'day,views,Ad clicks\n2020-01-01,0,0\n')
   return folder
 }
 

@@ -308,6 +308,7 @@ const session: [args: string, options?: RunOptions][] = [
   ...streams.map((args): [string] => [args]),
   ['sandbox logs --no-follow --since 10m'],
   ['billing report'],
+  ['billing reconcile -', { stdin: 'slot_id,impressions,views\nslot_00000000zzz,1,0\n' }],
   ['evidence list'],
   ['evidence verify'],
   ['evidence export --file evidence.jsonl'],

@@ -43,7 +43,7 @@ async function find(id: string): Promise<Found> {
   if (token !== null) {
     const [, kind = '', number = ''] = token
     // An asset token carries the id of its slot.
-    return kind === 'ast' ? { route: routeTo('placement', `slot_${number}`) } : { token: kind as 'at' | 'bt' }
+    return kind === 'ast' ? { route: routeTo('placement', `slot_${number}`) } : { token: kind === 'at' ? 'at' : 'bt' }
   }
   if (id.startsWith('ten_')) {
     const client_id = await projectOfTenant(id)

@@ -54,21 +54,7 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
   const { projects } = useSession()
   const { contains } = useFilter({ sensitivity: 'base' })
   const wanted = text.trim()
-  const kind = detectKind(wanted)
-
-  const found: Command[] =
-    wanted === ''
-      ? []
-      : [
-          {
-            id: 'find',
-            // Contains the typed text, so the filter always keeps it.
-            label: text,
-            summary: kind === null ? 'open what has this identifier' : `open this ${kind}`,
-            icon: 'open',
-            run: () => navigate(kind === null ? `/id/${encodeURIComponent(wanted)}` : routeTo(kind, wanted)),
-          },
-        ]
+  const found = wanted === '' ? [] : [openCommand(text, navigate)]
   const places = views.map(
     ({ id, label, summary, icon, href }): Command => ({ id, label, summary, icon, run: () => navigate(href) }),
   )
@@ -110,6 +96,19 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
       </Menu>
     </Autocomplete>
   )
+}
+
+function openCommand(text: string, navigate: (route: string) => void): Command {
+  const wanted = text.trim()
+  const kind = detectKind(wanted)
+  return {
+    id: 'find',
+    // Contains the typed text, so the filter always keeps it.
+    label: text,
+    summary: kind === null ? 'open what has this identifier' : `open this ${kind}`,
+    icon: 'open',
+    run: () => navigate(kind === null ? `/id/${encodeURIComponent(wanted)}` : routeTo(kind, wanted)),
+  }
 }
 
 /** Returns the actions available everywhere; the key to copy is of the first seeded project. */
@@ -184,7 +183,7 @@ function useDocs(text: string): readonly DocsPage[] {
   const [pages, setPages] = useState<readonly DocsPage[]>([])
   useEffect(() => {
     if (text === '') return
-    docs ??= fetch('/_sandbox/docs/index.json').then((response) => response.json() as Promise<readonly DocsPage[]>)
+    docs ??= fetch('/_sandbox/docs/index.json').then((response): Promise<readonly DocsPage[]> => response.json())
     docs.then(setPages, () => {
       docs = undefined
     })

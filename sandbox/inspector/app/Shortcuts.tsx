@@ -36,7 +36,6 @@ export function useKeys(open: (opened: Opened) => void, navigate: (route: string
   }, [open, navigate])
 }
 
-/** The keys that work everywhere. */
 export function Shortcuts({ isOpen, close }: { isOpen: boolean; close: () => void }) {
   const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
     [['Ctrl', 'K'], 'Command palette'],

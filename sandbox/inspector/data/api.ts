@@ -10,7 +10,15 @@ declare const __ENDPOINTS__: Readonly<Record<EndpointId, readonly [method: strin
 declare const __REASON_CODES__: readonly string[]
 
 export type { EndpointId }
-export type EndpointInput<Id extends EndpointId> = Contract[Id] extends Endpoint ? Input<Contract[Id]> : never
+
+interface AnyInput {
+  params?: object
+  query?: object
+  body?: unknown
+}
+export type EndpointInput<Id extends EndpointId> = Contract[Id] extends Endpoint
+  ? Input<Contract[Id]> & AnyInput
+  : never
 export type EndpointOutput<Id extends EndpointId> = Contract[Id] extends Endpoint ? Output<Contract[Id]> : never
 
 /** A call that was refused, or got no response (`status` 0). */
@@ -41,25 +49,29 @@ export function isReasonCode(text: string): boolean {
   return __REASON_CODES__.includes(text)
 }
 
-/** Returns the path and query of a call. */
 export function buildAddress(id: EndpointId, input: { params?: object; query?: object } = {}): string {
   const query = Object.entries(input.query ?? {}).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(query.map(([name, value]) => [name, String(value)])).toString()
   return fillPath(__ENDPOINTS__[id][1], input.params) + (search && `?${search}`)
 }
 
-/**
- * Calls an endpoint. A write that is refused because the sandbox was restarted is sent once more, with the new token.
- * @throws ApiProblem
- */
-export async function call<Id extends EndpointId>(
+/** Calls an endpoint. @throws ApiProblem */
+export function call<Id extends EndpointId>(
   id: Id,
-  ...[input, signal]: object extends EndpointInput<Id>
+  ...args: object extends EndpointInput<Id>
     ? [input?: EndpointInput<Id>, signal?: AbortSignal]
     : [input: EndpointInput<Id>, signal?: AbortSignal]
 ): Promise<EndpointOutput<Id>> {
-  const given = input as unknown
-  const { body, ...rest } = (given ?? {}) as { params?: object; query?: object; body?: unknown }
+  const [input, signal] = args
+  return callAny(id, input, signal)
+}
+
+/**
+ * Calls an endpoint whose input or output the caller knows. A write that is refused because the sandbox was restarted is
+ * sent once more, with the new token. @throws ApiProblem
+ */
+export async function callAny<Output>(id: EndpointId, input: AnyInput = {}, signal?: AbortSignal): Promise<Output> {
+  const { body, ...rest } = input
   const send = () => request(__ENDPOINTS__[id][0], buildAddress(id, rest), body, signal)
   let response = await send()
   if (response.status === 403) {
@@ -71,10 +83,9 @@ export async function call<Id extends EndpointId>(
   if (!response.ok) throw refusal(response.status, text)
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   const output: unknown = isJson ? parseJson(text) : text
-  return output as EndpointOutput<Id>
+  return output as Output
 }
 
-/** Returns the problem of an unsuccessful response. */
 export function refusal(status: number, text: string): ApiProblem {
   const body = parseJson(text)
   return new ApiProblem(status, isObject(body) ? body : {}, `The sandbox responded ${status}.`)

@@ -1,6 +1,6 @@
 /** A list of the control plane, with new items at its top. */
-import { useCallback, useEffect, useRef, useState } from 'react'
-import { type ApiProblem, call, type EndpointId, type EndpointInput } from './api.ts'
+import { type Dispatch, type SetStateAction, useCallback, useEffect, useRef, useState } from 'react'
+import { type ApiProblem, callAny, type EndpointId } from './api.ts'
 import { isReplaced, type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
 import { toProblem } from './resource.ts'
 
@@ -57,8 +57,8 @@ export async function readAllItems<Item>(
   const found: Item[] = []
   for (let cursor: string | null | undefined; cursor !== null && found.length < maxItems; ) {
     const input = { query: { ...query, limit: pageSize, ...(cursor !== undefined && { cursor }) } }
-    const page: unknown = await call(id, input as EndpointInput<EndpointId>)
-    const { items, next_cursor = null } = page as { items: readonly Item[]; next_cursor?: string | null }
+    const page = await callAny<{ items: readonly Item[]; next_cursor?: string | null }>(id, input)
+    const { items, next_cursor = null } = page
     found.push(...items)
     cursor = next_cursor
   }
@@ -111,29 +111,33 @@ export function useList<Item>(
   useAffectedReads(name, () => latest.current.options, { refresh, reload })
   useRecovery(refresh)
 
-  const loadMore = useCallback(async () => {
-    const { state } = latest.current
-    if (state.isLoadingMore || state.next_cursor === null) return
-    setState((before) => ({ ...before, isLoadingMore: true }))
-    try {
-      const { items, next_cursor } = await readPage(latest.current, state.next_cursor)
-      const { getKey } = latest.current.options
-      noteCursor(cursors.current, { items, next_cursor }, getKey)
-      setState((before) => {
-        // A list that was restarted in the meantime has its own cursor.
-        if (before.next_cursor !== state.next_cursor) return { ...before, isLoadingMore: false }
-        return appendPage(before, { items, next_cursor }, getKey)
-      })
-    } catch (error) {
-      setState((before) => {
-        const problem = before.next_cursor === state.next_cursor ? toProblem(error) : before.problem
-        return { ...before, isLoadingMore: false, problem }
-      })
-    }
-  }, [])
-
+  const loadMore = useCallback(() => void readNext(latest.current, cursors.current, setState), [])
   const { next_cursor, ...shown } = state
   return { ...shown, hasMore: next_cursor !== null, loadMore, refresh, reload }
+}
+
+/** Reads the next page and appends it, unless the list was restarted in the meantime. */
+async function readNext<Item>(
+  list: ListRead<Item> & { state: State<Item> },
+  cursors: Map<string, string>,
+  setState: Dispatch<SetStateAction<State<Item>>>,
+): Promise<void> {
+  const { next_cursor, isLoadingMore } = list.state
+  if (isLoadingMore || next_cursor === null) return
+  const { getKey } = list.options
+  setState((before) => ({ ...before, isLoadingMore: true }))
+  try {
+    const page = await readPage(list, next_cursor)
+    noteCursor(cursors, page, getKey)
+    setState((before) =>
+      before.next_cursor === next_cursor ? appendPage(before, page, getKey) : { ...before, isLoadingMore: false },
+    )
+  } catch (error) {
+    setState((before) => {
+      const problem = before.next_cursor === next_cursor ? toProblem(error) : before.problem
+      return { ...before, isLoadingMore: false, problem }
+    })
+  }
 }
 
 interface ListRead<Item> {
@@ -142,10 +146,9 @@ interface ListRead<Item> {
   options: ListOptions<Item>
 }
 
-async function readPage<Item>({ id, input, options }: ListRead<Item>, cursor: string | null): Promise<ReadPage<Item>> {
+function readPage<Item>({ id, input, options }: ListRead<Item>, cursor: string | null): Promise<ReadPage<Item>> {
   const query = { ...input?.query, limit: options.page_size ?? defaultPageSize, ...(cursor !== null && { cursor }) }
-  const request = call as (id: EndpointId, input: unknown) => Promise<unknown>
-  return (await request(id, { ...input, query })) as ReadPage<Item>
+  return callAny(id, { ...input, query })
 }
 
 /** Reads a list again while events arrive that change it, and from the start when the state was replaced. */
@@ -252,7 +255,8 @@ function cutList<Item>(
 ): ReadPage<Item> {
   if (items.length <= maxItems) return { items, next_cursor }
   for (let length = maxItems; length > maxItems / 2; length--) {
-    const cursor = cursors.get(getKey(items[length - 1] as Item))
+    const last = items[length - 1]
+    const cursor = last === undefined ? undefined : cursors.get(getKey(last))
     if (cursor === undefined) continue
     const kept = items.slice(0, length)
     const keys = new Set(kept.map(getKey))

@@ -1,5 +1,5 @@
 /** Where each field of the contract comes from: documented, observed or assumed, as this sandbox lists it. */
-import { call } from './api.ts'
+import { call, type EndpointOutput } from './api.ts'
 import { useLoaded } from './resource.ts'
 
 export interface FieldOrigin {
@@ -14,7 +14,6 @@ export type Provenance = ReadonlyMap<string, FieldOrigin>
 
 export type Part = 'params' | 'query' | 'body' | 'response'
 
-/** An endpoint as listed by GET /_sandbox/contract. */
 export interface ListedEndpoint {
   id: string
   method: string
@@ -24,11 +23,15 @@ export interface ListedEndpoint {
   fields: ({ where: Part; path: string; type: string; required: boolean; variant: string | null } & FieldOrigin)[]
 }
 
+export function listedEndpoints({ endpoints }: EndpointOutput<'contract.show'>): readonly ListedEndpoint[] {
+  return endpoints as unknown as ListedEndpoint[]
+}
+
 let listing: Promise<readonly ListedEndpoint[]> | undefined
 
 /** Resolves to the endpoints of this sandbox, read once. */
 export async function readEndpoints(): Promise<readonly ListedEndpoint[]> {
-  listing ??= call('contract.show').then(({ endpoints }) => endpoints as unknown as ListedEndpoint[])
+  listing ??= call('contract.show').then(listedEndpoints)
   try {
     return await listing
   } catch (error) {

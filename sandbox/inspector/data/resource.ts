@@ -1,6 +1,6 @@
 /** Data of the control plane, read again when an event concerns it. */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { ApiProblem, call, type EndpointId, type EndpointInput, type EndpointOutput } from './api.ts'
+import { ApiProblem, callAny, type EndpointId, type EndpointInput, type EndpointOutput } from './api.ts'
 import { isReplaced, type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
 
 export type Loaded<Data> =
@@ -42,12 +42,7 @@ export function useResource<Id extends EndpointId>(
     if (shown.current !== name) setState(loading)
     shown.current = name
     try {
-      const [args, signal] = [input as EndpointInput<EndpointId>, own.signal]
-      const data = (await (call as (id: EndpointId, input: unknown, signal: AbortSignal) => Promise<unknown>)(
-        id,
-        args,
-        signal,
-      )) as EndpointOutput<Id>
+      const data = await callAny<EndpointOutput<Id>>(id, input, own.signal)
       if (!own.signal.aborted) setState({ status: 'ready', data, problem: null })
     } catch (error) {
       if (own.signal.aborted) return
@@ -108,7 +103,6 @@ export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resour
 const loading = { status: 'loading', data: null, problem: null } as const
 const never = () => false
 
-/** Returns anything thrown as a problem that can be shown. */
 export function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
   return new ApiProblem(0, {}, error instanceof Error ? error.message : String(error))

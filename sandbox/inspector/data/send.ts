@@ -5,7 +5,6 @@
 import { isObject, type JsonObject, parseJson } from '#foundation/json.ts'
 import { refusal, request } from './api.ts'
 
-/* Requests of the API */
 /** One exchange as the playground shows it. */
 export interface Sent {
   method: string
@@ -20,7 +19,6 @@ export interface Sent {
   broken: string | null
 }
 
-/** A sender of API requests: as a server, or as a page. */
 export type Send = (call: { method: string; path: string; body?: string }, signal?: AbortSignal) => Promise<Sent>
 
 /** Returns the sender that acts as a server with a secret key; null: without a credential. */

@@ -47,7 +47,7 @@ export async function openSession(): Promise<SessionState> {
       return set('locked')
     }
     if (!response.ok) return state.get() === 'open' ? 'open' : set('unreachable')
-    session.set((await response.json()) as InspectorSession)
+    session.set(await response.json())
     return set('open')
   } catch {
     return state.get() === 'open' ? 'open' : set('unreachable')

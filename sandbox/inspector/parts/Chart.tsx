@@ -91,10 +91,11 @@ function buildOptions(
   const color = (name: string) => resolveColor(parent, name, style)
   const paths = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 60], align: 0 }) : UPlot.paths.spline?.()
   const axis = { stroke: color('--faint'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } }
+  const padding: uPlot.Padding = [4, 0, 4, 0]
   return {
     width: parent.clientWidth,
     height: height_px,
-    ...(isSparkline && { padding: [4, 0, 4, 0] as [number, number, number, number] }),
+    ...(isSparkline && { padding }),
     cursor: { show: !isSparkline },
     legend: { show: false },
     scales: {

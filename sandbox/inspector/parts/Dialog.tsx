@@ -92,7 +92,6 @@ export function TitledDialog({ title, isWide = false, children, ...overlay }: Ti
 
 interface DialogButtonProps extends TitledDialogProps {
   icon: IconName
-  /** Text of the button. */
   label: string
 }
 

@@ -22,7 +22,6 @@ import { Icon } from './Icon.tsx'
 interface Described {
   label: string
   hint?: ReactNode
-  /** The error in the value. */
   problem?: string | undefined
 }
 
@@ -86,19 +85,27 @@ interface ChoiceProps<Value extends string> extends Described {
 /** The item for the empty value: an empty key is not allowed. */
 const none = '*'
 
-function selection<Value extends string>(value: Value, onChange: (value: Value) => void) {
+type Selection<Value extends string> = Pick<ChoiceProps<Value>, 'value' | 'onChange' | 'values'>
+
+function selection<Value extends string>({ value, onChange, values }: Selection<Value>) {
   return {
     selectedKey: value === '' ? none : value,
-    onSelectionChange: (key: string | number | null) => {
-      if (key !== null) onChange((key === none ? '' : key) as Value)
-    },
+    onSelectionChange: (key: string | number | null) => choose(values, key === none ? '' : key, onChange),
   }
+}
+
+function choose<Value extends string>(
+  values: ChoiceProps<Value>['values'],
+  chosen: string | number | null,
+  onChange: (value: Value) => void,
+): void {
+  for (const [value] of values) if (value === chosen) onChange(value)
 }
 
 /** A list that opens: for many values, or those that are not known in advance. */
 export function SelectInput<const Value extends string>({ label, hint, value, onChange, values }: ChoiceProps<Value>) {
   return (
-    <Select className="form-field select" {...selection<Value>(value, onChange)}>
+    <Select className="form-field select" {...selection<Value>({ value, onChange, values })}>
       <Label className="soft">{label}</Label>
       <Button className="field-box bar">
         <SelectValue className="clipped grow select-value" />
@@ -122,7 +129,7 @@ interface SelectFieldProps {
 /** A choice of one of a few values, with its name before it: for filters. */
 export function SelectField({ label, value, options, isSet, onChange }: SelectFieldProps) {
   return (
-    <Select className="field select" {...selection(value, onChange)}>
+    <Select className="field select" {...selection({ value, onChange, values: options })}>
       <span className="field-box bar" data-set={isSet || undefined}>
         <Label className="faint">{label}</Label>
         <Button className="bar">
@@ -157,7 +164,7 @@ export function Segments<const Value extends string>({ label, hint, value, onCha
       className="form-field"
       orientation="horizontal"
       value={value}
-      onChange={(next) => onChange(next as Value)}
+      onChange={(next) => choose<Value>(values, next, onChange)}
     >
       <Label className="soft">{label}</Label>
       <div className="segments bar">

@@ -27,7 +27,6 @@ export interface JsonProps {
   label: string
 }
 
-/** Levels that are open from the start. */
 const openLevels = 3
 
 /** Entries of one level that are shown from the start. */
@@ -82,14 +81,7 @@ function Value({ name, value, path, level, context }: ValueProps) {
   return (
     <div className="json-branch">
       <div className="json-line" data-marked={isMarked}>
-        <Button
-          className="json-fold"
-          aria-expanded={isOpen}
-          aria-label={`${isOpen ? 'Fold' : 'Unfold'} ${name ?? 'everything'}`}
-          onPress={() => setOpen(!isOpen)}
-        >
-          <Icon name="chevron" />
-        </Button>
+        <FoldButton name={name} isOpen={isOpen} fold={() => setOpen(!isOpen)} />
         {label}
         <span className="faint">
           {open}
@@ -119,6 +111,15 @@ function Value({ name, value, path, level, context }: ValueProps) {
         </>
       )}
     </div>
+  )
+}
+
+function FoldButton({ name, isOpen, fold }: { name: string | null; isOpen: boolean; fold(): void }) {
+  const label = `${isOpen ? 'Fold' : 'Unfold'} ${name ?? 'everything'}`
+  return (
+    <Button className="json-fold" aria-expanded={isOpen} aria-label={label} onPress={fold}>
+      <Icon name="chevron" />
+    </Button>
   )
 }
 

@@ -30,7 +30,6 @@ interface MessageProps extends Omit<BodyProps, 'label'> {
   headers: Readonly<Record<string, string>>
 }
 
-/** Body and headers of a request or a response, behind tabs. */
 export function Message({ title, headers, ...body }: MessageProps) {
   const fields = (
     <dl className="headers">

@@ -3,7 +3,6 @@ import { type ReactNode, useEffect } from 'react'
 import { CopyButton } from './values/CopyButton.tsx'
 
 export interface PageProps {
-  /** The title of the view, or of its content. */
   title: string
   /** The kind of identifier in the title, which gets a copy button. */
   copies?: string

@@ -68,7 +68,7 @@ async function consentStrings(services: Services, { decision, project, job }: Sl
 /** Without the asset token, which the control plane never shows. */
 async function redactedDecision(services: Services, slot: SlotRow, now_ms: number): Promise<Decision | null> {
   const { decision } = await placementResponse(services, slot, now_ms)
-  return JSON.parse(redactSecrets(JSON.stringify(decision))) as Decision | null
+  return JSON.parse(redactSecrets(JSON.stringify(decision)))
 }
 
 function partnerRequest(slot: SlotRow, decision: StoredDecision): PartnerRequest {

@@ -33,7 +33,6 @@ export function readBody(incoming: IncomingMessage, limit_bytes: number): Promis
   })
 }
 
-/** Returns the error of a body over the limit of its endpoint. */
 export function tooLarge(limit_bytes: number): ApiError {
   return new ApiError('payload_too_large', { hint: `Send at most ${limit_bytes} bytes here.` })
 }
@@ -41,7 +40,6 @@ export function tooLarge(limit_bytes: number): ApiError {
 interface SentJson {
   json: unknown
   text: string
-  /** Whether exact numbers may be in it. */
   isExact: boolean
 }
 

@@ -3,7 +3,6 @@ import { ApiError, reasonCodes } from '#contract/errors.ts'
 import { findInvalidUtf8 } from '#foundation/encoding.ts'
 import { describeJsonProblem } from '#foundation/json-syntax.ts'
 
-/** Returns the error of a body with the place of the mistake. */
 export function withPlace(error: ApiError, body: Buffer): ApiError {
   const offset = findInvalidUtf8(body)
   if (offset !== null)

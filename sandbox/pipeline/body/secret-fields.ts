@@ -7,7 +7,6 @@ import { ApiError, type FieldError, type LocatedFieldError, unknownField } from 
 import type { Warning } from '#contract/warnings.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '#foundation/redaction.ts'
 
-/** Fields that one error lists. */
 export const maxListedFields = 20
 const noFields: readonly string[] = []
 

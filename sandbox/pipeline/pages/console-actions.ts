@@ -210,5 +210,5 @@ async function callAsPage<Id extends JsonEndpointId>(
     })
   }
   if (error !== undefined) throw error
-  return JSON.parse(String(response.body)) as OutputOf<Id>
+  return JSON.parse(String(response.body))
 }

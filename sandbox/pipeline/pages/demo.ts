@@ -60,7 +60,8 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
       const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
       const now_ms = services.platform.clock.now()
       const settings: DemoSettings = {
-        token: findPageToken(exchange, services),
+        // The token that opened the page, or that of this start where none was needed.
+        token: exchange.request.holder?.text ?? services.access.start_token,
         client_id,
         publishable_key,
         since_seq: services.store.lastEventSeq(),
@@ -196,14 +197,6 @@ function pageResponse(
     },
     body: html,
   }
-}
-
-/**
- * The token that a page of the sandbox may use: the one that opened it, or the token of this start where none was
- * needed.
- */
-function findPageToken({ request }: OpenExchange, { access }: Pipeline['services']): string {
-  return request.holder?.text ?? access.start_token
 }
 
 const icon =

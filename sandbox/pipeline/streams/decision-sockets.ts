@@ -25,12 +25,10 @@ export interface DecisionSockets {
 
 interface DecisionSocketOptions {
   services: Services
-  /** Resolves to the decision of a slot as JSON text. */
   readMessage(slot_id: number): Promise<SlotMessage>
   respondTo(request: Request): Promise<{ exchange: OpenExchange; response: PipelineResponse }>
 }
 
-/** Sockets at a time. */
 const maxSockets = 1_000
 /** Clients send nothing: a longer message ends the socket. */
 const maxPayloadBytes = 1_024

@@ -85,7 +85,6 @@ export function createEventBatches(services: Services): EventBatches {
   }
 }
 
-/** The texts of serialized events. */
 function sharedTexts(services: Services) {
   const { store, drainLock } = services
   const texts = new Map<number, { text: Promise<string | null>; at_ms: number }>()

@@ -8,7 +8,6 @@ import type { Services } from '#operations/context.ts'
 import { placementItem } from '#operations/placements/placements.ts'
 import type { EventRow, ProjectRow, SlotRow } from '#store/store.ts'
 
-/** Returns an event in the form of `text/event-stream`. */
 export function eventText(event: SandboxEvent): string {
   return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }

@@ -65,7 +65,7 @@ function start(settings: FrameSettings): void {
  */
 function onInit(listener: (port: MessagePort, init: { nonce: string; scheme: string }) => void): void {
   const onMessage = ({ source, ports: [port], data }: MessageEvent): void => {
-    const { t, v, nonce, scheme } = (data ?? {}) as Record<string, unknown>
+    const { t, v, nonce, scheme }: Record<string, unknown> = data ?? {}
     if (!isAround(source) || t !== 'sp:init' || v !== 1 || typeof nonce !== 'string' || !port) return
     removeEventListener('message', onMessage)
     listener(port, { nonce, scheme: String(scheme) })
@@ -220,4 +220,4 @@ function fits(creative: HTMLElement): boolean {
   )
 }
 
-start(JSON.parse(find('#settings')!.textContent ?? '') as FrameSettings)
+start(JSON.parse(find('#settings')!.textContent ?? ''))

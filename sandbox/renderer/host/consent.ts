@@ -36,7 +36,7 @@ export function consentProblem(
   min_revision: number,
 ): ConsentReason | null {
   if (consent === undefined || consent === null) return 'consent_missing'
-  const { lifecycle_state, revision, updated_at_ms, expires_at_ms } = consent as Partial<AuthoritativeConsent>
+  const { lifecycle_state, revision, updated_at_ms, expires_at_ms }: Partial<AuthoritativeConsent> = consent
   if (lifecycle_state === 'expired') return 'consent_expired'
   if (typeof lifecycle_state === 'string' && lifecycle_state !== 'granted') return 'consent_not_granted'
   if (lifecycle_state !== 'granted' || !isWhole(revision) || !isWhole(updated_at_ms) || !isWhole(expires_at_ms)) {
@@ -49,7 +49,7 @@ export function consentProblem(
 
 /** Whether a value is a whole number of at least 1. */
 export function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
+  return Number.isSafeInteger(value) && Number(value) > 0
 }
 
 /** Opens the memory of the latest revision of every session on this page. */

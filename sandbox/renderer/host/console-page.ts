@@ -67,13 +67,11 @@ export interface ConsoleOptions {
   hidden?: boolean
   /** Shows the outlines and chips, without the panel: for pictures. */
   marksOnly?: boolean
-  /** Moves the focus into the console. */
   focus?: boolean
 }
 
 export interface Console {
   /** Returns the state of every slot as plain text, a few lines each, without any token. */
   text(): string
-  /** Removes the console from the page. */
   close(): void
 }

@@ -64,7 +64,7 @@ export function readDecision(response: unknown): Decision {
   const { slot_id, status, placement, decision } = response
   if (isObject(placement)) {
     return isPlacement(placement)
-      ? { kind: 'filled', placement: placement as unknown as Placement }
+      ? { kind: 'filled', placement }
       : { kind: 'unreadable', got: Object.keys(placement).map((key) => `placement.${key}`) }
   }
   if (isObject(decision) && decision.fill === false) {
@@ -82,14 +82,17 @@ export function decisionError(decision: Exclude<Decision, { kind: 'filled' | 'no
     : { code: `decision_${decision.kind}` }
 }
 
-function isPlacement({ asset_token, render }: Record<string, unknown>): boolean {
+const mediaTypes: readonly unknown[] = ['image', 'video', 'native']
+
+function isPlacement(placement: Record<string, unknown>): placement is Record<string, unknown> & Placement {
+  const { asset_token, render } = placement
   if (typeof asset_token !== 'string' || !isObject(render)) return false
   const { strategy, frame_url, media_type, width, height, label_text, sponsor_name } = render
   return (
     strategy === 'hosted_frame' &&
     typeof frame_url === 'string' &&
     isHttpUrl(frame_url) &&
-    ['image', 'video', 'native'].includes(media_type as string) &&
+    mediaTypes.includes(media_type) &&
     [width, height].every((size) => isWhole(size) && size <= 4_096) &&
     [label_text, sponsor_name].every((text) => typeof text === 'string' && text.trim() !== '')
   )

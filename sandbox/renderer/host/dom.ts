@@ -1,17 +1,23 @@
 /** What the renderer needs of the page's elements. */
+import { isObject } from '#foundation/json.ts'
 
 /**
  * Returns the element itself, also one of another document, or the first one that a selector matches. Of an id that is not
  * a valid selector, such as `#:r1:` of React's useId, returns the element with that id. Else null.
  */
 export function findTarget(target: unknown): Element | null {
-  if ((target as Element | null)?.nodeType === 1) return target as Element
+  if (isElement(target)) return target
   if (typeof target !== 'string') return null
   try {
     return document.querySelector(target)
   } catch {
     return document.getElementById(target.slice(1))
   }
+}
+
+/** Also of another document, where `instanceof` is false. */
+function isElement(target: unknown): target is Element {
+  return isObject(target) && target.nodeType === 1
 }
 
 /** Returns what was passed as a target, for an error: `"#slot"`, `Object {current}`. */
@@ -45,8 +51,9 @@ export function isPageVisible(): boolean {
 
 /** Calls `start` now, or when a prerendered page is shown: until then nothing may be requested or counted. */
 export function whenActivated(start: () => void): void {
-  if ((document as { prerendering?: boolean }).prerendering) {
-    document.addEventListener('prerenderingchange', start, { once: true })
+  const page: Document & { prerendering?: boolean } = document
+  if (page.prerendering) {
+    page.addEventListener('prerenderingchange', start, { once: true })
   } else start()
 }
 

@@ -48,7 +48,6 @@ interface EventDetails {
   error: RendererError
 }
 
-/** The details of an error event. */
 export interface RendererError {
   code: ErrorCode
   status?: number
@@ -62,7 +61,6 @@ export interface RendererError {
 
 export type EventType = keyof EventDetails
 
-/** The turn, slot and mount that an event belongs to. */
 interface EventScope {
   turn_id?: string | undefined
   slot_id?: string | undefined

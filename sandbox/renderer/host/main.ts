@@ -3,7 +3,7 @@ import { activateBrowser, type BrowserActivation, describeActivation } from './b
 import { createConsole, listenForConsole, type OpenConsole } from './console.ts'
 import { findTarget, removeCopies } from './dom.ts'
 import type { EventType, Listener, RendererEvent } from './events.ts'
-import { openLoader } from './loader.ts'
+import { type Loader, openLoader } from './loader.ts'
 import { type Handle, type RenderOptions, renderPlacement } from './placement.ts'
 import { openRenderer, type Renderer } from './renderer.ts'
 import { createTurn, type KeptTurn } from './start-turn.ts'
@@ -36,23 +36,26 @@ export interface SponsoredPlacement {
 function createApi(version: string, script_url: string | null): SponsoredPlacement {
   const renderer = openRenderer()
   const loader = openLoader(renderer, script_url)
-  const turns = new Map<string, KeptTurn>()
+  const turns = keepTurns(renderer, loader)
+  /** Unusable options still return a turn: one that has failed. */
+  const startTurn = (options: TurnOptions): Turn =>
+    guard(renderer, () => turns.start(options ?? {})) ?? createTurn(renderer, loader)
 
   const api: SponsoredPlacement = {
     version,
     withTurn: async (options, work) => {
-      const turn = guardedStart(options)
+      const turn = startTurn(options)
       try {
         return await (typeof work === 'function' ? work(turn) : work)
       } finally {
         turn.finish()
       }
     },
-    startTurn: guardedStart,
-    renderPlacement: (options) => guard(() => renderPlacement(renderer, loader, options ?? {})),
-    clearPlacement: (options) => guard(() => clear(renderer, findTarget(options?.target))),
+    startTurn,
+    renderPlacement: (options) => guard(renderer, () => renderPlacement(renderer, loader, options ?? {})),
+    clearPlacement: (options) => guard(renderer, () => clear(renderer, findTarget(options?.target))),
     destroy: () =>
-      guard(() => {
+      guard(renderer, () => {
         for (const occupant of [...renderer.occupants.values()]) occupant.end('destroyed')
         removeCopies(document)
         turns.clear()
@@ -62,12 +65,12 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
     on: (type, listener) => renderer.events.on(type, listener),
     state: () => ({
       version,
-      turns: [...turns.values()].map(({ id, state }) => ({ id, state })),
+      turns: turns.list().map(({ id, state }) => ({ id, state })),
       occupied: renderer.occupants.size,
       activation: renderer.activation && describeActivation(renderer.activation),
     }),
     getEvents: () => renderer.events.list(),
-    openConsole: createConsole(renderer, { version, script_url, turns: () => [...turns.values()] }),
+    openConsole: createConsole(renderer, { version, script_url, turns: turns.list }),
     activate: (options) => {
       const activation = activateBrowser(renderer, script_url, options)
       renderer.activating = activation
@@ -76,36 +79,38 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
     queue: {
       push: (work) => {
         // The promise of a queued `withTurn` rejects with the host's own error, which the host has handled.
-        void guard(async () => work(api))?.catch(() => {})
+        void guard(renderer, async () => work(api))?.catch(() => {})
       },
     },
   }
   return api
+}
 
-  /** Unusable options still return a turn: one that has failed. */
-  function guardedStart(options: TurnOptions): Turn {
-    return guard(() => start(options ?? {})) ?? createTurn(renderer, loader)
+function keepTurns(renderer: Renderer, loader: Loader) {
+  const turns = new Map<string, KeptTurn>()
+  return {
+    list: (): KeptTurn[] => [...turns.values()],
+    clear: () => turns.clear(),
+    start: (options: TurnOptions): Turn => {
+      const turn = turns.get(options.turnId!) ?? createTurn(renderer, loader, options.turnId)
+      turns.delete(turn.id)
+      turns.set(turn.id, turn)
+      turn.start(options)
+      for (const [id, { state }] of turns) {
+        if (turns.size <= maxKeptTurns) break
+        if (isLast(state)) turns.delete(id)
+      }
+      return turn
+    },
   }
+}
 
-  function start(options: TurnOptions): Turn {
-    const turn = turns.get(options.turnId!) ?? createTurn(renderer, loader, options.turnId)
-    turns.delete(turn.id)
-    turns.set(turn.id, turn)
-    turn.start(options)
-    for (const [id, { state }] of turns) {
-      if (turns.size <= maxKeptTurns) break
-      if (isLast(state)) turns.delete(id)
-    }
-    return turn
-  }
-
-  /** Returns null after an error event when `work` throws. */
-  function guard<Result>(work: () => Result): Result | null {
-    try {
-      return work()
-    } catch (problem) {
-      return renderer.refuse({ code: 'internal', message: String(problem) })
-    }
+/** Returns null after an error event when `work` throws. */
+function guard<Result>(renderer: Renderer, work: () => Result): Result | null {
+  try {
+    return work()
+  } catch (problem) {
+    return renderer.refuse({ code: 'internal', message: String(problem) })
   }
 }
 
@@ -124,7 +129,7 @@ declare global {
 
 /** Where the API of a document is found by a second copy of the script: two would mount two ads into one slot. */
 const key = Symbol.for('sponsored-placement')
-const page = document as unknown as Record<symbol, SponsoredPlacement | undefined>
+const page: Document & { [key]?: SponsoredPlacement } = document
 
 function open(): SponsoredPlacement {
   // A module has no current script.

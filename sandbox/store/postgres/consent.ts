@@ -13,7 +13,7 @@ type Stored = Omit<ConsentListRow, 'semantic_targeting' | 'prompt_shared'> & {
 export function consentTable(connection: Connection): Omit<ConsentStore, keyof WriteMethods> {
   const { read } = connection
   const newest = shareReads(async (names: readonly string[]) => {
-    const wanted = names.map((name) => JSON.parse(name) as [number, string])
+    const wanted = names.map((name): [number, string] => JSON.parse(name))
     const rows = await read<Parameters<typeof toNewestConsent>[0]>(sessionsWanted, [
       wanted.map(([project_id]) => project_id),
       wanted.map(([, session_id]) => session_id),

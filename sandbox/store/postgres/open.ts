@@ -82,7 +82,6 @@ export const byId = 'ORDER BY id + 0'
 
 const names = new Map<string, string>()
 
-/** Returns the name under which a statement is prepared. */
 function nameStatement(text: string): string {
   let name = names.get(text)
   if (name === undefined) {
@@ -298,7 +297,6 @@ function toLocation(address: URL): string {
  */
 export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
 
-/** The features of a database server. */
 interface ServerFeatures {
   /** Whether it runs `flushText` on connections that end with it: poolers keep theirs while the server crashes. */
   canFlush: boolean

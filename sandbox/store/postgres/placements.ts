@@ -24,7 +24,6 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
     return rows.map((stored) => toSlot(stored, known.get(stored.project_id)!))
   }
 
-  /** Resolves to slots by their numbers. */
   const findAll = async (ids: readonly number[]): Promise<Map<number, SlotRow>> => {
     if (ids.length === 0) return new Map()
     const rows = await read<StoredSlot>(`${selectSlots} WHERE slot.id = ANY($1::bigint[])`, [[...new Set(ids)]])

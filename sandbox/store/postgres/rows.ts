@@ -27,7 +27,6 @@ export function shareReads<Key, Row>(
   }
 }
 
-/** The conditions of a list. */
 export interface Filter extends Conditions {
   /** Returns the text after WHERE; its first parameter has this number. */
   where(first: number): string
@@ -99,7 +98,6 @@ export async function listPart<Row extends { id: number }>(
 /** The sessions of that name: one of each project. */
 export const sessionsNamed = 'SELECT session.id FROM session WHERE session.session_id = ?'
 
-/** The slots of those sessions. */
 export const slotsOfSession = `SELECT slot.id FROM job JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
 
 /* Projects and keys */

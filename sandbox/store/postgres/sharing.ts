@@ -88,7 +88,7 @@ async function listNodes(run: Run): Promise<NodeRow[]> {
      WHERE seen_at > now() - ${expiry} ORDER BY number`,
   )
   return rows.map(({ number, pid, about, seen_at_ms }): NodeRow => {
-    const known = about === null ? null : (JSON.parse(about) as NodeAbout)
+    const known: NodeAbout | null = about === null ? null : JSON.parse(about)
     const { url = '', host = '', version = '', started_at_ms = seen_at_ms, clock_ahead_ms = null } = known ?? {}
     return { number, url, host, pid, version, started_at_ms, heartbeat_at_ms: seen_at_ms, clock_ahead_ms }
   })

@@ -4,11 +4,13 @@
  * Snapshots are kept in the database, in parts, where every node finds them; they are turned into a file in a private
  * temporary folder for as long as it is used.
  */
+
 import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { ownerOnly } from '#foundation/permissions.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import type { StateFile, StateFiles } from '../state-files.ts'
 import { type PreparedState, type Seed, type SnapshotRow, type SnapshotStore, StorageError } from '../store.ts'
 import { seedRows, stateEvent } from '../writes/state.ts'
@@ -24,7 +26,6 @@ interface SnapshotOptions {
   replaceAll(db: Sqlite.Database, at_ms: number): Promise<void>
 }
 
-/** Bytes of one part of a snapshot. */
 const partBytes = 1_048_576
 
 export function snapshotMethods(
@@ -228,7 +229,7 @@ const tables = {
   callback: 'id',
 } as const
 type Table = keyof typeof tables
-const tableNames = Object.keys(tables) as Table[]
+const tableList = tableNames(tables)
 
 /**
  * Rows that are moved at a time: their bytes stay in memory, and other requests wait while they are read or written.
@@ -241,9 +242,9 @@ export async function copyToFile(link: Link, file: StateFile): Promise<void> {
   await link.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0')
   try {
     await link.script('SET LOCAL idle_in_transaction_session_timeout = 0')
-    await link.script(`LOCK TABLE ${[...tableNames, 'head'].join(', ')} IN ACCESS SHARE MODE`)
-    db.exec([...tableNames, 'session_beacon'].map((table) => `DELETE FROM ${table}`).join('; '))
-    for (const table of tableNames) await copyTable(link, file, table)
+    await link.script(`LOCK TABLE ${[...tableList, 'head'].join(', ')} IN ACCESS SHARE MODE`)
+    db.exec([...tableList, 'session_beacon'].map((table) => `DELETE FROM ${table}`).join('; '))
+    for (const table of tableList) await copyTable(link, file, table)
     const [head] = await link.query<{ events_dropped: number; last_dropped_seq: number; exchanges_dropped: number }>(
       'SELECT events_dropped, last_dropped_seq, exchanges_dropped FROM head',
     )
@@ -293,12 +294,12 @@ function isBody(table: Table, name: string): boolean {
  * continue from the larger of both.
  */
 export async function copyFromFile(link: Link, db: Sqlite.Database): Promise<void> {
-  for (const table of tableNames) await insertTable(link, db, table)
-  const stored = (name: string): unknown => {
+  for (const table of tableList) await insertTable(link, db, table)
+  const stored = <Value>(name: string): Value | null => {
     const text = db.prepare<[string], string>('SELECT value FROM meta WHERE name = ?').pluck().get(name)
-    return text === undefined ? null : (JSON.parse(text) as unknown)
+    return text === undefined ? null : JSON.parse(text)
   }
-  const dropped = (stored('events_dropped') ?? { count: 0, last_seq: 0 }) as { count: number; last_seq: number }
+  const dropped = stored<{ count: number; last_seq: number }>('events_dropped') ?? { count: 0, last_seq: 0 }
   await link.run(
     `UPDATE head SET last_seq = greatest(last_seq, (SELECT coalesce(max(seq), 0) FROM event), $2),
        events = (SELECT count(*) FROM event), events_dropped = $1, last_dropped_seq = $2,
@@ -364,7 +365,7 @@ const longTable = 20_000
 
 /** Removes every row of the state but the catalogues, inside a transaction that holds its lock. */
 export async function clearAll(link: Link, rows: number, keepsCatalogues: boolean): Promise<void> {
-  const cleared = [...tableNames, 'chain'].filter((table) => table !== 'catalogue' || !keepsCatalogues)
+  const cleared = [...tableList, 'chain'].filter((table) => table !== 'catalogue' || !keepsCatalogues)
   if (rows > longTable) await link.script(`TRUNCATE ${cleared.join(', ')}`)
   else await link.script(cleared.map((table) => `DELETE FROM ${table}`).join('; '))
   await link.script(

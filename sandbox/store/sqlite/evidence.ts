@@ -38,7 +38,6 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
 
   return {
     transaction,
-    /** Clears the cached heads. */
     clear: () => heads.clear(),
     methods,
   }

@@ -29,7 +29,6 @@ export async function copyFile(path: string, to: string): Promise<void> {
   await run({ kind: 'copy', path, to })
 }
 
-/** Work that replaces a database file. */
 export interface Replacement {
   /** The file that replaces it, of the same schema: a copy, which the work changes. */
   from: string

@@ -148,7 +148,7 @@ async function replace({ path, from, seed, at_ms, last_event_seq }: { path: stri
 
 function check(pragma: string, limit: number): string[] {
   try {
-    const lines = db.prepare(`PRAGMA ${pragma}(${limit})`).pluck().all() as string[]
+    const lines = db.prepare<[], string>(`PRAGMA ${pragma}(${limit})`).pluck().all()
     return lines.filter((line) => line !== 'ok')
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error

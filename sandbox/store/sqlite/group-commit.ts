@@ -154,7 +154,6 @@ function createTurns(db: Database.Database, hooks: Hooks) {
 /** Decides when a turn ends: with this round of the event loop, or a few rounds later under load. */
 function turnTimer(countQueued: () => number, endTurn: () => void) {
   let isScheduled = false
-  /** Writes of the last turn. */
   let lastTurn = 0
   /** Writes that were queued when this turn last let the event loop go round. */
   let gathered = 0

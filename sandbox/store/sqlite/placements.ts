@@ -140,7 +140,6 @@ function toJob(stored: StoredJob | undefined): JobRow | null {
   return stored === undefined ? null : { ...stored, facts: parseRow<StoredJobFields>(stored.facts) }
 }
 
-/** The fills that caps limit. */
 function fillCaps(db: Database.Database, consent: ConsentTable) {
   const sessionFills = db.prepare<[number, number], { decided_at_ms: number }>(
     `SELECT slot.decided_at_ms FROM job JOIN slot ON slot.job_id = job.id

@@ -128,5 +128,5 @@ function fileReplacement(
 }
 
 function pageCount(db: Database.Database): number {
-  return db.pragma('page_count', { simple: true }) as number
+  return Number(db.pragma('page_count', { simple: true }))
 }

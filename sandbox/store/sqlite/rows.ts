@@ -11,7 +11,6 @@ import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts
 import type { Page, PageQuery } from '../store.ts'
 import type { MetaName } from './copies/state-problem.ts'
 
-/** The conditions of a list. */
 export interface Filter extends Conditions {
   /** Returns the text after WHERE. */
   where(): string
@@ -61,7 +60,6 @@ export function indexedBy(sql: string, ...wanted: readonly (string | number | nu
 export const sessionsNamed =
   'SELECT session.id FROM project CROSS JOIN session ON session.project_id = project.id WHERE session.session_id = ?'
 
-/** The slots of those sessions. */
 export const slotsOfSession = `
   SELECT slot.id FROM job CROSS JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
 

@@ -7,7 +7,6 @@ import { cacheRow } from '../rows.ts'
 import type { BeaconScope } from '../store.ts'
 import { maxFoundRows, sessionsNamed } from './rows.ts'
 
-/** Sessions whose newest beacon is cached. */
 const maxCachedSessions = 20_000
 /** Entries of `session_beacon` whose times one part compares: a few milliseconds. */
 const entriesAtOnce = 50_000

@@ -56,20 +56,20 @@ export function adoptPageSize(image: Database.Database, db: Database.Database): 
 }
 
 export function pageBytes(db: Database.Database): number {
-  return db.pragma('page_size', { simple: true }) as number
+  return Number(db.pragma('page_size', { simple: true }))
 }
 
 /** Changes with every commit of another connection. */
 function dataVersion(db: Database.Database): number {
-  return db.pragma('data_version', { simple: true }) as number
+  return Number(db.pragma('data_version', { simple: true }))
 }
 
 /** Returns the tables of a schema of the connection, in order of creation. */
 export function listTables(db: Database.Database, schema = 'main'): string[] {
   return db
-    .prepare(`SELECT name FROM ${schema}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+    .prepare<[], string>(`SELECT name FROM ${schema}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
     .pluck()
-    .all() as string[]
+    .all()
 }
 
 /** Returns the declarations of every table and index; equal for databases with the same migrations. */

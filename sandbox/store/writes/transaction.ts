@@ -115,7 +115,6 @@ export interface Transaction {
   findFaults(): FaultState | null
   saveFaults(faults: FaultState): void
 
-  /** Appends an entry to the chain of a project. */
   appendEvidence(project_id: number, slot_id: number | null, draft: EvidenceDraft): void
   appendEvent(event: NewEvent): void
 }

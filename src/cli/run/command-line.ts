@@ -118,12 +118,14 @@ function outputOptions(common: CommonOptions, env: System['env']): Omit<OutputOp
   }
 }
 
+/** Only problems of suites and of rows have their own lines: elsewhere a line end belongs to a name or a value. */
+const linedCodes: ReadonlySet<string> = new Set(['suite_invalid', 'rows_invalid'])
+
 /** A usage error needs neither the client nor the contract. */
 async function describe(error: unknown): Promise<Failure> {
   if (error instanceof CliError) {
     const { category, code, message, hint } = error
-    // Only the problems of a suite have their own lines: elsewhere a line end belongs to a name or a value.
-    const text = code === 'suite_invalid' ? message : oneLine(message)
+    const text = linedCodes.has(code) ? message : oneLine(message)
     return { category, code, reason_code: null, message: text, hint: hint && oneLine(hint), request_id: null }
   }
   const { describeFailure } = await import('./failure.ts')

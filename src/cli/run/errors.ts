@@ -18,6 +18,7 @@ export const exitCodes = {
   credentials: { exit_code: 4, meaning: 'A credential or consent is missing, unknown, expired or not allowed.' },
   expectation: { exit_code: 5, meaning: 'An expectation or check failed, or a check had nothing to look at.' },
   no_fill: { exit_code: 6, meaning: 'No fill where --expect fill asked for one.' },
+  discrepancy: { exit_code: 6, meaning: 'Your own counts deviate from those accepted by more than --tolerance.' },
   unreachable: { exit_code: 7, meaning: 'The service does not respond in time, or no sandbox is running.' },
   busy: { exit_code: 8, meaning: 'The port or the database is in use.' },
   interrupted: { exit_code: 130, meaning: 'Interrupted by Ctrl-C.' },

@@ -23,7 +23,6 @@ interface DataTableProps<Item> {
   getKey(item: Item): string
   /** The page of a row; without one, rows are not links. */
   getRoute?(item: Item): string | null
-  /** Shown when there is nothing. */
   empty?: ReactNode
   /** Shown beside the number of rows. */
   foot?: ReactNode
@@ -31,7 +30,6 @@ interface DataTableProps<Item> {
 
 /** A list of the control plane: how it is shown, and when it is reloaded. */
 export interface Table<Item> extends Omit<DataTableProps<Item>, 'list' | 'empty' | 'foot'> {
-  /** The endpoint that lists the items. */
   id: EndpointId
   /** Whether an event adds to the list or changes an item of it. */
   isAffected(event: SandboxEvent): boolean
@@ -70,37 +68,18 @@ const rowPx = { wide: 38, narrow: 54 } as const
 /** Rows before the end at which the next page is read. */
 const ahead = 30
 
-export function DataTable<Item extends object>({
-  label,
-  list,
-  columns,
-  getKey,
-  getRoute,
-  empty,
-  foot,
-}: DataTableProps<Item>) {
-  const { items, isLoading, isLoadingMore, hasMore, problem, loadMore, reload } = list
+export function DataTable<Item extends object>(props: DataTableProps<Item>) {
+  const { label, list, columns, getKey, getRoute, empty, foot } = props
+  const { items, isLoading, hasMore, problem, reload } = list
   const isNarrow = narrowWindow.use()
   const isWide = wideWindow.use()
   const scroller = useRef<HTMLDivElement>(null)
   const { table, visible, numbers } = useColumns({ columns, items, getKey, isNarrow, isWide })
   const { rows } = table.getRowModel()
   const template = visible.map(({ width }) => width).join(' ')
-
-  const virtualizer = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => (isNarrow ? rowPx.narrow : rowPx.wide),
-    getItemKey: (index) => rows[index]?.id ?? index,
-    overscan: 12,
-  })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes are of the width
-  useEffect(() => virtualizer.measure(), [isNarrow, virtualizer])
+  const virtualizer = useVirtualRows(rows, scroller, isNarrow)
   const shown = virtualizer.getVirtualItems()
-  const last = shown.at(-1)?.index ?? 0
-  useEffect(() => {
-    if (hasMore && !isLoadingMore && problem === null && last >= rows.length - ahead) loadMore()
-  }, [hasMore, isLoadingMore, problem, last, rows.length, loadMore])
+  useNextPage(list, rows.length - (shown.at(-1)?.index ?? 0))
   const active = useActiveRow(rows, scroller, (index) => virtualizer.scrollToIndex(index))
 
   if (isLoading) return <Loading label={`Loading ${label}`} />
@@ -144,23 +123,37 @@ export function DataTable<Item extends object>({
         </div>
       </div>
       {problem !== null && <Problem problem={problem} retry={reload} />}
-      <TableFoot count={rows.length} hasMore={hasMore} isLoadingMore={isLoadingMore}>
-        {foot}
-      </TableFoot>
+      <TableFoot list={list}>{foot}</TableFoot>
     </div>
   )
 }
 
-interface TableFootProps extends Pick<List<object>, 'hasMore' | 'isLoadingMore'> {
-  count: number
-  children: ReactNode
+function useVirtualRows(rows: readonly { id: string }[], scroller: RefObject<HTMLElement | null>, isNarrow: boolean) {
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => (isNarrow ? rowPx.narrow : rowPx.wide),
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 12,
+  })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes are of the width
+  useEffect(() => virtualizer.measure(), [isNarrow, virtualizer])
+  return virtualizer
 }
 
-function TableFoot({ count, hasMore, isLoadingMore, children }: TableFootProps) {
+/** Reads the next page before the end is reached. `left` is the number of rows after the last one in view. */
+function useNextPage({ hasMore, isLoadingMore, problem, loadMore }: List<object>, left: number): void {
+  useEffect(() => {
+    if (hasMore && !isLoadingMore && problem === null && left <= ahead) loadMore()
+  }, [hasMore, isLoadingMore, problem, left, loadMore])
+}
+
+function TableFoot({ list, children }: { list: List<object>; children: ReactNode }) {
+  const { items, hasMore, isLoadingMore } = list
   return (
     <div className="table-foot bar spread faint tiny">
       <p role="status">
-        {count.toLocaleString('en')} shown{hasMore ? ', more below' : ''}
+        {items.length.toLocaleString('en')} shown{hasMore ? ', more below' : ''}
         {isLoadingMore ? ' · loading' : ''}
       </p>
       {children}
@@ -190,7 +183,7 @@ function useColumns<Item extends object>({ columns, items, getKey, isNarrow, isW
   const table = useTable({
     features,
     columns: definitions,
-    data: items as Item[],
+    data: items,
     getRowId: getKey,
     state: { columnVisibility },
   })

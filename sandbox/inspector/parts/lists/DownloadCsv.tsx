@@ -8,7 +8,6 @@ import { Outcome, useAction } from '../Dialog.tsx'
 import { Icon } from '../Icon.tsx'
 
 interface DownloadCsvProps {
-  /** The endpoint that lists the items. */
   id: EndpointId
   query: Readonly<Record<string, string>>
 }

@@ -58,7 +58,6 @@ export const slotFilter: FilterText = {
   whole: { is: (text) => detectKind(text) === 'placement', hint: 'A full slot_id: slot_ and 11 characters' },
 }
 
-/** The filter that limits a list to newer items. */
 export const sinceFilter = createChoice('since', 'Since', [
   ['5m', '5 minutes'],
   ['1h', '1 hour'],

@@ -45,5 +45,4 @@ export function StatusChip({ status, text }: { status: number; text?: string | n
   return <Chip tone={tone}>{text ?? (status === 0 ? 'no response' : status)}</Chip>
 }
 
-/** Stands for a missing value. */
 export const nothing = <span className="faint">–</span>

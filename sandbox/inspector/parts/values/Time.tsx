@@ -27,7 +27,6 @@ export function Time({ at_ms, show = 'time', since_ms }: TimeProps) {
   )
 }
 
-/** How often a visible clock ticks. */
 const tickMs = 250
 
 /** Returns the time of the sandbox clock: the time read, advancing from there; null until it is read. */

@@ -1,7 +1,7 @@
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import type { ListedRequest } from '#contract/resources/requests.ts'
-import { isObject, parseJson } from '#foundation/json.ts'
+import { isObject, parseJson, valueAt } from '#foundation/json.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Json.tsx'
 import { listMarks } from '../../parts/Message.tsx'
@@ -133,7 +133,7 @@ function Body({ exchange }: { exchange: ListedRequest }) {
   const body = parseJson(request_body ?? '')
   const response = parseJson(response_body ?? '')
   const marks = listMarks(response)
-  const missing = Object.keys(marks).filter((path) => !hasPath(body, path))
+  const missing = Object.keys(marks).filter((path) => valueAt(body, path) === undefined)
   return (
     <>
       <Panel
@@ -166,13 +166,4 @@ function Body({ exchange }: { exchange: ListedRequest }) {
       )}
     </>
   )
-}
-
-function hasPath(value: unknown, path: string): boolean {
-  let part = value
-  for (const name of path.split('.')) {
-    if (typeof part !== 'object' || part === null || !(name in part)) return false
-    part = (part as Record<string, unknown>)[name]
-  }
-  return true
 }

@@ -63,7 +63,6 @@ const table: Table<BeaconItem> = {
   isAffected: ({ type }) => type.startsWith('beacon.'),
 }
 
-/** Beacons as a live table by a query of beacons.list. */
 export function BeaconTable(props: Omit<LiveTableProps<BeaconItem>, 'table'>) {
   return <LiveTable table={table} {...props} />
 }
@@ -74,7 +73,6 @@ interface BeaconListProps {
   since_ms?: number
 }
 
-/** A few beacons in their order. */
 export function BeaconList({ beacons, since_ms }: BeaconListProps) {
   return (
     <ol className="event-list">

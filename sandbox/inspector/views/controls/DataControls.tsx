@@ -263,7 +263,7 @@ function runImport(
         xhr.upload.onprogress = ({ loaded, total }) => onShare(total === 0 ? 0 : loaded / total)
         xhr.onload = () => {
           if (xhr.status !== 200) return reject(refusal(xhr.status, xhr.responseText))
-          const { projects, evidence_entries } = JSON.parse(xhr.responseText) as EndpointOutput<'sandbox.import'>
+          const { projects, evidence_entries }: EndpointOutput<'sandbox.import'> = JSON.parse(xhr.responseText)
           resolve(`Imported: ${projects} projects, ${evidence_entries} evidence entries, all verified.`)
         }
         xhr.onabort = () => resolve('Stopped: nothing has changed.')

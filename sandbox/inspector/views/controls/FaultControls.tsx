@@ -141,26 +141,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
     <Panel title="Add a rule">
       <SubmitForm className="form" onSubmit={submit}>
         <SelectInput label="The client gets" value={effect} onChange={setEffect} values={effects} />
-        {effect === 'rewrite' && (
-          <TextInput
-            label="Fields and new values"
-            value={draft.rewrite ?? ''}
-            onChange={set('rewrite')}
-            rows={3}
-            isCode
-            problem={draft.rewrite ? problem : undefined}
-            hint="By dotted path, as JSON."
-          />
-        )}
-        {effect === 'error' && (
-          <TextInput
-            label="Reason code"
-            value={draft.reason_code ?? ''}
-            onChange={set('reason_code')}
-            placeholder="injected_fault"
-            isCode
-          />
-        )}
+        <EffectField effect={effect} draft={draft} set={set} problem={problem} />
         <SelectInput
           label="Method"
           value={draft.method ?? ''}
@@ -193,13 +174,34 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
   )
 }
 
-interface NumberFieldsProps {
+function EffectField({ effect, draft, set, problem }: RuleFieldsProps & { problem: string | undefined }) {
+  if (effect === 'rewrite') {
+    return (
+      <TextInput
+        label="Fields and new values"
+        value={draft.rewrite ?? ''}
+        onChange={set('rewrite')}
+        rows={3}
+        isCode
+        problem={draft.rewrite ? problem : undefined}
+        hint="By dotted path, as JSON."
+      />
+    )
+  }
+  if (effect !== 'error') return null
+  const code = draft.reason_code ?? ''
+  return (
+    <TextInput label="Reason code" value={code} onChange={set('reason_code')} placeholder="injected_fault" isCode />
+  )
+}
+
+interface RuleFieldsProps {
   effect: FaultEffect
   draft: Draft
   set(name: string): (value: string) => void
 }
 
-function NumberFields({ effect, draft, set }: NumberFieldsProps) {
+function NumberFields({ effect, draft, set }: RuleFieldsProps) {
   return (
     <div className="form-grid">
       {numbers

@@ -1,6 +1,6 @@
 /** `/projects`: every project; `/projects/proj_...`: its settings, keys and links to its data. */
 import { Link } from 'wouter'
-import type { ProjectItem } from '#contract/resources/projects.ts'
+import type { ProjectDetail, ProjectItem } from '#contract/resources/projects.ts'
 import { isReplaced } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Json.tsx'
@@ -71,30 +71,10 @@ export function ProjectPage({ id }: { id: string }) {
       }
     >
       <Shown resource={project} missing={<Empty title="No such project">svc projects list</Empty>}>
-        {({ wrapper_tenant_id, config_revision, settings }) => (
+        {(project) => (
           <div className="columns even">
             <div className="column">
-              <Panel title="Project">
-                <KeyValues
-                  pairs={[
-                    ['Tenant', <code key="tenant">{wrapper_tenant_id}</code>],
-                    ['Settings revision', config_revision],
-                    ['Placements', settings.enabled ? 'may fill' : 'never fill: policy_block'],
-                    ['Consent', settings.consent.required ? 'required' : 'optional'],
-                    ['Billing model', settings.billing_model],
-                    ['Allowed origins', settings.allowed_origins.join(', ') || 'none'],
-                  ]}
-                />
-                <ul className="bar wrapping reasons-line">
-                  {destinations.map(([label, path]) => (
-                    <li key={label}>
-                      <Link className="link" href={`${path}?client_id=${name}`}>
-                        {label}
-                      </Link>
-                    </li>
-                  ))}
-                </ul>
-              </Panel>
+              <ProjectPanel project={project} />
               <Panel
                 title="Keys"
                 actions={
@@ -115,12 +95,39 @@ export function ProjectPage({ id }: { id: string }) {
               </Panel>
             </div>
             <Panel title="All settings">
-              <Json value={settings} endpoint="projects.show" prefix="settings" label="the settings" />
+              <Json value={project.settings} endpoint="projects.show" prefix="settings" label="the settings" />
             </Panel>
           </div>
         )}
       </Shown>
     </Page>
+  )
+}
+
+function ProjectPanel({ project }: { project: ProjectDetail }) {
+  const { client_id, wrapper_tenant_id, config_revision, settings } = project
+  return (
+    <Panel title="Project">
+      <KeyValues
+        pairs={[
+          ['Tenant', <code key="tenant">{wrapper_tenant_id}</code>],
+          ['Settings revision', config_revision],
+          ['Placements', settings.enabled ? 'may fill' : 'never fill: policy_block'],
+          ['Consent', settings.consent.required ? 'required' : 'optional'],
+          ['Billing model', settings.billing_model],
+          ['Allowed origins', settings.allowed_origins.join(', ') || 'none'],
+        ]}
+      />
+      <ul className="bar wrapping reasons-line">
+        {destinations.map(([label, path]) => (
+          <li key={label}>
+            <Link className="link" href={`${path}?client_id=${encodeURIComponent(client_id)}`}>
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   )
 }
 

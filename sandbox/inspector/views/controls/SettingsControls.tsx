@@ -5,7 +5,7 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { Latency, ProjectDetail, ProjectSettings, ProjectSettingsPatch } from '#contract/resources/projects.ts'
-import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
+import { isObject, type JsonObject, parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
@@ -42,21 +42,11 @@ interface PartProps {
   save(patch: ProjectSettingsPatch): Promise<boolean>
 }
 
-const latencyLabels = {
-  fixed: ['Milliseconds', ''],
-  uniform: ['At least, ms', 'At most, ms'],
-  lognormal: ['Median, ms', 'Sigma'],
-} as const
-
 function SettingsFields({ project: { settings, config_revision }, save }: PartProps) {
   const [form, setForm] = useState(toForm(settings))
-  const set =
-    <Name extends keyof SettingsForm>(name: Name) =>
-    (value: SettingsForm[Name]) =>
-      setForm((before) => ({ ...before, [name]: value }))
-  const patch = patchBetween(settings as unknown as JsonObject, toSettings(settings, form))
+  const set: FormSetter = (name) => (value) => setForm((before) => ({ ...before, [name]: value }))
+  const patch = patchBetween(settings, toSettings(settings, form))
   const changes = Object.keys(patch).length
-  const [first, second] = latencyLabels[form.latency]
   return (
     <Panel title="Settings" actions={<Chip>{`revision ${config_revision}`}</Chip>}>
       <SubmitForm className="form" onSubmit={() => save(patch)}>
@@ -66,23 +56,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
           isOn={form.enabled}
           onChange={set('enabled')}
         />
-        <Segments
-          label="Decision latency"
-          value={form.latency}
-          onChange={set('latency')}
-          values={[
-            ['fixed', 'Fixed'],
-            ['uniform', 'Between'],
-            ['lognormal', 'Log-normal'],
-          ]}
-          hint="In sandbox time. If longer than the request waits, the decision is pending."
-        />
-        <div className="form-grid">
-          <TextInput label={first} value={form.latency_ms} onChange={set('latency_ms')} isNumeric />
-          {second !== '' && (
-            <TextInput label={second} value={form.latency_spread} onChange={set('latency_spread')} isNumeric />
-          )}
-        </div>
+        <LatencyFields form={form} set={set} />
         <fieldset className="form-grid">
           <legend className="label soft">Rate limits per key, such as 5/s, 60/min or off</legend>
           <TextInput label="Default" value={form.rate_default} onChange={set('rate_default')} placeholder="100/s" />
@@ -113,18 +87,45 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
           />
         </div>
         <Toggle label="Placements require consent" isOn={form.consent_required} onChange={set('consent_required')} />
-        <div className="bar">
-          <Button type="submit" className="small primary" isDisabled={changes === 0}>
-            {changes === 0 ? 'Save' : `Save ${changes} ${changes === 1 ? 'setting' : 'settings'}`}
-          </Button>
-          {changes > 0 && (
-            <Button className="small quiet" onPress={() => setForm(toForm(settings))}>
-              Undo
-            </Button>
-          )}
-        </div>
+        <SaveButtons
+          changes={changes === 0 ? null : `${changes} ${changes === 1 ? 'setting' : 'settings'}`}
+          undo={changes === 0 ? null : () => setForm(toForm(settings))}
+        />
       </SubmitForm>
     </Panel>
+  )
+}
+
+type FormSetter = <Name extends keyof SettingsForm>(name: Name) => (value: SettingsForm[Name]) => void
+
+const latencyLabels = {
+  fixed: ['Milliseconds', ''],
+  uniform: ['At least, ms', 'At most, ms'],
+  lognormal: ['Median, ms', 'Sigma'],
+} as const
+
+function LatencyFields({ form, set }: { form: SettingsForm; set: FormSetter }) {
+  const [first, second] = latencyLabels[form.latency]
+  return (
+    <>
+      <Segments
+        label="Decision latency"
+        value={form.latency}
+        onChange={set('latency')}
+        values={[
+          ['fixed', 'Fixed'],
+          ['uniform', 'Between'],
+          ['lognormal', 'Log-normal'],
+        ]}
+        hint="In sandbox time. If longer than the request waits, the decision is pending."
+      />
+      <div className="form-grid">
+        <TextInput label={first} value={form.latency_ms} onChange={set('latency_ms')} isNumeric />
+        {second !== '' && (
+          <TextInput label={second} value={form.latency_spread} onChange={set('latency_spread')} isNumeric />
+        )}
+      </div>
+    </>
   )
 }
 
@@ -134,8 +135,7 @@ function SettingsJson({ project: { settings }, save }: PartProps) {
   const original = JSON.stringify(settings, null, 2)
   const [text, setText] = useState(original)
   const read = readSettings(text)
-  const patch = 'settings' in read ? patchBetween(settings as unknown as JsonObject, read.settings) : {}
-  const changes = Object.keys(patch).length
+  const patch = 'settings' in read ? patchBetween(settings, read.settings) : {}
   return (
     <Panel title="All settings" lead="Settings that you remove return to their defaults.">
       <SubmitForm className="form" onSubmit={() => save(patch)}>
@@ -147,18 +147,27 @@ function SettingsJson({ project: { settings }, save }: PartProps) {
           isCode
           problem={'problem' in read ? read.problem : undefined}
         />
-        <div className="bar">
-          <Button type="submit" className="small primary" isDisabled={changes === 0}>
-            {changes === 0 ? 'Save' : `Save ${Object.keys(patch).join(', ')}`}
-          </Button>
-          {text !== original && (
-            <Button className="small quiet" onPress={() => setText(original)}>
-              Undo
-            </Button>
-          )}
-        </div>
+        <SaveButtons
+          changes={Object.keys(patch).join(', ') || null}
+          undo={text === original ? null : () => setText(original)}
+        />
       </SubmitForm>
     </Panel>
+  )
+}
+
+function SaveButtons({ changes, undo }: { changes: string | null; undo: (() => void) | null }) {
+  return (
+    <div className="bar">
+      <Button type="submit" className="small primary" isDisabled={changes === null}>
+        {changes === null ? 'Save' : `Save ${changes}`}
+      </Button>
+      {undo !== null && (
+        <Button className="small quiet" onPress={undo}>
+          Undo
+        </Button>
+      )}
+    </div>
   )
 }
 
@@ -211,34 +220,35 @@ function toLatency({ latency, latency_ms, latency_spread }: SettingsForm): Laten
   return { distribution: 'lognormal', median_ms: ms, sigma: spread }
 }
 
-/** Returns the settings with the form's values applied. */
-export function toSettings(before: ProjectSettings, form: SettingsForm): JsonObject {
+type Fields = Readonly<Record<string, unknown>>
+
+export function toSettings(before: ProjectSettings, form: SettingsForm): Fields {
   const lines = form.allowed_origins.split('\n').map((line) => line.trim())
   return {
-    ...(before as unknown as JsonObject),
+    ...before,
     enabled: form.enabled,
     allowed_origins: lines.filter((line) => line !== ''),
     fill_rate: Number(form.fill_rate),
-    decision_latency_ms: toLatency(form) as Json,
+    decision_latency_ms: toLatency(form),
     rate_limits: {
       default: form.rate_default.trim() || null,
       beacons: form.rate_beacons.trim() || null,
       activate: form.rate_activate.trim() || null,
     },
-    consent: { ...(before.consent as unknown as JsonObject), required: form.consent_required },
+    consent: { ...before.consent, required: form.consent_required },
     label_text: form.label_text,
     billing_model: form.billing_model,
   }
 }
 
 /** Returns the merge patch between two settings: objects are patched field by field, a removed field becomes null. */
-export function patchBetween(before: JsonObject, after: JsonObject): ProjectSettingsPatch {
-  return patch(before, after) as ProjectSettingsPatch
+export function patchBetween(before: Fields, after: Fields): ProjectSettingsPatch {
+  return patch(before, after)
 }
 
-function patch(before: JsonObject, after: JsonObject): JsonObject {
+function patch(before: Fields, after: Fields): Record<string, unknown> {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  const changes: JsonObject = {}
+  const changes: Record<string, unknown> = {}
   for (const name of names) {
     const [old, next] = [before[name], after[name]]
     if (JSON.stringify(old) === JSON.stringify(next)) continue

@@ -92,20 +92,7 @@ export function OverviewPage() {
           <LastEvents />
         </div>
         <div className="column">
-          <Panel
-            title="Keys"
-            actions={
-              <SelectField
-                label="Project"
-                value={project.client_id}
-                options={projects.map(({ client_id }) => [client_id, client_id])}
-                onChange={setClientId}
-              />
-            }
-            lead="Seeded keys: they work only here and are not secret."
-          >
-            <Keys project={project} />
-          </Panel>
+          <KeysPanel project={project} choose={setClientId} />
           <Panel title="Environment">
             <CodeTabs label="Environment" variants={environmentSnippets(base_url, project)} />
           </Panel>
@@ -129,7 +116,8 @@ function Warnings({ info: { state } }: { info: Resource<SandboxInfo> }) {
   )
 }
 
-function Keys({ project }: { project: SeededProject }) {
+function KeysPanel({ project, choose }: { project: SeededProject; choose(client_id: string): void }) {
+  const { projects } = useSession()
   const keys = [
     ['Project', project.client_id],
     ['Secret key', project.secret_key],
@@ -137,17 +125,30 @@ function Keys({ project }: { project: SeededProject }) {
     ['Publishable key', project.publishable_key],
   ] as const
   return (
-    <dl className="secrets">
-      {keys.map(([name, value]) => (
-        <div key={name}>
-          <dt className="soft">{name}</dt>
-          <dd className="bar spread">
-            <code className="clipped">{value}</code>
-            <CopyButton text={value} label={`Copy the ${name.toLowerCase()}`} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <Panel
+      title="Keys"
+      actions={
+        <SelectField
+          label="Project"
+          value={project.client_id}
+          options={projects.map(({ client_id }) => [client_id, client_id])}
+          onChange={choose}
+        />
+      }
+      lead="Seeded keys: they work only here and are not secret."
+    >
+      <dl className="secrets">
+        {keys.map(([name, value]) => (
+          <div key={name}>
+            <dt className="soft">{name}</dt>
+            <dd className="bar spread">
+              <code className="clipped">{value}</code>
+              <CopyButton text={value} label={`Copy the ${name.toLowerCase()}`} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
   )
 }
 

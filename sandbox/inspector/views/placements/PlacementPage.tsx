@@ -62,7 +62,7 @@ function Missing({ placement: { fix, billing, no_fill_reason } }: { placement: P
 }
 
 function Placement({ placement }: { placement: PlacementDetail }) {
-  const { decision, billing, consent, partner_request, beacons, evidence } = placement
+  const { decision, billing, consent, partner_request, evidence } = placement
   return (
     <div className="columns">
       <div className="column">
@@ -72,17 +72,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         <Panel title="Decision" lead="The campaigns that remained after each rule of the market.">
           <TraceFunnel trace={placement.trace} />
         </Panel>
-        <Panel title={`Beacons (${beacons.length})`}>
-          {beacons.length === 0 ? (
-            <Empty icon="beacons" title={placement.fill === true ? 'No beacons yet' : 'No beacons'}>
-              {placement.fill === true
-                ? 'The renderer sends them when the frame is shown.'
-                : 'Only a fill has a frame and beacons.'}
-            </Empty>
-          ) : (
-            <BeaconList beacons={beacons} since_ms={placement.created_at_ms} />
-          )}
-        </Panel>
+        <BeaconsPanel placement={placement} />
         <Panel title={`Evidence (${evidence.length})`} lead="Each hash covers the previous hash and the entry.">
           <EvidenceEntries entries={evidence} client_id={placement.client_id} />
         </Panel>
@@ -121,6 +111,20 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         </Panel>
       </div>
     </div>
+  )
+}
+
+function BeaconsPanel({ placement: { beacons, fill, created_at_ms } }: { placement: PlacementDetail }) {
+  return (
+    <Panel title={`Beacons (${beacons.length})`}>
+      {beacons.length === 0 ? (
+        <Empty icon="beacons" title={fill === true ? 'No beacons yet' : 'No beacons'}>
+          {fill === true ? 'The renderer sends them when the frame is shown.' : 'Only a fill has a frame and beacons.'}
+        </Empty>
+      ) : (
+        <BeaconList beacons={beacons} since_ms={created_at_ms} />
+      )}
+    </Panel>
   )
 }
 

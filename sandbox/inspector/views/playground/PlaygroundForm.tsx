@@ -4,7 +4,7 @@ import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-compone
 import { useResource } from '../../data/resource.ts'
 import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { type Choice, choices, type FieldProblem, type PlaygroundState, type TextChoice } from './state.ts'
+import { type Choice, type FieldProblem, labelledValues, type PlaygroundState, type TextChoice } from './state.ts'
 
 interface PlaygroundFormProps {
   state: PlaygroundState
@@ -26,42 +26,33 @@ export function useProjectKeys({ project }: PlaygroundState): { client_id: strin
   return { client_id, key_id: (usable.find(({ mode }) => mode === 'test') ?? usable[0])?.key_id ?? null }
 }
 
-export function PlaygroundForm({ state, change, problems, publishable }: PlaygroundFormProps) {
+/** Returns the properties of the fields for choices and texts. */
+function bindFields({ state, change, problems }: Omit<PlaygroundFormProps, 'publishable'>) {
   const set =
     <Name extends keyof PlaygroundState>(name: Name) =>
     (value: PlaygroundState[Name]) =>
       change({ [name]: value })
-  const choice = <Name extends Choice>(name: Name) => ({
-    value: state[name],
-    onChange: set(name),
-    values: choices[name] as unknown as readonly (readonly [PlaygroundState[Name], string])[],
-  })
-  const text = (name: TextChoice) => ({
-    value: state[name],
-    onChange: set(name),
-    problem: problems.find(({ field }) => field === name)?.message,
-  })
+  return {
+    choice: <Name extends Choice>(name: Name) => ({
+      value: state[name],
+      onChange: set(name),
+      values: labelledValues[name],
+    }),
+    text: (name: TextChoice) => ({
+      value: state[name],
+      onChange: set(name),
+      problem: problems.find(({ field }) => field === name)?.message,
+    }),
+  }
+}
+
+export function PlaygroundForm(props: PlaygroundFormProps) {
+  const { state, change } = props
+  const { choice, text } = bindFields(props)
   const { client_id } = useProjectKeys(state)
   return (
     <div className="form">
-      <Segments
-        label="Send as"
-        {...choice('as')}
-        hint={
-          state.as === 'server'
-            ? 'With the secret key of the project.'
-            : 'This page activates with the publishable key.'
-        }
-      />
-      {state.as === 'browser' && !publishable.isKnown && (
-        <TextInput
-          label="Publishable key"
-          value={publishable.value}
-          onChange={publishable.onChange}
-          placeholder="pk_test_..."
-          isCode
-        />
-      )}
+      <SenderFields {...props} />
       <SelectInput label="Job type" {...choice('job_type')} />
       <Segments label="Format" {...choice('format')} />
       {(state.format === 'native' || state.format === 'any') && (
@@ -107,11 +98,29 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
   )
 }
 
-function ProjectFields({
-  state,
-  change,
-  client_id,
-}: Pick<PlaygroundFormProps, 'state' | 'change'> & { client_id: string }) {
+function SenderFields(props: PlaygroundFormProps) {
+  const { state, publishable } = props
+  const hint =
+    state.as === 'server' ? 'With the secret key of the project.' : 'This page activates with the publishable key.'
+  return (
+    <>
+      <Segments label="Send as" {...bindFields(props).choice('as')} hint={hint} />
+      {state.as === 'browser' && !publishable.isKnown && (
+        <TextInput
+          label="Publishable key"
+          value={publishable.value}
+          onChange={publishable.onChange}
+          placeholder="pk_test_..."
+          isCode
+        />
+      )}
+    </>
+  )
+}
+
+type ProjectFieldsProps = Pick<PlaygroundFormProps, 'state' | 'change'> & { client_id: string }
+
+function ProjectFields({ state, change, client_id }: ProjectFieldsProps) {
   const { state: listed } = useResource('projects.list', {})
   const { state: keys } = useResource('keys.list', client_id === '' ? null : { params: { client_id } })
   const { state: scenarios } = useResource('scenario.list', {})

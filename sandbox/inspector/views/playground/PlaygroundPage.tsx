@@ -21,14 +21,11 @@ import { usePlaygroundRun } from './use-playground-run.ts'
 export function PlaygroundPage() {
   const [params, setParams] = useSearchParams()
   const state = useMemo(() => readState(params.toString()), [params])
-  const { base_url, projects } = useSession()
-  const [publishable, setPublishable] = useState('')
+  const { base_url } = useSession()
   const [session_id] = useState(newSessionId)
   const surface = useRef<ProductStageHandle>(null)
-  const { key_id, client_id } = useProjectKeys(state)
-  const seeded = projects.find((project) => project.client_id === client_id)
+  const { keys, publishable } = useSenderKeys(state)
   const problems = findProblems(state)
-  const keys = { client_id, key_id, publishable_key: publishable || seeded?.publishable_key || '' }
   const { run, timeline, action, send, stop, onPageEvent } = usePlaygroundRun({ state, session_id, keys, surface })
   const isForeign = location.origin !== new URL(base_url).origin
 
@@ -48,12 +45,7 @@ export function PlaygroundPage() {
           aria-label="Request"
           onSubmit={() => problems.length === 0 && send()}
         >
-          <PlaygroundForm
-            state={state}
-            change={change}
-            problems={problems}
-            publishable={{ value: publishable, onChange: setPublishable, isKnown: seeded !== undefined }}
-          />
+          <PlaygroundForm state={state} change={change} problems={problems} publishable={publishable} />
           <SendButtons isRunning={action.isRunning} isReady={problems.length === 0} stop={stop} />
         </SubmitForm>
         <div className="playground-stage">
@@ -80,11 +72,21 @@ export function PlaygroundPage() {
           state={state}
           run={run}
           timeline={timeline}
-          body={placementBody(state, { client_id, session_id })}
+          body={placementBody(state, { client_id: keys.client_id, session_id })}
         />
       </div>
     </Page>
   )
+}
+
+/** Returns the keys of the chosen project, and the field for a publishable key that is not of the seed. */
+function useSenderKeys(state: PlaygroundState) {
+  const [value, onChange] = useState('')
+  const { projects } = useSession()
+  const { key_id, client_id } = useProjectKeys(state)
+  const seeded = projects.find((project) => project.client_id === client_id)
+  const keys = { client_id, key_id, publishable_key: value || seeded?.publishable_key || '' }
+  return { keys, publishable: { value, onChange, isKnown: seeded !== undefined } }
 }
 
 function StateActions({ state, startOver }: { state: PlaygroundState; startOver: () => void }) {

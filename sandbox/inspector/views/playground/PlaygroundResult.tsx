@@ -1,5 +1,5 @@
 /** The result of a send: request and response with the provenance of each field, the live timeline, and the call to paste. */
-import { type JsonObject, parseJson } from '#foundation/json.ts'
+import { isObject, type JsonObject, parseJson } from '#foundation/json.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded } from '../../data/resource.ts'
@@ -108,12 +108,12 @@ function Summary({ sent: { status, duration_ms, request_id, broken }, polls }: {
 
 function TimelineRow({ entry }: { entry: TimelineEntry }) {
   if (entry.source === 'page') {
-    const { type, ...data } = entry.event as RendererEvent & Record<string, unknown>
+    const data: Readonly<Record<string, unknown>> = { ...entry.event }
     const reason = data.code ?? data.reason ?? data.no_fill_reason
     return (
       <li className="arriving bar">
         <Chip tone="plain">page</Chip>
-        <code className="grow">{type}</code>
+        <code className="grow">{entry.event.type}</code>
         {typeof reason === 'string' && <Chip tone="warn">{reason}</Chip>}
       </li>
     )
@@ -152,7 +152,7 @@ function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObjec
 function readOutcome(run: Run | null, state: PlaygroundState): PlacementOutcome | null {
   if (run === null || JSON.stringify(run.state) !== JSON.stringify(state) || run.polls.length > 0) return null
   const body = parseBody(run.sent)
-  const decision = body?.decision as JsonObject | null | undefined
+  const decision = isObject(body?.decision) ? body.decision : null
   if (run.sent.status === 0) return null
   return {
     status: run.sent.status,

@@ -5,6 +5,7 @@ import { createProduct, type Product } from '#demo/product.ts'
 import { surfaces } from '#demo/surfaces.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import type { SponsoredPlacement } from '#renderer/host/main.ts'
+import type { Turn } from '#renderer/host/turn.ts'
 import { currentSession } from '../../data/session.ts'
 
 export interface ProductStageHandle {
@@ -28,13 +29,13 @@ export function ProductStage({ job_type, handle, onAsk, onEvent }: ProductStageP
   const place = useRef<HTMLDivElement>(null)
   const product = useRef<Product>(null)
   const turn = useRef<AbortController>(null)
-  const latest = useRef({ onAsk, onEvent })
-  latest.current = { onAsk, onEvent }
+  const latest = useRef(onAsk)
+  latest.current = onAsk
 
   useEffect(() => {
     const created = createProduct(job_type, {
-      ask: ({ topic = '', text }) => latest.current.onAsk({ topic, text: topic === '' ? text : '' }),
-      again: () => latest.current.onAsk({ topic: '', text: '' }),
+      ask: ({ topic = '', text }) => latest.current({ topic, text: topic === '' ? text : '' }),
+      again: () => latest.current({ topic: '', text: '' }),
       stop: () => turn.current?.abort(),
     })
     product.current = created
@@ -46,18 +47,7 @@ export function ProductStage({ job_type, handle, onAsk, onEvent }: ProductStageP
     }
   }, [job_type])
 
-  useEffect(() => {
-    let off: (() => void) | undefined
-    let isShown = true
-    void loadRenderer().then((renderer) => {
-      if (isShown) off = renderer?.on('*', (event) => latest.current.onEvent(event))
-    })
-    return () => {
-      isShown = false
-      off?.()
-    }
-  }, [])
-
+  useRendererEvents(onEvent)
   useImperativeHandle(handle, () => ({
     width: () => product.current?.slot.width ?? 0,
     begin(topic, text) {
@@ -83,14 +73,7 @@ export function ProductStage({ job_type, handle, onAsk, onEvent }: ProductStageP
       const renderer = await loadRenderer()
       const slot = product.current?.slot
       if (renderer === null || slot === undefined) return false
-      const placed = renderer.startTurn({
-        target: slot.target,
-        endpoint: '/_sandbox/inspector/mounted',
-        headers: { 'x-sandbox-token': currentSession()?.token ?? '' },
-        body: { session_id, response },
-        keepMounted: true,
-      })
-      slot.follow(placed)
+      slot.follow(startTurn(renderer, slot.target, { session_id, response }))
       return true
     },
   }))
@@ -98,9 +81,29 @@ export function ProductStage({ job_type, handle, onAsk, onEvent }: ProductStageP
   return <div className="surface" ref={place} />
 }
 
+function useRendererEvents(onEvent: (event: RendererEvent) => void): void {
+  const latest = useRef(onEvent)
+  latest.current = onEvent
+  useEffect(() => {
+    let off: (() => void) | undefined
+    let isShown = true
+    void loadRenderer().then((renderer) => {
+      if (isShown) off = renderer?.on('*', (event) => latest.current(event))
+    })
+    return () => {
+      isShown = false
+      off?.()
+    }
+  }, [])
+}
+
+function startTurn(renderer: SponsoredPlacement, target: Element, body: Record<string, unknown>): Turn {
+  const headers = { 'x-sandbox-token': currentSession()?.token ?? '' }
+  return renderer.startTurn({ target, endpoint: '/_sandbox/inspector/mounted', headers, body, keepMounted: true })
+}
+
 let loading: Promise<SponsoredPlacement | null> | undefined
 
-/** Loads render.js as any page does. */
 function loadRenderer(): Promise<SponsoredPlacement | null> {
   loading ??= new Promise((resolve) => {
     const script = document.createElement('script')

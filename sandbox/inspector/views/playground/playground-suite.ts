@@ -25,7 +25,7 @@ export function playgroundSuite(state: PlaygroundState, body: JsonObject, outcom
     ...(body.wait_ms === undefined ? {} : { wait_ms: body.wait_ms }),
     ...(body.test_outcome === undefined ? {} : { no_fill: true }),
   })
-  const step = {
+  const step: JsonObject = {
     placement,
     ...(isBrowser ? { key: 'activation', origin: '{{origin}}' } : {}),
     ...(Object.keys(others).length === 0
@@ -34,7 +34,7 @@ export function playgroundSuite(state: PlaygroundState, body: JsonObject, outcom
           set: plain(Object.fromEntries(Object.entries(others).map(([name, value]) => [`overrides.${name}`, value]))),
         }),
     ...buildExpectation(outcome),
-  } as JsonObject
+  }
   const usesBrace = JSON.stringify(step).includes('{{brace}}')
   return {
     suite: 'playground',
@@ -66,8 +66,12 @@ function buildExpectation(outcome: PlacementOutcome | null): JsonObject {
 
 /** Returns a copy whose texts contain no suite variables. */
 function plain(value: Json): Json {
-  if (typeof value === 'string') return value.replaceAll('{{', '{{brace}}{')
+  if (typeof value === 'string') return plainText(value)
   if (Array.isArray(value)) return value.map(plain)
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [plain(name) as string, plain(field)]))
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [plainText(name), plain(field)]))
+}
+
+function plainText(text: string): string {
+  return text.replaceAll('{{', '{{brace}}{')
 }

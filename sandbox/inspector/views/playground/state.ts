@@ -3,6 +3,7 @@
  * body of a placement request.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 
 /** Every choice with its values and their labels; the first is the default. Free texts have none. */
 export const choices = {
@@ -67,6 +68,9 @@ export type Choice = keyof typeof choices
 export type TextChoice = (typeof texts)[number]
 export type PlaygroundState = { [Name in Choice]: (typeof choices)[Name][number][0] } & { [Name in TextChoice]: string }
 
+export const labelledValues: { readonly [Name in Choice]: readonly (readonly [PlaygroundState[Name], string])[] } =
+  choices
+
 /** The state of an address without choices: a fill for a topic, with consent. Texts are empty where the sandbox decides. */
 export const defaultState = {
   ...Object.fromEntries(Object.entries(choices).map(([name, [[value]]]) => [name, value])),
@@ -89,7 +93,7 @@ export function readState(search: string): PlaygroundState {
 /** Returns the shortest query string that reads as this state, without its question mark. */
 export function writeState(state: PlaygroundState): string {
   const query = new URLSearchParams()
-  for (const name of Object.keys(defaultState) as (keyof PlaygroundState)[]) {
+  for (const name of tableNames(defaultState)) {
     if (state[name] !== defaultState[name]) query.set(name, state[name])
   }
   return query.toString()
@@ -120,7 +124,6 @@ interface OpenChoices {
   max_width?: number
 }
 
-/** Returns the body of POST /v1/placements. */
 export function placementBody(state: PlaygroundState, open: OpenChoices): JsonObject {
   const { topic, text, format, template, position, consent } = state
   const prompt = defined({ topic: topic || undefined, text: text || undefined })

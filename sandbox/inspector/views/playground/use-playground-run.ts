@@ -71,17 +71,18 @@ export function usePlaygroundRun({ state, session_id, keys, surface }: RunOption
       }
       const response = parseBody(sent) as PlacementResponse | null
       if (sent.status === 200 && response?.decision?.fill === true) {
-        const isThere = await surface.current?.mount(response, String(body.session_id))
-        if (isThere === false)
-          throw new ApiProblem(
-            0,
-            { hint: 'An ad blocker in this browser may have stopped it.' },
-            'render.js was not loaded.',
-          )
+        await mountFill(surface.current, response, String(body.session_id))
       }
       return describeResult(sent, response)
     })
   return { run, timeline, action, send, stop: () => controller.current?.abort(), onPageEvent }
+}
+
+/** @throws ApiProblem when render.js is not loaded */
+async function mountFill(surface: ProductStageHandle | null, response: PlacementResponse, session_id: string) {
+  if ((await surface?.mount(response, session_id)) !== false) return
+  const hint = 'An ad blocker in this browser may have stopped it.'
+  throw new ApiProblem(0, { hint }, 'render.js was not loaded.')
 }
 
 async function applyScenario(name: string): Promise<void> {

@@ -100,8 +100,7 @@ function Totals({ report, values }: ReportProps) {
   )
 }
 
-const isFunnelAffected = ({ type }: SandboxEvent) =>
-  isAffected({ type } as SandboxEvent) || type === 'placement.decided'
+const isFunnelAffected = (event: SandboxEvent) => isAffected(event) || event.type === 'placement.decided'
 
 /** The commonest cause first: a fill that nobody saw has no beacon that could say why it is not billed. */
 function Fills({ values }: { values: Filters }) {

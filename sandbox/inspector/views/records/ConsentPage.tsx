@@ -118,7 +118,6 @@ const table: Table<ConsentItem> = {
   isAffected,
 }
 
-/** Revisions of consent by a query of consent.list. */
 export function ConsentTable(props: Omit<LiveTableProps<ConsentItem>, 'table'>) {
   return <LiveTable table={table} {...props} />
 }

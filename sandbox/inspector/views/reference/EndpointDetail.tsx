@@ -54,7 +54,6 @@ export function EndpointDetail({ endpoint, provenance }: EndpointDetailProps) {
   )
 }
 
-/** Returns an endpoint from the OpenAPI document. */
 function findOperation({ paths }: JsonObject, method: string, path: string): JsonObject {
   const item = isObject(paths) ? paths[path] : undefined
   const operation = isObject(item) ? item[method.toLowerCase()] : undefined

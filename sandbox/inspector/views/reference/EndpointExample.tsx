@@ -26,7 +26,7 @@ export function Example({ endpoint, operation }: { endpoint: ListedEndpoint; ope
   const examples = useMemo(() => listExamples(operation), [operation])
   const names = useMemo(() => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''), [path])
   const [chosen, setChosen] = useState('0')
-  const [params, setParams] = useNewestParams(names, ground.client_id)
+  const [params, setParam] = useNewestParams(names, ground.client_id)
   const [query, setQuery] = useState('')
   const example = examples[Number(chosen)] ?? examples[0]
   const [text, setText] = useState(bodyText(example?.body))
@@ -35,6 +35,10 @@ export function Example({ endpoint, operation }: { endpoint: ListedEndpoint; ope
   const filled = names.reduce((whole, name) => whole.replace(`{${name}}`, encodeURIComponent(params[name] ?? '')), path)
   const empty = names.filter((name) => (params[name] ?? '') === '')
   const target = filled + (query === '' ? '' : `?${query.replace(/^\?/, '')}`)
+  const choose = (next: string) => {
+    setChosen(next)
+    setText(bodyText(examples[Number(next)]?.body))
+  }
   const run = () =>
     action.run(async () => {
       setSent(null)
@@ -50,37 +54,15 @@ export function Example({ endpoint, operation }: { endpoint: ListedEndpoint; ope
     >
       <div className="form">
         {examples.length > 1 && (
-          <SelectInput
-            label="Example"
-            value={chosen}
-            onChange={(next) => {
-              setChosen(next)
-              setText(bodyText(examples[Number(next)]?.body))
-            }}
-            values={examples.map(({ name }, index) => [String(index), name] as const)}
-          />
+          <SelectInput label="Example" value={chosen} onChange={choose} values={exampleNames(examples)} />
         )}
         {names.map((name) => (
-          <TextInput
-            key={name}
-            label={name}
-            value={params[name] ?? ''}
-            onChange={(value) => setParams((before) => ({ ...before, [name]: value }))}
-            isCode
-          />
+          <TextInput key={name} label={name} value={params[name] ?? ''} onChange={setParam(name)} isCode />
         ))}
         {endpoint.fields.some(({ where }) => where === 'query') && (
           <TextInput label="Query" value={query} onChange={setQuery} placeholder="limit=5" isCode />
         )}
-        {method !== 'GET' && (
-          <TextInput
-            label="Body"
-            value={text}
-            onChange={setText}
-            rows={Math.min(14, Math.max(3, text.split('\n').length))}
-            isCode
-          />
-        )}
+        {method !== 'GET' && <TextInput label="Body" value={text} onChange={setText} rows={countRows(text)} isCode />}
         <Button className="small primary bar" isDisabled={action.isRunning || empty.length > 0} onPress={run}>
           <Icon name="playground" /> Run
         </Button>
@@ -129,12 +111,21 @@ function useNewestParams(names: readonly string[], client_id: string) {
       isShown = false
     }
   }, [names, client_id])
-  return [params, setParams] as const
+  const set = (name: string) => (value: string) => setParams((before) => ({ ...before, [name]: value }))
+  return [params, set] as const
 }
 
 export interface Example {
   name: string
   body: Json | undefined
+}
+
+function exampleNames(examples: readonly Example[]): (readonly [index: string, name: string])[] {
+  return examples.map(({ name }, index) => [String(index), name])
+}
+
+function countRows(text: string): number {
+  return Math.min(14, Math.max(3, text.split('\n').length))
 }
 
 function bodyText(body: Json | undefined): string {

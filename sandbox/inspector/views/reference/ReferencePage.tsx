@@ -3,7 +3,7 @@ import { type ReactNode, useMemo } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { isObject, type Json } from '#foundation/json.ts'
 import { request } from '../../data/api.ts'
-import type { ListedEndpoint } from '../../data/provenance.ts'
+import { type ListedEndpoint, listedEndpoints } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
 import { FilterBar } from '../../parts/lists/FilterBar.tsx'
@@ -42,7 +42,7 @@ export function ReferencePage() {
       <FilterBar filters={filters} values={values} onChange={change} />
       <Shown resource={contract}>
         {(listing) => {
-          const endpoints = listing.endpoints as unknown as ListedEndpoint[]
+          const endpoints = listedEndpoints(listing)
           const chosen = endpoints.find((endpoint) => endpoint.id === id)
           return (
             <div className="reference" data-chosen={chosen !== undefined || undefined}>
@@ -198,7 +198,6 @@ function Section({ title, pages }: { title: string; pages: readonly DocsPage[] }
   )
 }
 
-/** A page of the documentation, as the site lists it. */
 interface DocsPage {
   topic: string
   title: string
@@ -212,7 +211,10 @@ async function readPages(): Promise<DocsPage[]> {
   if (!response.ok) throw new Error(`The list of pages responded ${response.status}.`)
   const pages: unknown = await response.json()
   if (!Array.isArray(pages)) throw new Error('Expected a list of pages.')
-  const listed = pages.filter((page) => isObject(page) && typeof page.topic === 'string') as unknown as DocsPage[]
   // Summaries are Markdown.
-  return listed.map((page) => ({ ...page, summary: page.summary.replace(/[`*]/g, '') }))
+  return pages.filter(isDocsPage).map((page) => ({ ...page, summary: page.summary.replace(/[`*]/g, '') }))
+}
+
+function isDocsPage(page: unknown): page is DocsPage {
+  return isObject(page) && typeof page.topic === 'string'
 }

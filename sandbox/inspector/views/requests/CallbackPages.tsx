@@ -1,8 +1,9 @@
 /** `/callbacks`: the decisions that are posted to the callback URL of their job; `/callbacks/slot_...`: one, with its attempts. */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { CallbackItem, CallbackStatus } from '#contract/resources/callbacks.ts'
+import type { CallbackItem } from '#contract/resources/callbacks.ts'
 import type { ListedRequest } from '#contract/resources/requests.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
@@ -23,7 +24,7 @@ import { Time } from '../../parts/values/Time.tsx'
 import { duration } from '../../parts/values/times.ts'
 
 const tones = { waiting: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad', key_lost: 'bad' } as const
-const statuses = Object.keys(tones) as readonly CallbackStatus[]
+const statuses = tableNames(tones)
 
 const columns: readonly Column<CallbackItem>[] = [
   { ...idColumn('slot_id', 'Slot', 'callback', '140px'), isNarrow: true },

@@ -26,10 +26,7 @@ export function Replay({ entry }: { entry: RequestDetail }) {
   const replay = () =>
     action.run(async () => {
       setResult(null)
-      const body = {
-        ...(edited === 0 ? {} : { set: edits.set }),
-        ...(key_id === '' ? {} : { key_id }),
-      }
+      const body = { ...(edited > 0 && { set: edits.set }), ...(key_id !== '' && { key_id }) }
       const replayed = await call('requests.replay', { params: { request_id: entry.request_id }, body })
       setResult(replayed)
       return `Sent again as ${replayed.exchange.request_id}.`

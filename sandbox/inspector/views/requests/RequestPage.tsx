@@ -45,7 +45,7 @@ export function RequestPage({ id }: { id: string }) {
 }
 
 function RequestEntry({ entry }: { entry: RequestDetail }) {
-  const { request_id, method, path, status, reason_code } = entry
+  const { request_id, method, path, status } = entry
   const [params, setParams] = useSearchParams()
   const { base_url } = useSession()
   const endpoints = useLoaded('endpoints', readEndpoints).state.data ?? []
@@ -70,33 +70,7 @@ function RequestEntry({ entry }: { entry: RequestDetail }) {
         </>
       }
     >
-      <Panel
-        title="Exchange"
-        actions={
-          <>
-            <StatusChip status={status} />
-            <Chip tone="bad">{reason_code}</Chip>
-          </>
-        }
-      >
-        <KeyValues
-          pairs={[
-            ['When', <Time key="when" at_ms={entry.at_ms} show="date" />],
-            ['Took', duration(entry.duration_ms)],
-            ['Endpoint', endpoint === undefined ? null : <code key="endpoint">{endpoint.id}</code>],
-            ['Project', linked('project', entry.client_id)],
-            ['Key', linked('key', entry.key_id)],
-            ['Credential', entry.key],
-            ['Session', linked('session', entry.session_id)],
-            ['Placement', linked('placement', entry.slot_id)],
-            ['Sent by', sentBy(entry)],
-            ['Sent to', entry.alias],
-            ['Old client', entry.old_client],
-            ['Fault rule', entry.response_headers['x-sandbox-fault']],
-            ['Replay of', linked('request', entry.request_headers['x-sandbox-replay'])],
-          ]}
-        />
-      </Panel>
+      <ExchangePanel entry={entry} endpoint={endpoint?.id} />
       {other !== null && <Comparison entry={entry} other_id={other} close={() => compareWith('')} />}
       <div className="columns even">
         <Panel title="Request">
@@ -120,6 +94,38 @@ function RequestEntry({ entry }: { entry: RequestDetail }) {
       </div>
       <Replay entry={entry} />
     </Page>
+  )
+}
+
+function ExchangePanel({ entry, endpoint }: { entry: RequestDetail; endpoint: string | undefined }) {
+  return (
+    <Panel
+      title="Exchange"
+      actions={
+        <>
+          <StatusChip status={entry.status} />
+          <Chip tone="bad">{entry.reason_code}</Chip>
+        </>
+      }
+    >
+      <KeyValues
+        pairs={[
+          ['When', <Time key="when" at_ms={entry.at_ms} show="date" />],
+          ['Took', duration(entry.duration_ms)],
+          ['Endpoint', endpoint === undefined ? null : <code key="endpoint">{endpoint}</code>],
+          ['Project', linked('project', entry.client_id)],
+          ['Key', linked('key', entry.key_id)],
+          ['Credential', entry.key],
+          ['Session', linked('session', entry.session_id)],
+          ['Placement', linked('placement', entry.slot_id)],
+          ['Sent by', sentBy(entry)],
+          ['Sent to', entry.alias],
+          ['Old client', entry.old_client],
+          ['Fault rule', entry.response_headers['x-sandbox-fault']],
+          ['Replay of', linked('request', entry.request_headers['x-sandbox-replay'])],
+        ]}
+      />
+    </Panel>
   )
 }
 

@@ -31,7 +31,7 @@ const labelIntervalMs = 1_000
 const defaultMaxHeight = 640
 
 export function mountPlacement(context: MountContext, options: MountOptions): Mount {
-  const { target, placement, consent, session_id, turn_id, slot_id } = options
+  const { placement, consent, session_id, turn_id, slot_id } = options
   const { render } = placement
   const delivery = context.findDelivery(options)
   delivery.beacon_token = options.beacon_token
@@ -43,10 +43,11 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     (message) => isOpen(mount) && handlers[message.t](mount, message as never),
     (code, details) => fail(mount, code, details),
   )
+  const { element } = frame
   // While only a wrong clock may forbid it, the ad stays invisible until its frame has sent the time.
   const isDoubtful = context.consents.problem(consent, session_id) !== null
   const wrapper = drawWrapper(instance_id, render.width, isDoubtful)
-  wrapper.shadowRoot!.append(frame.element)
+  wrapper.shadowRoot!.append(element)
   const mount: OpenMount = {
     context,
     options,
@@ -60,7 +61,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     clip: render.media_type === 'video' ? unplayed : null,
     frame,
     viewability: watchViewability({
-      frame: frame.element,
+      frame: element,
       isClip: render.media_type === 'video',
       declared: render,
       isCounting: () => !delivery.isViewed && mount.state === 'rendered' && mount.clip?.isPlaying !== false,
@@ -68,23 +69,13 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
       onViewed: (measurements) => countView(mount, measurements),
     }),
     wrapper,
-    label: keepLabel(frame.element, [render.label_text, render.sponsor_name], () => fail(mount, 'label_removed')),
+    label: keepLabel(element, [render.label_text, render.sponsor_name], () => fail(mount, 'label_removed')),
     expiry: watchExpiry(consent.expires_at_ms, context.clock.now, () => block(mount, 'consent_expired')),
   }
   mount.closings.push(mount.expiry.close, mount.label.close, mount.viewability.close, frame.close)
-  delivery.holder = {
-    element: frame.element,
-    block: (reason) => block(mount, reason),
-    clear: (reason) => close(mount, 'cleared', reason),
-    measure: mount.viewability.inspect,
-  }
-  if (!mount.viewability.isMeasurable && !delivery.isViewed) {
-    delivery.isViewed = true
-    mount.emit('error', { code: 'unmeasurable' })
-  }
-  removeCopies(target)
-  target.append(wrapper)
-  followScheme(frame.element, target)
+  const clear = (reason: string): void => close(mount, 'cleared', reason)
+  delivery.holder = { element, block: (reason) => block(mount, reason), clear, measure: mount.viewability.inspect }
+  attach(mount)
   if (!isDoubtful) mount.expiry.rearm()
   watchPage(mount)
   return {
@@ -94,8 +85,18 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     get isViewed() {
       return delivery.isViewed
     },
-    clear: (reason) => close(mount, 'cleared', reason),
+    clear,
   }
+}
+
+function attach({ options: { target }, delivery, emit, frame, viewability, wrapper }: OpenMount): void {
+  if (!viewability.isMeasurable && !delivery.isViewed) {
+    delivery.isViewed = true
+    emit('error', { code: 'unmeasurable' })
+  }
+  removeCopies(target)
+  target.append(wrapper)
+  followScheme(frame.element, target)
 }
 
 type Handlers = { [T in FrameMessage['t']]: (mount: OpenMount, message: Extract<FrameMessage, { t: T }>) => void }

@@ -83,7 +83,6 @@ export interface OpenMount {
   readonly expiry: ReturnType<typeof watchExpiry>
   /** Aborted when the mount is closed. */
   readonly listening: AbortController
-  /** Called when the mount is closed. */
   readonly closings: (() => void)[]
   state: Mount['state']
   isClicked: boolean

@@ -35,8 +35,8 @@ export function isReadable({ label, frame, text }: LabelParts): boolean {
 
 /** Returns the contrast of two colours by WCAG, 1 to 21; of notations other than rgb() 21. */
 function contrast(...colors: [string, string]): number {
-  const [light, dark] = colors.map(luminance).sort((a, b) => b - a) as [number, number]
-  return (light + 0.05) / (dark + 0.05) || 21
+  const shares = colors.map(luminance)
+  return (Math.max(...shares) + 0.05) / (Math.min(...shares) + 0.05) || 21
 }
 
 function luminance(color: string): number {

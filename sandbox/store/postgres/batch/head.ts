@@ -18,7 +18,11 @@ export interface Head {
   changes: number
 }
 
-export const headColumns = 'last_seq, events, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes'
+const headNames = [
+  ...(['last_seq', 'events', 'events_dropped', 'last_dropped_seq'] as const),
+  ...(['exchanges', 'exchanges_dropped', 'changes'] as const),
+]
+export const headColumns = headNames.join(', ')
 
 /** Rows over a limit that may pile up before they are removed together. */
 const eventSlack = 256
@@ -111,7 +115,7 @@ function prune(link: Link, text: string, before: Promise<Head[]>, limit: number)
  */
 export function notifyNodes(link: Link, channel: string, notice: string, head?: Head): Promise<unknown> {
   if (head === undefined) return link.run(notifyOfHead, [channel, notice])
-  const numbers = headColumns.split(', ').map((name) => head[name as keyof Head])
+  const numbers = headNames.map((name) => head[name])
   return link.run('SELECT pg_notify($1, $2)', [channel, [notice, ...numbers].join(' ')])
 }
 

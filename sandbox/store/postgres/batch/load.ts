@@ -34,7 +34,6 @@ export interface Loaded {
   fills: ReadonlyMap<string, number>
   nearJobs: ReadonlyMap<string, readonly NearJob[]>
   origins: ReadonlyMap<number, string | null>
-  /** The projects of callbacks. */
   callbacks: ReadonlyMap<number, number>
   projects: ReadonlyMap<number, StoredProject>
   keys: ReadonlyMap<number, StoredKey>
@@ -280,7 +279,6 @@ export const capQueries = {
     WHERE session.project_id = $1 AND session.session_id = $2`,
 }
 
-/** The parameters of `nearJobs`. */
 export function nearJobsValues({ project_id, session_id, job_id, jobs }: IntervalGuard): Value[] {
   return [project_id, session_id, job_id, jobs]
 }

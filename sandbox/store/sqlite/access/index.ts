@@ -37,7 +37,6 @@ const auditColumns = 'id, at_ms, token, namespace, action, path, status, reason_
 const addAudit = `INSERT INTO audit (at_ms, token, namespace, action, path, status, reason_code)
   VALUES (@at_ms, @token, @namespace, @action, @path, @status, @reason_code)`
 
-/** `path` is the path of the database. */
 export function accessFile(path: string): AccessStore & {
   /** Resolves to what is wrong with the file, and what to do. */
   problems(): Promise<string[]>

@@ -10,7 +10,6 @@ import { StateReplaced, StorageError } from '../../store.ts'
 import type { Connection } from '../group-commit.ts'
 import { listTables } from '../state.ts'
 
-/** Rows that are copied in one piece. */
 const rowsAtOnce = 1_000
 
 export interface MemoryState {
@@ -180,7 +179,7 @@ function readDeclarations(db: Database.Database) {
     tables: db.prepare<[], string>(sql).pluck().all(),
     numbers: ['page_size', 'application_id', 'user_version'].map((name) => ({
       name,
-      value: db.pragma(name, { simple: true }) as number,
+      value: Number(db.pragma(name, { simple: true })),
     })),
   }
 }

@@ -18,7 +18,6 @@ import { stateProblem } from './state-problem.ts'
 
 interface FileReceiver extends Receiver {
   pid: number
-  /** Opens the file as a store. */
   open(path: string): Store
 }
 

@@ -136,7 +136,6 @@ function migrate(path: string, pid: number): string | null {
 const temporary = '.passing-'
 const snapshotFile = /^snapshot-(.+)\.db$/
 
-/** The files of snapshots, and of copies in progress. */
 function snapshotFolder(
   { db, runExclusive, withOtherConnection }: Connection,
   { path, memory, isInPlace }: SnapshotOptions,

@@ -2,11 +2,13 @@
  * The constraints of a state beyond its schema, since it can come from another machine or from a damaged disk: the few
  * values that everything else depends on. file-worker.ts has what each row must keep to.
  */
+
 import type Database from 'better-sqlite3'
 import { ProjectSettings, withDefaults } from '#contract/resources/projects.ts'
 import { maxClockMs } from '#contract/resources/sandbox/clock.ts'
 import { FaultDraft } from '#contract/resources/sandbox/faults.ts'
 import { isObject, type Json, parseJson } from '#foundation/json.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** Identifiers and sequences grow: numbers above this leave no room for later ones. */
 const largestNumber = 2 ** 52
@@ -50,17 +52,18 @@ export function stateProblem(db: Database.Database, isStart: boolean): string | 
     if ((least ?? 1n) < 0n) return `${table} ${least}: ${column} is negative`
     if ((most ?? 1n) > largestNumber) return `${table} ${most}: ${column} is larger than any that is given`
   }
-  const projects = db.prepare('SELECT id, settings FROM project').all() as { id: number; settings: string }[]
+  const projects = db.prepare<[], { id: number; settings: string }>('SELECT id, settings FROM project').all()
   for (const { id, settings } of projects) {
     const own = parseJson(settings)
     if (!isObject(own)) return `project ${id}: settings are not a JSON object`
     const issue = ProjectSettings.safeParse(withDefaults(own as Partial<ProjectSettings>)).error?.issues[0]
     if (issue !== undefined) return `project ${id}: settings.${issue.path.join('.')} ${issue.message}`
   }
-  const meta = db.prepare('SELECT name, value FROM meta').all() as { name: string; value: string }[]
+  const meta = db.prepare<[], { name: string; value: string }>('SELECT name, value FROM meta').all()
   for (const { name, value } of meta) {
-    if (!Object.hasOwn(metaRules, name)) return `meta ${name}: no sandbox has a value of this name`
-    if (!metaRules[name as MetaName](parseJson(value))) return `meta ${name}: its value is not valid`
+    const isValid = findEntry(metaRules, name)
+    if (isValid === undefined) return `meta ${name}: no sandbox has a value of this name`
+    if (!isValid(parseJson(value))) return `meta ${name}: its value is not valid`
   }
   return null
 }

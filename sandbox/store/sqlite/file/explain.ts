@@ -23,7 +23,6 @@ export function explain(error: unknown, path: string): unknown {
   return error instanceof Database.SqliteError ? explainCode(error, path) : error
 }
 
-/** Returns the error for a failure of SQLite, by its code. */
 function explainCode(error: InstanceType<typeof Database.SqliteError>, path: string): SandboxError {
   if (isBusy(error)) {
     return new SandboxError(

@@ -75,7 +75,7 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
     try {
       lock.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
       if (isOurs()) {
-        const number = (pragma: string) => lock.pragma(pragma, { simple: true }) as number
+        const number = (pragma: string) => Number(lock.pragma(pragma, { simple: true }))
         const found = { pid: number('user_version'), lost: losses[number('application_id') - 1] ?? null }
         const last: LastOwner = found.pid === pid && replaced !== null ? replaced : found
         lock.exec(`PRAGMA user_version = ${pid}; PRAGMA application_id = 0; COMMIT; BEGIN IMMEDIATE`)
@@ -167,7 +167,7 @@ function readOwner(lockPath: string): number | null {
   let reader: Database.Database | undefined
   try {
     reader = new Database(lockPath, { readonly: true, timeout: 200 })
-    return (reader.pragma('user_version', { simple: true }) as number) || null
+    return Number(reader.pragma('user_version', { simple: true })) || null
   } catch (error) {
     if (error instanceof Database.SqliteError) return null
     throw error

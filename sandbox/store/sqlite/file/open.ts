@@ -51,7 +51,7 @@ export function openDatabase(
     // SQLite would open it for reading, and create a log and an index next to it that cannot be written.
     if (!isInMemory) accessSync(path, constants.W_OK)
     db = planOnce(new Database(path, { timeout: 2000 }))
-    const version = db.pragma('user_version', { simple: true }) as number
+    const version = Number(db.pragma('user_version', { simple: true }))
     refuseForeign(db, path, version)
     if (left !== null) unclean = { lost: left.lost ?? findLoss(db, left) }
     if (version === 0) db.pragma(`page_size = ${page_bytes}`)
@@ -115,7 +115,7 @@ function findLoss(db: Database.Database, { frames: { committed, copied } }: Left
 }
 
 function refuseForeign(db: Database.Database, path: string, version: number): void {
-  const id = db.pragma('application_id', { simple: true }) as number
+  const id = Number(db.pragma('application_id', { simple: true }))
   const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").pluck().get() as number
   if (id !== applicationId && tables > 0) {
     throw new SandboxError(

@@ -4,6 +4,7 @@ import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import type { CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
 import type { BillingReport } from '#contract/resources/billing.ts'
+import { reconcile } from './reconcile.ts'
 
 const lineColumns: readonly Column[] = [
   { name: 'project', field: 'client_id', rank: 2 },
@@ -42,7 +43,7 @@ const report = endpointCommand('billing.report', {
 })
 
 export const billing: Noun = {
-  summary: 'Report what production would have billed',
+  summary: 'Report what production would have billed, and compare your own counts with it',
   commands: [
     {
       ...report,
@@ -52,6 +53,7 @@ export const billing: Noun = {
         return exit_code
       },
     },
+    reconcile,
   ],
 }
 

@@ -1,0 +1,175 @@
+/** Which column of an integrator's file holds what: by `--map`, by the name of a field, or by a usual name of it. */
+import type { Metric } from '#contract/resources/beacons.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
+import { tableNames } from '#foundation/table-entry.ts'
+import { OwnFileError } from './own-file.ts'
+
+/** What a row counts for, the most precise first: with several of them, the first is used. */
+const keyFields = ['slot_id', 'asset_token', 'session_id', 'day'] as const
+export type KeyField = (typeof keyFields)[number]
+
+/** Other names of each metric: of its column, and of the event that is counted for it. */
+export const metricWords: Readonly<Record<Metric, readonly string[]>> = {
+  rendered_impression: [
+    'rendered_impressions',
+    'impressions',
+    'impression',
+    'imps',
+    'rendered',
+    'renders',
+    'render',
+    'begin_to_render',
+    'loaded',
+  ],
+  viewable_impression: [
+    'viewable_impressions',
+    'viewables',
+    'viewable',
+    'visible',
+    'views',
+    'viewed',
+    'view',
+    'on_view',
+    'visible_started',
+  ],
+  click: ['clicks', 'clicked', 'tap', 'taps'],
+  completed_view: [
+    'completed_views',
+    'completions',
+    'completion',
+    'completes',
+    'completed',
+    'complete',
+    'play_completed',
+  ],
+}
+export const metrics = tableNames(metricWords)
+
+/** Other names of the columns that are no metric. The first that a file has is used. */
+const columnWords = {
+  slot_id: ['slot', 'placement_id', 'placement'],
+  asset_token: ['asset', 'token'],
+  session_id: ['session', 'chat_session_id', 'conversation_id', 'conversation'],
+  day: ['date', 'day_utc', 'report_date', 'report_day'],
+  time: ['timestamp', 'occurred_at', 'occurred_at_ms', 'event_time', 'at', 'at_ms', 'when', 'ts', 'received_at'],
+  metric: ['event', 'event_type', 'event_name', 'type'],
+  count: ['counts', 'total', 'quantity', 'number', 'events'],
+} as const satisfies Record<string, readonly string[]>
+
+const fieldWords: Readonly<Record<OwnField, readonly string[]>> = { ...columnWords, ...metricWords }
+export type OwnField = keyof typeof columnWords | Metric
+const ownFields = tableNames(fieldWords)
+
+/** The columns that are read. */
+export interface OwnColumns {
+  key: KeyField
+  key_column: string
+  /** The time of the event of a row; null without such a column. */
+  time_column: string | null
+  /** A column for each metric; or a row for each event, or with the count of a metric. */
+  counts:
+    | { layout: 'columns'; columns: readonly { metric: Metric; column: string }[] }
+    | { layout: 'rows'; metric_column: string; count_column: string | null }
+}
+
+/** Returns the columns of a file. @param mapped columns by the field that `--map` gives them @throws OwnFileError */
+export function findColumns(names: readonly string[], mapped: ReadonlyMap<OwnField, string>): OwnColumns {
+  for (const column of mapped.values()) if (!names.includes(column)) throw unknownColumn(column, names)
+  const taken = new Set(mapped.values())
+  const find = (field: OwnField) => mapped.get(field) ?? findColumn(field, names, taken)
+  const mappedKey = keyFields.find((field) => mapped.has(field))
+  const time_column = find('time')
+  const key = mappedKey ?? keyFields.find((field) => find(field) !== null) ?? (time_column === null ? null : 'day')
+  if (key === null) {
+    const message = 'No column of it is a slot, an asset token, a session or a day.'
+    throw new OwnFileError(message, mapHint(names, 'slot_id'))
+  }
+  const counts = findCounts(find)
+  if (counts === null) throw new OwnFileError('No column of it counts anything.', mapHint(names, 'viewable_impression'))
+  return { key, key_column: find(key) ?? time_column!, time_column, counts }
+}
+
+function findCounts(find: (field: OwnField) => string | null): OwnColumns['counts'] | null {
+  const columns = metrics.flatMap((metric) => {
+    const column = find(metric)
+    return column === null ? [] : [{ metric, column }]
+  })
+  if (columns.length > 0) return { layout: 'columns', columns }
+  const metric_column = find('metric')
+  return metric_column === null ? null : { layout: 'rows', metric_column, count_column: find('count') }
+}
+
+/** @param taken columns that hold another field */
+function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySet<string>): string | null {
+  const free = names.filter((name) => !taken.has(name))
+  const named = (word: string) => free.find((name) => normalizeWord(name) === word)
+  const exact = named(field)
+  if (exact !== undefined) return exact
+  const found = fieldWords[field].flatMap((word) => named(word) ?? [])
+  if (Object.hasOwn(metricWords, field) && found.length > 1) {
+    const message = `The columns ${found.join(' and ')} both could be ${field}.`
+    throw new OwnFileError(message, `Choose one: --map ${quoteColumn(found[0]!)}=${field}`)
+  }
+  return found[0] ?? null
+}
+
+/** Returns a column or an event in the form of the names above: `Viewable Impressions` as `viewable_impressions`. */
+export function normalizeWord(text: string): string {
+  return text
+    .trim()
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_|_$/g, '')
+}
+
+/**
+ * Returns the columns that `--map own=theirs` gives to fields, such as `Ad views=viewable_impression`.
+ * @throws OwnFileError
+ */
+export function parseColumnMap(texts: readonly string[]): ReadonlyMap<OwnField, string> {
+  const mapped = new Map<OwnField, string>()
+  for (const text of texts) {
+    const at = text.lastIndexOf('=')
+    const [column, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+    const field = ownFields.find((each) => each === name)
+    if (at < 1 || field === undefined || column === '') throw unreadableMap(text, column, name)
+    if (mapped.has(field)) throw new OwnFileError(`--map names two columns for ${field}.`, 'Name one.')
+    mapped.set(field, column)
+  }
+  return mapped
+}
+
+function unreadableMap(text: string, column: string, name: string): OwnFileError {
+  const isReversed = ownFields.some((field) => field === column)
+  const near = nearestName(name, ownFields)
+  const suggestion = isReversed
+    ? `Your column comes first: --map ${quoteColumn(name)}=${column}.`
+    : near !== null && column !== ''
+      ? `Did you mean --map ${quoteColumn(column)}=${near}?`
+      : 'It is your column, =, and a field: --map "Ad views=viewable_impression".'
+  return new OwnFileError(`--map cannot read ${text}.`, `${suggestion} The fields are: ${ownFields.join(', ')}`)
+}
+
+function unknownColumn(column: string, names: readonly string[]): OwnFileError {
+  const near = nearestName(column, names)
+  const hint = `${near === null ? '' : `Did you mean ${near}? `}Its columns are: ${listColumns(names)}`
+  return new OwnFileError(`There is no column ${column} in it.`, hint)
+}
+
+function mapHint(names: readonly string[], field: OwnField): string {
+  const column = names[0] === undefined ? 'COLUMN' : quoteColumn(names[0])
+  return `Name it, such as --map ${column}=${field}. Its columns are: ${listColumns(names)}. The fields are: ${ownFields.join(', ')}`
+}
+
+/** More names would hide the fix. */
+const maxListedColumns = 20
+
+function listColumns(names: readonly string[]): string {
+  const listed = names.slice(0, maxListedColumns).join(', ')
+  return names.length > maxListedColumns ? `${listed}, ...` : listed
+}
+
+function quoteColumn(column: string): string {
+  return /^[\w.-]+$/.test(column) ? column : `"${column}"`
+}

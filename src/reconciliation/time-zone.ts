@@ -1,0 +1,91 @@
+/**
+ * Finds the time zone of day rows. Days that begin at another midnight move events between neighbours: some days have
+ * more, others fewer, and one shift of all events makes most of them agree.
+ */
+import type { Metric } from '#contract/resources/beacons.ts'
+import { zoneStep_ms } from './compare-turns.ts'
+
+interface CountedEvent {
+  metric: Metric
+  received_at_ms: number
+}
+
+/** The counts of a file by day, such as `2026-01-31`, and metric. */
+type DayCounts = ReadonlyMap<string, Readonly<Partial<Record<Metric, number>>>>
+
+/** Zones are from 12 hours behind UTC to 14 hours ahead. */
+const firstStep = -48
+const lastStep = 56
+const stepsOfHour = 4
+
+/** Returns how much earlier the days of a file begin than those of UTC, milliseconds; 0 when no shift explains more. */
+export function findDayShift(own: DayCounts, metrics: readonly Metric[], events: readonly CountedEvent[]): number {
+  const steps = countSteps(events)
+  const apart = (step: number) => sumApart(own, metrics, steps, step)
+  const unshifted = apart(0)
+  if (!isMoved(own, metrics, steps)) return 0
+  const all = Array.from({ length: lastStep - firstStep + 1 }, (_, index) => firstStep + index)
+  // Whole hours first: another zone must explain twice as much.
+  const [whole, parts] = [
+    all.filter((step) => step % stepsOfHour === 0),
+    all.filter((step) => step % stepsOfHour !== 0),
+  ]
+  const best = (candidates: readonly number[]) =>
+    candidates
+      .map((step) => ({ step, apart: apart(step) }))
+      .reduce((least, each) =>
+        each.apart < least.apart || (each.apart === least.apart && Math.abs(each.step) < Math.abs(least.step))
+          ? each
+          : least,
+      )
+  const [hours, quarters] = [best(whole), best(parts)]
+  const found = quarters.apart < hours.apart / 2 ? quarters : hours
+  return found.apart <= unshifted / 2 ? found.step * zoneStep_ms : 0
+}
+
+/** Returns the UTC day of a time, shifted: `2026-01-31`. */
+export function dayName(time_ms: number, shift_ms: number): string {
+  return new Date(time_ms + shift_ms).toISOString().slice(0, 10)
+}
+
+/** Counts events in spans of a quarter of an hour, so that each shift is a sum of few of them. */
+function countSteps(events: readonly CountedEvent[]): ReadonlyMap<Metric, ReadonlyMap<number, number>> {
+  const steps = new Map<Metric, Map<number, number>>()
+  for (const { metric, received_at_ms } of events) {
+    const counts = steps.get(metric) ?? new Map<number, number>()
+    steps.set(metric, counts)
+    const step = Math.floor(received_at_ms / zoneStep_ms)
+    counts.set(step, (counts.get(step) ?? 0) + 1)
+  }
+  return steps
+}
+
+type Steps = ReturnType<typeof countSteps>
+
+function countDays(steps: Steps, metric: Metric, shift: number): Map<string, number> {
+  const days = new Map<string, number>()
+  for (const [step, count] of steps.get(metric) ?? []) {
+    const day = dayName(step * zoneStep_ms, shift * zoneStep_ms)
+    days.set(day, (days.get(day) ?? 0) + count)
+  }
+  return days
+}
+
+function* differences(own: DayCounts, metrics: readonly Metric[], steps: Steps, shift: number): Generator<number> {
+  for (const metric of metrics) {
+    const days = countDays(steps, metric, shift)
+    for (const [day, counts] of own) yield (counts[metric] ?? 0) - (days.get(day) ?? 0)
+  }
+}
+
+function sumApart(own: DayCounts, metrics: readonly Metric[], steps: Steps, shift: number): number {
+  let sum = 0
+  for (const difference of differences(own, metrics, steps, shift)) sum += Math.abs(difference)
+  return sum
+}
+
+/** Whether some days have more than here and others fewer: a shift moves events, it adds none. */
+function isMoved(own: DayCounts, metrics: readonly Metric[], steps: Steps): boolean {
+  const signs = new Set([...differences(own, metrics, steps, 0)].map(Math.sign))
+  return own.size > 1 && signs.has(1) && signs.has(-1)
+}

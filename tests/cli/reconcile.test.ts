@@ -1,0 +1,135 @@
+/** `svc billing reconcile`: what is printed for the counts of an integrator, and what a file that cannot be read gets. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestCli, type TestCli } from './test-cli.ts'
+
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+  await cli.svc('placements create --format banner --session s1 -q')
+  await cli.svc('beacons send --event render -q')
+  await cli.svc('sandbox clock advance 2s -q')
+  await cli.svc('beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=2000 -q')
+  await cli.svc('placements create --no-fill --session s1 -q')
+  await cli.svc('placements create --format banner --session s2 -q')
+  await cli.svc('beacons send --event render -q')
+})
+afterAll(() => cli[Symbol.asyncDispose]())
+
+/** Compares a file. Options of the command stand before its name. */
+async function reconcile(options: string, ...lines: string[]) {
+  writeFileSync(join(cli.home, 'own.csv'), `${lines.join('\n')}\n`)
+  return cli.svc(`billing reconcile own.csv ${options}`, { cwd: cli.home })
+}
+
+const slots = async () => {
+  const { stdout } = await cli.svc('placements list --jq .items[].slot_id')
+  return stdout.trim().split('\n').toReversed() as [string, string, string]
+}
+
+test('prints the totals, the causes with what they explain, what to change, and each turn', async () => {
+  const [viewed, empty, rendered] = await slots()
+  const rows = [`${viewed},1,1`, `${empty},1,0`, `${rendered},1,1`, 'slot_00000000zzz,2,0']
+  const { code, stdout, stderr } = await reconcile('', 'slot_id,Impressions,Ad views', ...rows)
+  expect({ code, stderr }).toEqual({
+    code: 6,
+    stderr: 'Read rendered_impression from Impressions.\nCounted here, but not in your file: viewable_impression.\n',
+  })
+  expect(stdout).toBe(`\
+metric               yours  accepted  difference  percent  deviation  verdict
+rendered_impression      5         2          +3   +150 %      150 %  over
+
+cause            reason       metric               count  explains
+never_requested  -            rendered_impression      1        +2
+no_fill_counted  test_forced  rendered_impression      1        +1
+
+never_requested              It was never requested here. Log the slot_id of the response as it is, and compare with the sandbox, project and session that you counted.
+no_fill_counted test_forced  It had no ad: test_forced. Count only decisions with fill: true.
+
+slot              session  metric               yours  accepted  explained  cause
+${empty}  s1       rendered_impression      1         0         +1  no_fill_counted test_forced
+slot_00000000zzz  -        rendered_impression      2         0         +2  never_requested
+`)
+  const mapped = await reconcile("--map 'Ad views=viewable_impression' -o csv", 'slot_id,Ad views', `${rendered},1`)
+  expect(mapped.code).toBe(6)
+  expect(mapped.stdout.split('\r\n')).toEqual([
+    'slot_id,session_id,day,metric,own,accepted,difference,lines,cause,reason_code,meaning',
+    `${viewed},s1,,viewable_impression,0,1,-1,[],not_recorded,,"It counts here, and your file does not have it."`,
+    `${rendered},s2,,viewable_impression,1,0,1,[2],counting_method,,It is counted by another method.`,
+    '',
+  ])
+})
+
+test('agrees with its own exports, and with a difference within the tolerance', async () => {
+  for (const format of ['csv', 'tsv', 'jsonl']) {
+    const { stdout } = await cli.svc(`beacons list -o ${format}`)
+    const { code, stdout: text } = await cli.svc('billing reconcile - -q -o json', { stdin: stdout })
+    expect({ code, ...JSON.parse(text) }).toMatchObject({ code: 0, ok: true, key: 'slot_id', differences: [] })
+  }
+  const sessions = ['session,impressions', 's1,1', 's2,2']
+  expect((await reconcile('--tolerance 49.9%', ...sessions)).code).toBe(6)
+  const { code, stdout } = await reconcile('--tolerance 50% -o json', ...sessions)
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+    code: 0,
+    ok: true,
+    key: 'session_id',
+    tolerance_percent: 50,
+    totals: [{ own: 3, accepted: 2, percent: 50 }],
+    causes: [{ cause: 'doubled', difference: 1 }],
+  })
+})
+
+test('compares a span, and live traffic alone where there is any', async () => {
+  const { svc } = await startTestCli()
+  await svc('placements create --format banner -q')
+  await svc('beacons send --event render -q')
+  await svc('sandbox clock advance 2h -q')
+  await svc('placements create --format banner --secret-key sk_live_sandbox_demo -q')
+  await svc('beacons send --event render --secret-key sk_live_sandbox_demo -q')
+  const { stdout } = await svc('placements list --jq .items[].slot_id')
+  const stdin = `slot_id,impressions\n${stdout.trim().split('\n').join(',1\n')},1\n`
+  const compared = async (flags: string) => {
+    const { code, stdout, stderr } = await svc(`billing reconcile - -o json ${flags}`, { stdin })
+    const { mode, causes, totals } = JSON.parse(stdout)
+    return [code, mode, totals[0].own, totals[0].accepted, causes[0]?.cause ?? null, stderr]
+  }
+  const read = 'Read rendered_impression from impressions.\n'
+  expect(await compared('')).toEqual([
+    6,
+    'live',
+    2,
+    1,
+    'test_traffic',
+    `${read}Only live traffic is compared, not 1 turn of test keys. To compare both: --mode all\n`,
+  ])
+  expect(await compared('--mode all')).toEqual([0, 'all', 2, 2, null, read])
+  expect(await compared('--mode test --until 1h')).toEqual([
+    0,
+    'test',
+    1,
+    1,
+    null,
+    `${read}1 row outside the span, not compared.\n`,
+  ])
+})
+
+test('names the lines that cannot be read, and a column that it needs', async () => {
+  expect(await reconcile('', 'slot_id,views', 'a,1', 'b,many', ',1')).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `\
+error: own.csv: 2 rows cannot be read:
+  line 3: views is many: it must be a whole number from 0, yes or no
+  line 4: slot_id is empty: no slot id to count it for
+hint: Correct these rows, or leave them out: nothing was compared.
+`,
+  })
+  const { stderr, code } = await reconcile('--map views=clicks', 'slot_id,views', 'a,1')
+  expect({ code, stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Did you mean --map views=click?'),
+  })
+  expect((await cli.svc('billing reconcile none.csv', { cwd: cli.home })).code).toBe(2)
+  expect((await reconcile('--tolerance much', 'slot_id,views', 'a,1')).stderr).toContain('It must be a percentage')
+})
