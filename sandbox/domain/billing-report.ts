@@ -2,7 +2,7 @@
 import { type BillingModel, isBilled } from '#contract/beacon-verdict.ts'
 import type { Format } from '#contract/fields.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
-import type { BillingLine, BillingReport } from '#contract/resources/billing.ts'
+import type { BillingGroup, BillingLine, BillingReport } from '#contract/resources/billing.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
 
 type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']
@@ -13,12 +13,14 @@ interface Tally {
   /** Adds metrics that counted. */
   count(
     project: TallyProject,
-    facts: { format: Format; gross_cpm: number; currency: string },
+    facts: { format: Format; gross_cpm: number; currency: string; group?: string | null },
     metric: Metric,
     count: number,
   ): void
   /** Adds beacons that did not count. */
   miss(reason: Reason, count: number): void
+  /** The counted beacons by project, group, metric and currency; none unless their facts have a group. */
+  groups(): BillingGroup[]
   /** The counted beacons by project, format, metric and price, and the others by reason. */
   report(): Omit<BillingReport, 'not_counted'> & { not_counted: Omit<BillingReport['not_counted'], 'beacons'> }
 }
@@ -30,17 +32,26 @@ interface TallyProject {
 
 export function createTally(): Tally {
   const lines = new Map<string, { line: BillingLine; project: TallyProject }>()
+  const groups = new Map<string, { group: BillingGroup; project: TallyProject }>()
   const reasons = new Map<Reason, number>()
   return {
-    count(project, { format, gross_cpm, currency }, metric, count) {
+    count(project, facts, metric, count) {
       const { client_id, settings } = project
+      const { format, gross_cpm, currency, group } = facts
+      const is_billed = isBilled(settings.billing_model, metric)
+      if (group !== undefined) {
+        const name = JSON.stringify([client_id, group, metric, currency])
+        const none = { client_id, group, metric, is_billed, currency, count: 0, amount: 0, publisher_amount: 0 }
+        const known = groups.get(name)?.group ?? none
+        const amount = known.amount + (is_billed ? (count * gross_cpm) / 1000 : 0)
+        groups.set(name, { group: { ...known, count: known.count + count, amount }, project })
+      }
       const name = `${client_id} ${format} ${metric} ${gross_cpm} ${currency}`
       const known = lines.get(name)
       if (known !== undefined) {
         known.line.count += count
         return
       }
-      const is_billed = isBilled(settings.billing_model, metric)
       const line = {
         client_id,
         format,
@@ -57,6 +68,14 @@ export function createTally(): Tally {
     miss(reason, count) {
       reasons.set(reason, (reasons.get(reason) ?? 0) + count)
     },
+    groups: () =>
+      [...groups.entries()]
+        .toSorted(([, a], [, b]) => byGroup(a.group, b.group))
+        .map(([, { group, project }]) => ({
+          ...group,
+          amount: roundMoney(group.amount),
+          publisher_amount: roundMoney(group.amount * project.settings.publisher_share),
+        })),
     report() {
       const priced = [...lines.entries()]
         .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -72,6 +91,13 @@ export function createTally(): Tally {
       }
     },
   }
+}
+
+/** By group, those without one last, then as lines are sorted. */
+function byGroup(one: BillingGroup, other: BillingGroup): number {
+  const name = ({ group, client_id, metric, currency }: BillingGroup) =>
+    [group === null ? '1' : `0${group}`, client_id, metric, currency].join('\0')
+  return name(one) < name(other) ? -1 : 1
 }
 
 function addAmounts(line: BillingLine, publisher_share: number): BillingLine {

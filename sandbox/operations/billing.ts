@@ -6,7 +6,7 @@ import type { BeaconItem, Verdict } from '#contract/resources/beacons.ts'
 import { type BillingReport, notCountedAtMost } from '#contract/resources/billing.ts'
 import { createTally } from '#domain/billing-report.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
-import type { BeaconScope, BillingCounts } from '#store/store.ts'
+import type { BillingCounts, BillingScope } from '#store/store.ts'
 import { acceptedItem, judgeSlotBeacons, unacceptedItem } from './beacons/beacon-items.ts'
 import {
   type Context,
@@ -29,6 +29,7 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
     session_id: query.session_id,
     since_ms: parseSinceFilter(query.since, now_ms),
     until_ms: parseSinceFilter(query.until, now_ms),
+    by: query.by,
   })
   const counts = await store.countBilling(scope, notCountedAtMost)
   const known = reports.get(counts)
@@ -44,10 +45,11 @@ const reports = new WeakMap<BillingCounts, BillingReport>()
 async function buildReport(
   { store }: Services,
   context: Context,
-  scope: BeaconScope,
+  scope: BillingScope,
   { counted, missed: reasons, newest }: BillingCounts,
 ): Promise<BillingReport> {
   const tally = createTally()
+  const { by: _, ...beaconScope } = scope
   const missed = newestBeacons()
   for (const { project_id, metric, count, ...facts } of counted) {
     tally.count(await store.findProjectById(project_id), facts, metric, count)
@@ -72,7 +74,7 @@ async function buildReport(
     // No more than the count: looking for one more would read the whole list.
     if (count === 0) continue
     const page = { limit: Math.min(count, notCountedAtMost), before: null }
-    const { rows } = await fullPage(context, page, (part) => store.listBeacons({ ...part, ...scope, verdict }))
+    const { rows } = await fullPage(context, page, (part) => store.listBeacons({ ...part, ...beaconScope, verdict }))
     for (const row of rows) {
       if (row.kind !== 'unaccepted') continue
       const { client_id } = await store.findProjectById(row.beacon.project_id)
@@ -80,7 +82,8 @@ async function buildReport(
     }
   }
   const report = tally.report()
-  return { ...report, not_counted: { ...report.not_counted, beacons: missed.items() } }
+  const groups = scope.by === undefined ? {} : { groups: tally.groups() }
+  return { ...report, ...groups, not_counted: { ...report.not_counted, beacons: missed.items() } }
 }
 
 function toBillingVerdict(reason: BillingCounts['missed'][number]['reason_code']): Verdict {

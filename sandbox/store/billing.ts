@@ -5,10 +5,11 @@
  */
 import { type AcceptedBeacon, type BillingModel, judgeBeacons, maxJudged } from '#contract/beacon-verdict.ts'
 import type { Format } from '#contract/fields.ts'
-import type { Measurements } from '#contract/resources/beacons.ts'
+import type { Measurements, Metric } from '#contract/resources/beacons.ts'
+import type { BillingDimension } from '#contract/resources/billing.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
 import { cacheRow, parseRow } from './rows.ts'
-import type { BeaconScope, BillingCounts, BillingStore, ProjectRow } from './store.ts'
+import type { BillingCounts, BillingScope, BillingStore, ProjectRow, StoredJobFields } from './store.ts'
 
 /** The settings of each project that a verdict depends on, by its id. */
 type BillingRules = Readonly<
@@ -25,6 +26,8 @@ export interface BilledSlot {
   duration_ms: number | null
   gross_cpm: number
   currency: string
+  /** The column of `groupColumn`. */
+  grouping: string | null
 }
 
 /** A beacon as it is read for a report, with its measurements where a verdict depends on them. */
@@ -33,6 +36,32 @@ export type StoredAcceptedBeacon = Omit<AcceptedBeacon, 'measurements'> & { meas
 /** The columns of a `StoredBeacon`, and which beacons may count: a view alone is judged by what was measured. */
 export const judgedColumns =
   "id, event, occurred_at_ms, received_at_ms, CASE WHEN event = 'visible' THEN measurements END AS measurements"
+
+const groupColumns: Readonly<Record<BillingDimension, string>> = {
+  // Of each beacon, not of its slot.
+  day: 'NULL',
+  campaign: 'slot.campaign_id',
+  format: 'slot.format',
+  job_type: 'job.job_type',
+  session: '(SELECT session.session_id FROM session WHERE session.id = job.session)',
+  country: 'job.facts',
+}
+
+/** Returns the column of a slot from which the group of a report follows. */
+export function groupColumn({ by }: BillingScope): string {
+  return `${by === undefined ? 'NULL' : groupColumns[by]} AS grouping`
+}
+
+/** Returns the group of a counted beacon. */
+function groupName({ by }: BillingScope, { grouping }: BilledSlot, received_at_ms: number): string | null {
+  if (by === 'day') {
+    const date = new Date(received_at_ms)
+    // Only a damaged file has a time that is no date.
+    return Number.isNaN(date.getTime()) ? null : date.toISOString().slice(0, 10)
+  }
+  if (by === 'country' && grouping !== null) return parseRow<StoredJobFields>(grouping).country ?? null
+  return grouping
+}
 
 function createBillingRules(projects: readonly ProjectRow[]): BillingRules {
   return Object.fromEntries(
@@ -74,7 +103,7 @@ function noCounts(most_latest: number): Counts {
 
 /** A report under way. */
 export interface BillingReport {
-  scope: BeaconScope
+  scope: BillingScope
   rules: BillingRules
   progress: BillingProgress
 }
@@ -98,8 +127,10 @@ export function countSlot(
   for (const { id, received_at_ms } of beacons) {
     const { metric, reason_code } = verdicts.get(id)!
     if (received_at_ms < since_ms || received_at_ms >= until_ms) continue
-    if (metric !== null) countMetric(counts, slot, metric, times)
-    else if (reason_code !== 'OK') {
+    if (metric !== null) {
+      const group = scope.by === undefined ? undefined : groupName(scope, slot, received_at_ms)
+      countMetric(counts, slot, { metric, group }, times)
+    } else if (reason_code !== 'OK') {
       add(counts.missed, reason_code, times)
       if (times === -1) counts.latest.delete(id)
       else addLatest(counts, { slot_id: slot.id, id, received_at_ms })
@@ -117,13 +148,15 @@ function toAccepted({ measurements, ...beacon }: StoredAcceptedBeacon): Accepted
 function countMetric(
   { counted }: Counts,
   { project_id, format, gross_cpm, currency }: BilledSlot,
-  metric: BillingCounts['counted'][number]['metric'],
+  { metric, group }: { metric: Metric; group: string | null | undefined },
   times: number,
 ): void {
-  const name = `${project_id} ${format} ${gross_cpm} ${currency} ${metric}`
+  const name = `${project_id} ${format} ${gross_cpm} ${currency} ${metric} ${group === null ? '' : `=${group}`}`
   const known = counted.get(name)
-  if (known === undefined) counted.set(name, { project_id, format, gross_cpm, currency, metric, count: times })
-  else if (known.count + times === 0) counted.delete(name)
+  if (known === undefined) {
+    const line = { project_id, format, gross_cpm, currency, metric, count: times }
+    counted.set(name, group === undefined ? line : { ...line, group })
+  } else if (known.count + times === 0) counted.delete(name)
   else known.count += times
 }
 
@@ -206,7 +239,7 @@ export function countAgain(
  * Reports that continue from earlier ones. Only new beacons and new rules change earlier counts, so a report of all
  * time, of everything or of one project, counts again only the slots that have new beacons. Its counts are kept in
  * memory, in a size that does not depend on the number of beacons, and are valid for one generation of the state and
- * the rules it was counted with. Reports of a session or a span of time are counted from scratch each time.
+ * the rules it was counted with. Reports of a session or a span of time, and divided ones, are counted from scratch each time.
  */
 
 /** Reports that are kept, one per project. */
@@ -232,8 +265,8 @@ interface ReportSource {
 }
 
 /** Whether reports of a scope continue from each other. */
-export function isOfAllTime({ session_id, since_ms, until_ms }: BeaconScope): boolean {
-  return session_id === undefined && since_ms === undefined && until_ms === undefined
+export function isOfAllTime({ session_id, since_ms, until_ms, by }: BillingScope): boolean {
+  return by === undefined && session_id === undefined && since_ms === undefined && until_ms === undefined
 }
 
 export function billingReports({ listProjects, generation, goOn }: ReportSource): BillingStore {
@@ -241,7 +274,7 @@ export function billingReports({ listProjects, generation, goOn }: ReportSource)
   const waiting = new Map<string, Promise<BillingCounts>>()
   const keptReports = new Map<string, Kept>()
 
-  const report = async (name: string, scope: BeaconScope, newest: number): Promise<BillingCounts> => {
+  const report = async (name: string, scope: BillingScope, newest: number): Promise<BillingCounts> => {
     for (let most_latest = spare * newest; ; ) {
       const before = await generation()
       const rows = await listProjects()

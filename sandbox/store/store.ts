@@ -12,6 +12,7 @@ import type { ErrorCode, ReasonCode } from '#contract/errors.ts'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
 import type { AcceptCode, BeaconEvent, Measurements, Metric } from '#contract/resources/beacons.ts'
+import type { BillingDimension } from '#contract/resources/billing.ts'
 import type { CallbackStatus } from '#contract/resources/callbacks.ts'
 import type { EventType } from '#contract/resources/events.ts'
 import type { Sha256Hex } from '#contract/resources/evidence.ts'
@@ -526,7 +527,12 @@ export interface BeaconScope {
   until_ms?: number
 }
 
-/** The billable amounts by project, price and metric, and the rest by reason. */
+/** A report is of a scope, and may be divided. */
+export interface BillingScope extends BeaconScope {
+  by?: BillingDimension
+}
+
+/** The billable amounts by project, price, metric and, in a divided report, group; and the rest by reason. */
 export interface BillingCounts {
   counted: {
     project_id: number
@@ -535,6 +541,8 @@ export interface BillingCounts {
     currency: string
     metric: Metric
     count: number
+    /** Only in a divided report. */
+    group?: string | null
   }[]
   missed: { reason_code: UnacceptedBeaconRow['reason_code'] | AcceptCode; count: number }[]
   newest: { slot_id: number; id: number }[]
@@ -580,7 +588,7 @@ export interface BillingStore {
    * counts, it lists the `newest` accepted beacons that do not count, newest first. Resolves to the same object as
    * before as long as no beacon of the report and no project has changed.
    */
-  countBilling(scope: BeaconScope, newest: number): Promise<BillingCounts>
+  countBilling(scope: BillingScope, newest: number): Promise<BillingCounts>
 }
 
 /* Evidence */

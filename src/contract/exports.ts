@@ -89,7 +89,7 @@ export {
   secondsBelow,
   Verdict,
 } from './resources/beacons.ts'
-export { BillingLine, BillingReport } from './resources/billing.ts'
+export { BillingDimension, BillingGroup, BillingLine, BillingReport } from './resources/billing.ts'
 export { ActivationRequest, ActivationResult } from './resources/browser.ts'
 export { CallbackItem, CallbackStatus } from './resources/callbacks.ts'
 export {

@@ -29,6 +29,17 @@ proj_demo  cpm_viewable       1  0.0042    0.00294  USD
 did not count    beacons
 ALREADY_COUNTED        1
 `)
+  expect((await cli.svc('billing report --by format')).stdout).toContain(`\
+format  project    metric               count  amount      publisher  currency
+banner  proj_demo  rendered_impression      1  not billed  -          USD
+banner  proj_demo  viewable_impression      1  0.0042      0.00294    USD
+`)
+  expect((await cli.svc('billing report --by country -o csv')).stdout.split('\r\n')).toEqual([
+    'client_id,group,metric,is_billed,currency,count,amount,publisher_amount',
+    'proj_demo,,rendered_impression,false,USD,1,0,0',
+    'proj_demo,,viewable_impression,true,USD,1,0.0042,0.00294',
+    '',
+  ])
   await cli.svc('placements create --format banner')
   await cli.svc('placements create --no-fill')
   for (const flags of ['', '--since 1h', '-o json']) {

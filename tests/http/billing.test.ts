@@ -164,6 +164,76 @@ test('is filtered by project, session and time', async () => {
   expect((await on.api.refuse('billing.report', { query: { until: 'later' } })).body.reason_code).toBe('schema_invalid')
 })
 
+describe('a divided report', () => {
+  test('has the same counts by day, campaign, format, job type, session and country', async () => {
+    await using on = await stage({ rate_limit: 'off' })
+    const start = on.clock.now()
+    const context = { geo: { country: 'de' } }
+    const bodies = [
+      asked({ session_id: 'a', job_type: 'chat' }),
+      asked({ session_id: 'b', job_type: 'image', context }),
+      asked({ session_id: 'b', job_type: 'image', context }),
+      asked({ session_id: 'constructor', job_type: 'chat' }),
+    ]
+    const filled: Filled[] = []
+    for (const [index, body] of bodies.entries()) {
+      if (index === 2) on.clock.advance(86_400_000)
+      const placed = await fill(on.api, { body, format: index === 0 ? 'native' : 'banner' })
+      filled.push(placed)
+      await send(on, placed, 'render')
+      await send(on, placed, 'visible', seen)
+    }
+    const days = [start, start + 86_400_000].map((ms) => new Date(ms).toISOString().slice(0, 10))
+    const divided = async (by: string, query: Record<string, string> = {}) => {
+      const { groups, ...rest } = await report(on, { by, ...query })
+      expect(rest).toEqual(await report(on, query))
+      const views = groups!.filter(({ metric }) => metric === 'viewable_impression')
+      const sum = views.reduce((all, { amount }) => all + amount, 0)
+      expect(sum).toBeCloseTo(
+        rest.totals.reduce((all, { amount }) => all + amount, 0),
+        5,
+      )
+      expect(views.every(({ is_billed }) => is_billed)).toBe(true)
+      return views.map(({ group, count }) => [group, count])
+    }
+    expect(await divided('day')).toEqual([
+      [days[0], 2],
+      [days[1], 2],
+    ])
+    expect(await divided('day', { since: String(start + 1_000) })).toEqual([[days[1], 2]])
+    expect(await divided('format')).toEqual([
+      ['banner', 3],
+      ['native', 1],
+    ])
+    expect(await divided('job_type')).toEqual([
+      ['chat', 2],
+      ['image', 2],
+    ])
+    expect(await divided('session')).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['constructor', 1],
+    ])
+    expect(await divided('session', { session_id: 'b' })).toEqual([['b', 2]])
+    expect(await divided('country')).toEqual([
+      ['DE', 2],
+      [null, 2],
+    ])
+    const { items } = (await on.api.accept('placements.list')).body
+    const campaigns = Map.groupBy(items, ({ campaign_id }) => campaign_id)
+    expect(await divided('campaign')).toEqual(
+      [...campaigns].map(([campaign, own]) => [campaign, own.length]).toSorted(([a], [b]) => (a! < b! ? -1 : 1)),
+    )
+    expect((await on.api.refuse('billing.report', { query: { by: 'colour' } })).body.reason_code).toBe('schema_invalid')
+  })
+
+  test('without a count has no group', async () => {
+    await using on = await stage()
+    expect(await report(on, { by: 'day' })).toMatchObject({ lines: [], groups: [] })
+    expect(await report(on)).not.toHaveProperty('groups')
+  })
+})
+
 describe('a report that goes on from an earlier one', () => {
   test('is that of all beacons, whatever has happened meanwhile', async () => {
     await using on = await stage({ rate_limit: 'off' })

@@ -13,11 +13,12 @@ import {
   countAgain,
   countSlot,
   countUnaccepted,
+  groupColumn,
   isOfAllTime,
   judgedColumns,
   type NumberedBeacon,
 } from '../billing.ts'
-import type { BeaconScope, BillingCounts, BillingStore } from '../store.ts'
+import type { BillingCounts, BillingScope, BillingStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { byId } from './open.ts'
 import type { ProjectTable } from './projects.ts'
@@ -175,7 +176,8 @@ const laterOfSlots = `SELECT evidence.slot_id, evidence.ref, evidence.id FROM wa
 const laterOfAll = "SELECT slot_id, ref, id FROM evidence WHERE kind = 'beacon' AND id > $2"
 
 /** Returns a query of the filled slots that may have beacons in scope; its first parameter has this number. */
-function selectFilledSlots({ project_id, session_id, since_ms, until_ms }: BeaconScope, first: number) {
+function selectFilledSlots(scope: BillingScope, first: number) {
+  const { project_id, session_id, since_ms, until_ms } = scope
   const filter = createFilter()
   filter.add('job.project_id = ?', project_id)
   filter.add(`job.session IN (${sessionsNamed})`, session_id)
@@ -186,8 +188,8 @@ function selectFilledSlots({ project_id, session_id, since_ms, until_ms }: Beaco
       until_ms ?? lastId,
     )
   }
-  const text = `SELECT slot.id, job.project_id, slot.format, slot.width, slot.height, slot.duration_ms, slot.gross_cpm, slot.currency
-    FROM slot JOIN job ON job.id = slot.job_id WHERE slot.format IS NOT NULL AND ${filter.where(first)}`
+  const text = `SELECT slot.id, job.project_id, slot.format, slot.width, slot.height, slot.duration_ms, slot.gross_cpm, slot.currency,
+      ${groupColumn(scope)} FROM slot JOIN job ON job.id = slot.job_id WHERE slot.format IS NOT NULL AND ${filter.where(first)}`
   return { text, values: filter.values }
 }
 

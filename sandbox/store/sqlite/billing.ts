@@ -11,12 +11,13 @@ import {
   countAgain,
   countSlot,
   countUnaccepted,
+  groupColumn,
   isOfAllTime,
   judgedColumns,
   type NumberedBeacon,
   type StoredAcceptedBeacon,
 } from '../billing.ts'
-import type { BeaconScope, BillingCounts } from '../store.ts'
+import type { BeaconScope, BillingCounts, BillingScope } from '../store.ts'
 import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
 
 /** Slots that are counted in one piece. */
@@ -105,11 +106,11 @@ function numberedBeacons(db: Database.Database) {
   }
 }
 
-const slotColumns =
-  'slot.id, job.project_id, slot.format, slot.width, slot.height, slot.duration_ms, slot.gross_cpm, slot.currency'
+const slotColumns = (scope: BillingScope) =>
+  `slot.id, job.project_id, slot.format, slot.width, slot.height, slot.duration_ms, slot.gross_cpm, slot.currency, ${groupColumn(scope)}`
 
 /** Yields the filled slots that may have beacons in scope, oldest first. */
-function* slotsInScope(db: Database.Database, scope: BeaconScope, mostSelected: number): Generator<BilledSlot[]> {
+function* slotsInScope(db: Database.Database, scope: BillingScope, mostSelected: number): Generator<BilledSlot[]> {
   const selected = selectedSlots(db, scope, mostSelected)
   if (selected !== null) {
     const find = slotById(db, scope)
@@ -133,10 +134,10 @@ function slotFilter({ project_id, session_id }: BeaconScope) {
   return { conditions: `slot.format IS NOT NULL AND ${filter.where()}`, values: filter.values }
 }
 
-function slotById(db: Database.Database, scope: BeaconScope) {
+function slotById(db: Database.Database, scope: BillingScope) {
   const { conditions, values } = slotFilter(scope)
   const find = db.prepare<(string | number)[], BilledSlot>(
-    `SELECT ${slotColumns} FROM slot CROSS JOIN job ON job.id = slot.job_id WHERE slot.id = ? AND ${conditions}`,
+    `SELECT ${slotColumns(scope)} FROM slot CROSS JOIN job ON job.id = slot.job_id WHERE slot.id = ? AND ${conditions}`,
   )
   return (id: number) => find.get(id, ...values)
 }
@@ -145,13 +146,13 @@ function slotById(db: Database.Database, scope: BeaconScope) {
  * Returns a function that reads the next slots in the order of ids, whatever the filters match: a piece is a number of
  * slots read, not found. `end` is the last of them, or beyond all when there are no more.
  */
-function slotsAfter(db: Database.Database, scope: BeaconScope) {
+function slotsAfter(db: Database.Database, scope: BillingScope) {
   const { conditions, values } = slotFilter(scope)
   const nth = db
     .prepare<[number, number], number>('SELECT id FROM slot WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
     .pluck()
   const between = db.prepare<(string | number)[], BilledSlot>(
-    `SELECT ${slotColumns} FROM slot CROSS JOIN job ON job.id = slot.job_id
+    `SELECT ${slotColumns(scope)} FROM slot CROSS JOIN job ON job.id = slot.job_id
      WHERE slot.id > ? AND slot.id <= ? AND ${conditions} ORDER BY slot.id`,
   )
   return (after: number) => {

@@ -2,7 +2,7 @@ import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endp
 import { type Column, paintReason, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import type { CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
+import { type CommandContext, type CommandInput, type Noun, textOption } from '#cli/run/command.ts'
 import type { BillingReport } from '#contract/resources/billing.ts'
 import { reconcile } from './reconcile.ts'
 
@@ -15,6 +15,16 @@ const lineColumns: readonly Column[] = [
   { name: 'amount' },
   { name: 'publisher', field: 'publisher_amount', rank: 3 },
   // It is also in the totals.
+  { name: 'currency', rank: 4 },
+]
+/** @param name the heading of the groups */
+const groupColumns = (name: string): readonly Column[] => [
+  { name, field: 'group', least: 12 },
+  { name: 'project', field: 'client_id', rank: 2 },
+  { name: 'metric' },
+  { name: 'count' },
+  { name: 'amount' },
+  { name: 'publisher', field: 'publisher_amount', rank: 3 },
   { name: 'currency', rank: 4 },
 ]
 const totalColumns: readonly Column[] = [
@@ -33,11 +43,16 @@ const reasonColumns: readonly Column[] = [
 const report = endpointCommand('billing.report', {
   details:
     'Nothing is ever billed here. With -o json it lists every beacon that did not count. Notes how many fills have no render beacon and how many were never viewed, which no line shows. To list the beacons behind a count: beacons list --billed true, --metric, --reason.',
-  examples: ['billing report', 'billing report --session-id sess_1 --since 1h -o json'],
-  tables: [lineColumns, totalColumns, reasonColumns],
-  rows: ({ lines }) => lines,
-  text: (report, style) =>
-    [...countedTables(report, style), notCountedTable(report, style)]
+  examples: [
+    'billing report',
+    'billing report --by campaign',
+    'billing report --by day -o csv',
+    'billing report --session-id sess_1 --since 1h -o json',
+  ],
+  tables: [lineColumns, groupColumns('group'), totalColumns, reasonColumns],
+  rows: ({ lines, groups }) => groups ?? lines,
+  text: (report, style, { options }) =>
+    [...countedTables(report, style, textOption(options, 'by')), notCountedTable(report, style)]
       .filter(({ length }) => length > 0)
       .flatMap((table, index) => (index === 0 ? table : ['', ...table])),
 })
@@ -76,14 +91,17 @@ async function noteUnviewed(context: CommandContext, { options }: CommandInput):
   }
 }
 
-function countedTables({ lines, totals }: BillingReport, style: Style): string[][] {
+function countedTables({ lines, groups, totals }: BillingReport, style: Style, by = 'group'): string[][] {
   if (lines.length === 0) return [['Nothing counted yet.']]
-  const counted = lines.map((line) => ({
+  const counted = (groups ?? lines).map((line) => ({
     ...line,
     amount: line.is_billed ? line.amount : 'not billed',
     publisher_amount: line.is_billed ? line.publisher_amount : null,
   }))
-  return [tableLines(lineColumns, counted, style), tableLines(totalColumns, totals, style)]
+  return [
+    tableLines(groups === undefined ? lineColumns : groupColumns(by), counted, style),
+    tableLines(totalColumns, totals, style),
+  ]
 }
 
 function notCountedTable({ not_counted: { count, reasons } }: BillingReport, style: Style): string[] {

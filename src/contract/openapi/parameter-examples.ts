@@ -47,6 +47,7 @@ const examples: Readonly<Record<string, string | number>> = {
   missing: 'billable',
   verdict: 'accepted',
   metric: 'viewable_impression',
+  by: 'campaign',
   gross_cpm: '4.20',
   currency: 'USD',
   kind: 'decision',

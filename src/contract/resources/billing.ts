@@ -21,6 +21,26 @@ export const BillingLine = assumedObject('A76', () => ({
 }))
 export type BillingLine = z.infer<typeof BillingLine>
 
+/** What a report can be divided by. */
+const billingDimensions = ['day', 'campaign', 'format', 'job_type', 'session', 'country'] as const
+export const BillingDimension = z.enum(billingDimensions)
+export type BillingDimension = z.infer<typeof BillingDimension>
+
+export const BillingGroup = assumedObject('A76', () => ({
+  client_id: assumed(z.string(), 'A93', 'Project ID.'),
+  group: z
+    .string()
+    .nullable()
+    .describe('The day (UTC), campaign, format, job type, session or country; null where the placement has none.'),
+  metric: Metric.describe('What was counted.'),
+  is_billed: z.boolean().describe('Whether the billing model of the project bills this metric.'),
+  currency: z.string().describe('ISO 4217.'),
+  count: assumed(z.int(), 'A75', 'Number that counted, each placement once per metric.'),
+  amount: z.number().describe('Sum of the prices; 0 where it is not billed.'),
+  publisher_amount: assumed(z.number(), 'A32', "The publisher's share of the amount."),
+}))
+export type BillingGroup = z.infer<typeof BillingGroup>
+
 export const BillingReport = assumedObject('A78', () => ({
   lines: z.array(BillingLine).describe('By project, format, metric and price.'),
   totals: z
@@ -35,6 +55,10 @@ export const BillingReport = assumedObject('A78', () => ({
       })),
     )
     .describe('What production would have billed, by project and currency.'),
+  groups: z
+    .array(BillingGroup)
+    .optional()
+    .describe('With `by`: the same counts by project, group, metric and currency.'),
   not_counted: assumed(
     assumedObject('A75', () => ({
       count: z.int().describe('Beacons that did not count, whether accepted, repeated or rejected.'),
@@ -66,6 +90,9 @@ export const control = declareEndpoints({
       session_id: z.string().optional().describe('Only this session.'),
       since: Since.optional().describe('Only beacons received since then.'),
       until: Since.optional().describe('Only beacons received before then.'),
+      by: BillingDimension.optional().describe(
+        'Divide the counts: by day (UTC, of the time of receipt), campaign, format, job_type, session or country.',
+      ),
     })),
     response: BillingReport,
   },
