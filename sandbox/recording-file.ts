@@ -95,7 +95,7 @@ function findAging(
 ): string | null {
   if (age_ms <= max_age_ms) return null
   const day = new Date(recorded_at_ms).toISOString().slice(0, 10)
-  return `${name} is of ${day}, ${formatDuration(age_ms)} old, and at most ${formatDuration(max_age_ms)} are expected`
+  return `${name} is of ${day}, ${formatDuration(age_ms)} old, and at most ${formatDuration(max_age_ms)} is expected`
 }
 
 function bodyWarnings(without_body: number): string[] {
