@@ -6,7 +6,7 @@ import type { Contract } from '#contract/index.ts'
 import { type ConsentDraft, type ConsentRecord, createSnapshot, resolveSentConsent } from '#domain/consent.ts'
 import { consentEntry } from '#domain/evidence.ts'
 import type { ConsentWrite, EvidenceDraft, ProjectRow } from '#store/store.ts'
-import { addWarning, type Operation, requireCaller, type Services, warnOfPersonalSession } from './context.ts'
+import { addWarning, type Operation, requireCaller, type Services } from './context.ts'
 
 /** Attempts to write when other requests change the same consent. */
 const attempts = 8
@@ -15,7 +15,6 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
   const { project } = requireCaller(context)
   if (body.client_id !== project.client_id) throw new ApiError('project_mismatch')
   context.subject.session_id = body.session_id
-  warnOfPersonalSession(context, body.session_id)
   checkEnd(body.expires_at_ms, context.now_ms)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const stored = await services.store.findLatestConsent(project.id, body.session_id)

@@ -126,14 +126,6 @@ export function keyKind({ credential, mode }: Pick<Caller, 'credential' | 'mode'
   return credential === 'activation_token' ? 'at' : 'bt'
 }
 
-/** Warns of a session that names a person (A01): an e-mail address, or a phone number as people write them. */
-export function warnOfPersonalSession(context: Context, session_id: string | null): void {
-  if (session_id !== null && personal.test(session_id)) addWarning(context, 'session_id_personal')
-}
-
-const personal =
-  /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\+[0-9][0-9 ().-]{5,18}[0-9]$|^\(?[0-9]{2,5}\)?[ .-][0-9]{3,4}[ .-][0-9]{3,4}$/
-
 /** Adds a value of `x-sandbox-warning`, once. */
 export function addWarning({ warnings }: Context, warning: Warning): void {
   if (!warnings.includes(warning)) warnings.push(warning)

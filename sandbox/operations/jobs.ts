@@ -13,15 +13,7 @@ import { decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime
 import type { JobRow, NewSlot } from '#store/store.ts'
 import { acceptCallback } from './callbacks.ts'
 import { consentWrite } from './consent.ts'
-import {
-  addWarning,
-  type Caller,
-  type Context,
-  type Operation,
-  requireCaller,
-  type Services,
-  warnOfPersonalSession,
-} from './context.ts'
+import { addWarning, type Caller, type Context, type Operation, requireCaller, type Services } from './context.ts'
 import {
   checkIntake,
   type JobIntake,
@@ -103,7 +95,6 @@ export async function openJob(
     await acceptCallback(services, context, intake.callback_url, intake.fieldPath('callback_url'))
   }
   context.subject.session_id = intake.session_id
-  warnOfPersonalSession(context, intake.session_id)
   warnOfCategories(context, intake.overrides)
   warnOfCurrency(context, intake.overrides)
   for (let attempt = 0; attempt < attempts; attempt++) {

@@ -13,6 +13,7 @@ import { activationKey } from '#operations/browser.ts'
 import type { Context, Services } from '#operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '#operations/index.ts'
 import { parseJson } from './body/body.ts'
+import { checkPersonalData } from './body/personal-fields.ts'
 import { refuseSecretNames, refuseSecrets, refuseSecretValues } from './body/secret-fields.ts'
 import { toStrictBody } from './body/strict.ts'
 import { refuseQuery, refuseRepeated, validate, validateBody } from './body/validation.ts'
@@ -167,6 +168,9 @@ function parseInput(
     const isByDocument = services.strict && endpoint.stability !== 'sandbox'
     const given = isByDocument ? toStrictBody(endpoint, json, context.warnings) : json
     const body = validateBody(endpoint, given, sent.isExact, context)
+    checkPersonalData(context, body, (kept) => {
+      exchange.journal_body = journalBody(kept, isPlain)
+    })
     return { params, query, body, journal_body: journalBody(body, isPlain) }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

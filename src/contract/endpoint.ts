@@ -163,6 +163,7 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
   [({ rate }) => rate !== null, ['rate_limited']],
   [({ body }) => body !== undefined, ['json_malformed', 'secret_in_field', 'field_unknown', 'schema_invalid']],
   [(endpoint) => endpoint.body !== undefined && !isControlPlane(endpoint), ['body_empty']],
+  [({ body, credentials }) => body !== undefined && credentials.length > 0, ['personal_data_in_field']],
   [(endpoint) => isQueryChecked(endpoint), ['secret_in_field', 'field_unknown']],
   [
     (endpoint) => endpoint.params !== undefined || (isQueryChecked(endpoint) && hasFields(endpoint.query)),
@@ -266,7 +267,7 @@ export const responseHeaders = {
     'assumed',
     'A22',
     // Those of warnings.ts, which is not loaded for this.
-    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, topic_cut, category_unknown, currency_without_rate, callback_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed, null_as_absent, session_id_personal.',
+    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, topic_cut, category_unknown, currency_without_rate, callback_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed, null_as_absent, session_id_personal, personal_data.',
   ),
   'x-sandbox-slot-ids': header(
     'assumed',

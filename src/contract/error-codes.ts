@@ -83,6 +83,10 @@ export const reasonCodes = {
       'A field holds a secret key or a token that does not belong there.',
       'Nothing was stored. Find out why it was sent there, and replace it: create another key and revoke this one (svc keys create, svc keys revoke); a page activates again.',
     ],
+    personal_data_in_field: [
+      'A field seems to contain personal data, which this project does not accept.',
+      'Nothing was stored. Remove the data from the listed fields, or accept it with a warning: svc projects update --personal-data warn.',
+    ],
     formats_empty: [
       'allowed_formats is empty.',
       'Name at least one of banner, clip, native, or leave the field out to allow all.',

@@ -63,8 +63,13 @@ export const warnings = {
     fix: 'Leave the field out: serialisers have an option for it, such as omitempty in Go.',
   },
   session_id_personal: {
-    meaning: 'session_id looks like an e-mail address or a phone number: it was stored as it is.',
+    meaning:
+      'session_id looks like an e-mail address or a phone number, or contains other personal data: it was stored as it is.',
     fix: 'Send an identifier that names nobody, such as a random one or a keyed hash of the account.',
+  },
+  personal_data: {
+    meaning: 'The topic, metadata or another text of the request seems to contain personal data: it was used as it is.',
+    fix: 'See which field it is: svc doctor. Remove the data before you send it. The setting personal_data: reject refuses it.',
   },
 } as const satisfies Readonly<Record<string, WarningRow>>
 

@@ -166,6 +166,46 @@ describe('key type', () => {
   })
 })
 
+describe('personal data', () => {
+  const email = 'ann@example.org'
+  const sent = (request_body: unknown, detail: Partial<RecordedExchange> = {}) =>
+    exchange('POST /v1/placements', { detail: { request_body, ...detail } })
+
+  test('each field is named with what it seems to contain and how often, never with its value', () => {
+    const requests = [
+      sent({ session_id: email }),
+      sent({ session_id: email, prompt: { topic: 'pay DE71 2730 0837 1247 1406 44' } }),
+      exchange('POST /v1/beacons', { detail: { request_body: { metadata: { [email]: { phone: '5551234567' } } } } }),
+      sent({ session_id: 's1', prompt: { topic: 'ISBN 978-3-16-148410-0' } }),
+    ]
+    const found = find('personal data', journal(requests))
+    expect(found.map(({ level, message }) => [level, message])).toEqual([
+      ['warning', 'session_id of POST /v1/placements seems to contain an e-mail address (2 times).'],
+      ['warning', 'prompt.topic of POST /v1/placements seems to contain an IBAN (once).'],
+      ['warning', 'metadata.[name] of POST /v1/beacons seems to contain an e-mail address (once).'],
+      ['warning', 'metadata.[name].phone of POST /v1/beacons seems to contain a telephone number (once).'],
+    ])
+    expect(JSON.stringify(found)).not.toMatch(/ann@|DE71|555/)
+  })
+
+  test('of a refused request the response says which field it was', () => {
+    const fields = [{ path: 'prompt.topic', message: 'seems to contain a key', expected: 'no personal data' }]
+    const body = { prompt: { topic: '[removed: 30 characters]' } }
+    const reason_code = 'personal_data_in_field'
+    const refused = sent(body, { status: 400, reason_code, response_body: { reason_code, fields } })
+    expect(find('personal data', journal([refused]))).toMatchObject([
+      { level: 'problem', message: 'prompt.topic of POST /v1/placements seems to contain a key, refused (once).' },
+    ])
+  })
+
+  test('without a body there is nothing to check', () => {
+    expect(find('personal data', journal([exchange('GET /v1/decisions/slot_1')]))).toMatchObject([
+      { level: 'not_seen' },
+    ])
+    expect(find('personal data', journal([sent({ session_id: 's1' })]))).toMatchObject([{ level: 'ok' }])
+  })
+})
+
 describe('allowed origins', () => {
   const refused = (origin: string) =>
     exchange('POST /v1/browser/activate', {

@@ -162,6 +162,12 @@ export const checks: readonly Check[] = [
     unseen: 'No request needed consent.',
   },
   {
+    name: 'personal data',
+    rules: ['personal-data-sent'],
+    holds: 'No session id, topic, metadata or label seems to contain personal data.',
+    unseen: 'No request had a session, a topic or metadata.',
+  },
+  {
     name: 'sessions',
     rules: ['session-missing', 'session-for-all', 'activation-per-request'],
     holds: 'Every request for an ad named a session, and no activation token was thrown away.',

@@ -72,6 +72,22 @@ beacons.jsonl:3:${column(2, '"clicked')}  warning  event_spelling_deprecated  cl
   })
 })
 
+test('personal data in metadata is named by its field, never repeated', async () => {
+  const metadata = { turn_id: 'm1', user: { email: 'ann@example.org' }, 'bob@example.org': 1 }
+  const file = lines({ ...render, metadata })
+  const results = await found(file)
+  expect(results).toMatchObject([
+    { severity: 'warning', path: 'metadata', message: 'metadata.[name] seems to contain an e-mail address.' },
+    {
+      column: file.indexOf('"ann@') + 1,
+      path: 'metadata.user.email',
+      message: 'metadata.user.email seems to contain an e-mail address.',
+    },
+  ])
+  expect(results.map(({ code }) => code)).toEqual(['personal_data', 'personal_data'])
+  expect(JSON.stringify(results)).not.toMatch(/ann@|bob@/)
+})
+
 test('warnings do not fail; with -o json stdout is one document', async () => {
   const { code, stdout } = await lint(lines(visible), '-o json')
   expect(code).toBe(0)

@@ -79,6 +79,7 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
   'text-not-shared': {
     commit: () => ask({ ...noFill, consent: { ...granted, prompt_shared: false }, prompt: { text: 'my knee hurts' } }),
   },
+  'personal-data-sent': { commit: () => ask({ ...noFill, prompt: { topic: 'reset password for ann@example.org' } }) },
   'session-missing': {
     commit: async () => {
       const { body } = await call('POST', '/v1/jobs', { client_id, job_type: 'chat', prompt: { topic: 'coffee' } })

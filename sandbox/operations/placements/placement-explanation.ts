@@ -2,9 +2,10 @@
 import { ApiError } from '#contract/errors.ts'
 import { decodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
-import type { Decision, PartnerRequest } from '#contract/resources/placements.ts'
+import type { Decision, PartnerRequest, PersonalFinding } from '#contract/resources/placements.ts'
 import { findBillingFix, judgeBilling } from '#domain/billing-verdict.ts'
 import { explainTrace } from '#domain/decisions.ts'
+import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
 import type { SlotRow, StoredDecision } from '#store/store.ts'
@@ -23,13 +24,15 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
   const { decision } = slot
   const market = decision === null ? null : await markets.at(decision.catalogue)
   const delivery = await explainDelivery(services, slot, now_ms)
+  const partner_request = decision === null || decision.trace === '' ? null : partnerRequest(slot, decision)
   return {
     ...delivery,
     topic: decision?.topic ?? null,
     prompt_length: slot.job.facts.prompt_length ?? null,
     decision: decision === null ? null : await redactedDecision(services, slot, now_ms),
     trace: decision === null || market === null ? [] : explainTrace(market, decision.trace),
-    partner_request: decision === null || decision.trace === '' ? null : partnerRequest(slot, decision),
+    partner_request,
+    personal_data: personalData(partner_request),
     consent: decision?.consent ?? null,
     consent_strings: await consentStrings(services, slot),
     evidence: (await store.listSlotEvidence(slot.id)).map(entryItem),
@@ -69,6 +72,12 @@ async function consentStrings(services: Services, { decision, project, job }: Sl
 async function redactedDecision(services: Services, slot: SlotRow, now_ms: number): Promise<Decision | null> {
   const { decision } = await placementResponse(services, slot, now_ms)
   return JSON.parse(redactSecrets(JSON.stringify(decision)))
+}
+
+/** Its other fields are codes, numbers and domains. */
+function personalData(request: PartnerRequest | null): PersonalFinding[] {
+  const kinds = findPersonalData(request?.topic ?? '')
+  return kinds.length === 0 ? [] : [{ path: 'topic', kinds: [...kinds] }]
 }
 
 function partnerRequest(slot: SlotRow, decision: StoredDecision): PartnerRequest {

@@ -10,6 +10,7 @@ import { CliError } from '#cli/run/errors.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementFunnel } from '#contract/resources/funnel.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
+import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { create } from './create.ts'
 
 /** The indent of the tables in a section. */
@@ -145,9 +146,17 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
       style,
     ),
     ...(isEach ? tableSection('Trace', campaignColumns, inOrder(detail), style) : traceByRule(detail, style)),
-    ...section('Partner request', partner_request === null ? [] : describeValue(partner_request, style), style),
+    ...section('Partner request', partner_request === null ? [] : describePartnerRequest(detail, style), style),
     ...tableSection('Beacons', beaconColumns, detail.beacons, style),
   ]
+}
+
+/** What partners would have received, and what of it seems to be personal data. */
+function describePartnerRequest({ partner_request, personal_data }: PlacementDetail, style: Style): string[] {
+  const found = personal_data.map(({ path, kinds }) =>
+    style.yellow(`! ${path} seems to contain ${listPersonalKinds(kinds)}: every partner would have received it.`),
+  )
+  return [...describeValue(partner_request, style), ...found]
 }
 
 function outcomeText({ status, fill, format, campaign_id, no_fill_reason }: PlacementDetail, style: Style): string {

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { personalKinds } from '#foundation/personal-data/personal-kinds.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
 import {
@@ -40,6 +42,8 @@ import { acceptCodes, BeaconItem, Metric } from './beacons.ts'
 import { DecodedConsentString } from './consent.ts'
 import { EvidenceEntry } from './evidence.ts'
 import { FillStep, funnelPlacements, PlacementFunnel } from './funnel.ts'
+
+const PersonalKindCode = z.enum(tableNames(personalKinds))
 
 const size = z.int().min(1)
 const url = z.string().max(2048)
@@ -285,6 +289,13 @@ export const PartnerRequest = assumedObject('A51', () => ({
 }))
 export type PartnerRequest = z.infer<typeof PartnerRequest>
 
+/** A field with personal data in it, without the data (A106). */
+export const PersonalFinding = assumedObject('A106', () => ({
+  path: z.string().describe('The dotted path of the field: topic.'),
+  kinds: z.array(PersonalKindCode).describe('What it seems to contain.'),
+}))
+export type PersonalFinding = z.infer<typeof PersonalFinding>
+
 export const BillingVerdict = assumedObject('A76', () => ({
   metric: Metric.describe('What the billing model counts.'),
   would_bill: assumed(z.boolean(), 'A78', 'Whether production would bill this placement.'),
@@ -308,6 +319,11 @@ export const PlacementDetail = assumedObject('A52', () => ({
     PartnerRequest.nullable(),
     'A51',
     'The request that partners would have received; null when none was made.',
+  ),
+  personal_data: assumed(
+    z.array(PersonalFinding),
+    'A106',
+    'The fields of partner_request that seem to contain personal data; empty without any.',
   ),
   consent: assumed(AuthoritativeConsent.nullable(), 'A65', 'The decision-bound snapshot.'),
   consent_strings: z.array(DecodedConsentString).describe('What the strings say that were stored with this consent.'),

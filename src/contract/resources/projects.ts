@@ -153,6 +153,8 @@ export const RateLimits = assumedObject('A20', () => ({
 }))
 /** How to treat a secret key that is sent with an Origin. */
 export const SecretKeyInBrowser = z.enum(['reject', 'warn'])
+/** How to treat personal data in session ids, topics, metadata and labels. */
+export const PersonalDataRule = z.enum(['warn', 'reject'])
 
 export const ProjectSettings = assumedObject('A80', () => ({
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
@@ -177,6 +179,11 @@ export const ProjectSettings = assumedObject('A80', () => ({
   heartbeat_interval_ms: span.describe('Time between two heartbeats.'),
   rate_limits: assumed(RateLimits, 'A20', 'Rate limits per key.'),
   secret_key_in_browser: assumed(SecretKeyInBrowser, 'A92', 'How to treat a secret key that is sent with an Origin.'),
+  personal_data: assumed(
+    PersonalDataRule,
+    'A106',
+    'How to treat personal data in session ids, topics, metadata and labels: warn of it, or refuse the request.',
+  ),
 }))
 export type ProjectSettings = z.infer<typeof ProjectSettings>
 
@@ -211,6 +218,7 @@ export const defaultSettings: ProjectSettings = {
   heartbeat_interval_ms: limits.heartbeat_interval_ms,
   rate_limits: { default: null, beacons: null, activate: null },
   secret_key_in_browser: 'reject',
+  personal_data: 'warn',
 }
 
 /** Returns all settings of a project: its own, and defaults for the others. */

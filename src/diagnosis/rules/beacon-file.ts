@@ -1,10 +1,12 @@
 /** Beacons in a file, for `svc beacons lint`: what the service would refuse, or accept and not bill. Ids are its codes. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { formatTime, formatValue } from '#cli/output/text.ts'
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '#contract/beacon-verdict.ts'
 import { acceptHints } from '#contract/error-codes.ts'
 import { type LocatedFieldError, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { limits } from '#contract/limits.ts'
+import { findPersonalFields } from '#contract/personal-data/personal-fields.ts'
 import {
   type AcceptCode,
   type BeaconRequest,
@@ -16,6 +18,7 @@ import {
 } from '#contract/resources/beacons.ts'
 import type { Place } from '#foundation/json-syntax.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
+import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
 import { adsInFile } from '../facts/shown-ads.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
@@ -117,6 +120,18 @@ export const beaconFileRules = ruleSet('beacon', {
       const message = `${event} is an old spelling, stored as ${now}.`
       return Object.hasOwn(beaconEventSpellings, event) ? [{ at: ['event'], message, fix: `Send ${now}.` }] : []
     },
+  ),
+  personal_data: fieldRule(
+    {
+      severity: 'warning',
+      title: 'Metadata contains no personal data.',
+      fix: 'Leave it out, or send an identifier that names nobody. Beacons are evidence, and are kept.',
+    },
+    (beacon) =>
+      findPersonalFields(beacon).map(({ path, part, kinds }) => ({
+        at: path.includes('[name]') ? part : path.split('.'),
+        message: `${path} seems to contain ${listPersonalKinds(kinds)}.`,
+      })),
   ),
   contract_version_unsupported: fieldRule(refused('contract_version_unsupported'), ({ contract_version }) =>
     contract_version === undefined || contract_version.endsWith('/v1') ? [] : [{ at: ['contract_version'] }],

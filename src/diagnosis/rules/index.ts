@@ -10,6 +10,7 @@ import { fillCheckRules, fillRules } from './fills.ts'
 import { keyRules } from './keys.ts'
 import { originRules } from './origins.ts'
 import { pageRules, servedRules } from './page.ts'
+import { personalDataRules } from './personal-data.ts'
 import { pollingRules } from './polling.ts'
 import { configRules } from './project-config.ts'
 import { oldClientRules, requestRules, serviceRules } from './requests.ts'
@@ -25,6 +26,7 @@ export const journalRules = {
   ...keyRules,
   ...requestRules,
   ...consentRules,
+  ...personalDataRules,
   ...sessionRules,
   ...pollingRules,
   ...retryRules,

@@ -4,25 +4,15 @@
  * address. A name alone is not found. Topics pass here on every placement: a text without a digit and without an @ costs
  * one regular expression.
  */
+import { tableNames } from '../table-entry.ts'
 import { hasAccessKey } from './access-keys.ts'
 import { hasCardNumber } from './card-numbers.ts'
 import { hasEmailAddress } from './email-addresses.ts'
 import { hasIban } from './ibans.ts'
 import { readNumberRuns } from './number-runs.ts'
+import { type PersonalKind, personalKinds } from './personal-kinds.ts'
 import { hasPhoneNumber } from './phone-numbers.ts'
 import { hasPostalAddress } from './postal-addresses.ts'
-
-/** What can be found, with the words for it. */
-export const personalKinds = {
-  email_address: 'an e-mail address',
-  phone_number: 'a telephone number',
-  card_number: 'a card number',
-  iban: 'an IBAN',
-  access_key: 'a key',
-  postal_address: 'a postal address',
-} as const
-
-export type PersonalKind = keyof typeof personalKinds
 
 const none: readonly PersonalKind[] = []
 
@@ -49,7 +39,7 @@ export function findPersonalData(text: string): readonly PersonalKind[] {
   return allKinds.filter((kind) => found[kind])
 }
 
-const allKinds = Object.keys(personalKinds) as PersonalKind[]
+const allKinds = tableNames(personalKinds)
 
 /** Returns a text with the digits, spaces, dashes and signs of all scripts as those of ASCII. */
 function toPlainCharacters(text: string): string {

@@ -41,21 +41,26 @@ function isInternational({ groups, before }: NumberRun): boolean {
   return digits >= international.min && digits <= international.max && (!isPlus || groups[0] !== '0')
 }
 
-function isNational({ groups, separators, before }: NumberRun): boolean {
+function isNational(run: NumberRun): boolean {
+  const { groups, separators } = run
   const digits = countDigits(groups)
-  if (digits < national.min || digits > national.max || groups.length === 1) return false
+  if (digits < national.min || digits > national.max || groups.length < 2) return false
+  const [first = ''] = groups
   const lengths = groups.map(({ length }) => length).join()
-  if (/^0[1-9]\d{0,3}$/.test(groups[0]!) && groups.length <= 5) {
-    // 06.12.34.56.78, but not 01.2345.678
-    return !separators.includes('.') || lengths === '2,2,2,2,2'
-  }
+  // 06.12.34.56.78, but not 01.2345.678
+  const isDotted = separators.includes('.') && lengths !== '2,2,2,2,2'
+  if (/^0[1-9]\d{0,3}$/.test(first)) return groups.length <= 5 && !isDotted
   // 138-0013-8000 in China; 8 (912) 345-67-89 in Russia.
-  if (/^1[3-9]\d$/.test(groups[0]!) && lengths === '3,4,4') return true
-  if (/^[78]$/.test(groups[0]!) && lengths === '1,3,3,2,2') return true
-  // (415) 555-2671, 212.555.0187 in North America.
-  const [area = '', office = '', line = ''] = groups.length === 4 && groups[0] === '1' ? groups.slice(1) : groups
+  if (/^1[3-9]\d$/.test(first) && lengths === '3,4,4') return true
+  if (/^[78]$/.test(first) && lengths === '1,3,3,2,2') return true
+  return isNorthAmerican(run)
+}
+
+/** (415) 555-2671, 212.555.0187, 1-800-555-0199. */
+function isNorthAmerican({ groups, separators, before }: NumberRun): boolean {
+  const [area = '', office = '', line = '', ...others] = groups[0] === '1' ? groups.slice(1) : groups
   const isGrouped = /^[2-9]\d\d$/.test(area) && /^[2-9]\d\d$/.test(office) && /^\d{4}$/.test(line)
-  return isGrouped && groups.length <= 4 && (before.endsWith('(') || /^[.-]$/.test(separators.at(-1)!))
+  return isGrouped && others.length === 0 && (before.endsWith('(') || /^[.-]$/.test(separators.at(-1)!))
 }
 
 function isNamed({ groups, before, after }: NumberRun): boolean {

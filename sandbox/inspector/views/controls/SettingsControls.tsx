@@ -87,6 +87,12 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
           />
         </div>
         <Toggle label="Placements require consent" isOn={form.consent_required} onChange={set('consent_required')} />
+        <Toggle
+          label="Refuse personal data"
+          hint="In session ids, topics, metadata and labels. Off: such a request gets a warning."
+          isOn={form.refuses_personal_data}
+          onChange={set('refuses_personal_data')}
+        />
         <SaveButtons
           changes={changes === 0 ? null : `${changes} ${changes === 1 ? 'setting' : 'settings'}`}
           undo={changes === 0 ? null : () => setForm(toForm(settings))}
@@ -185,6 +191,7 @@ interface SettingsForm {
   rate_beacons: string
   rate_activate: string
   consent_required: boolean
+  refuses_personal_data: boolean
   label_text: string
   billing_model: string
 }
@@ -200,6 +207,7 @@ export function toForm(settings: ProjectSettings): SettingsForm {
     rate_beacons: rate_limits.beacons ?? '',
     rate_activate: rate_limits.activate ?? '',
     consent_required: consent.required,
+    refuses_personal_data: settings.personal_data === 'reject',
     label_text: settings.label_text,
     billing_model: settings.billing_model,
   }
@@ -236,6 +244,7 @@ export function toSettings(before: ProjectSettings, form: SettingsForm): Fields 
       activate: form.rate_activate.trim() || null,
     },
     consent: { ...before.consent, required: form.consent_required },
+    personal_data: form.refuses_personal_data ? 'reject' : 'warn',
     label_text: form.label_text,
     billing_model: form.billing_model,
   }

@@ -29,6 +29,7 @@ test('what the form changes is a patch of the contract, and nothing else is in i
     latency_ms: '10',
     latency_spread: '20',
     consent_required: true,
+    refuses_personal_data: true,
   }
   const patch = patchBetween(json(defaultSettings), toSettings(defaultSettings, form))
   expect(ProjectSettingsPatch.parse(patch)).toEqual({
@@ -37,6 +38,7 @@ test('what the form changes is a patch of the contract, and nothing else is in i
     rate_limits: { beacons: '5/s' },
     decision_latency_ms: { distribution: 'uniform', min_ms: 10, max_ms: 20 },
     consent: { required: true },
+    personal_data: 'reject',
   })
 })
 

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
+import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
 import { Json } from '../../parts/Json.tsx'
@@ -62,7 +63,7 @@ function Missing({ placement: { fix, billing, no_fill_reason } }: { placement: P
 }
 
 function Placement({ placement }: { placement: PlacementDetail }) {
-  const { decision, billing, consent, partner_request, evidence } = placement
+  const { decision, billing, consent, partner_request, personal_data, evidence } = placement
   return (
     <div className="columns">
       <div className="column">
@@ -80,12 +81,15 @@ function Placement({ placement }: { placement: PlacementDetail }) {
           {partner_request === null ? (
             <p className="soft">No request was made.</p>
           ) : (
-            <Json
-              value={partner_request}
-              endpoint="placements.explain"
-              prefix="partner_request"
-              label="the partner request"
-            />
+            <>
+              <PersonalData found={personal_data} />
+              <Json
+                value={partner_request}
+                endpoint="placements.explain"
+                prefix="partner_request"
+                label="the partner request"
+              />
+            </>
           )}
         </Panel>
         {decision !== null && (
@@ -126,6 +130,18 @@ function BeaconsPanel({ placement: { beacons, fill, created_at_ms } }: { placeme
       )}
     </Panel>
   )
+}
+
+/** The fields that should not have left the integration. Their values are in the request below. */
+function PersonalData({ found }: { found: PlacementDetail['personal_data'] }) {
+  return found.map(({ path, kinds }) => (
+    <p key={path} className="bar wrapping">
+      <Chip tone="warn">personal data</Chip>
+      <span>
+        <code>{path}</code> seems to contain {listPersonalKinds(kinds)}.
+      </span>
+    </p>
+  ))
 }
 
 function SummaryPanel({ placement }: { placement: PlacementDetail }) {

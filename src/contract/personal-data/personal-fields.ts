@@ -1,0 +1,116 @@
+/**
+ * Personal data in the fields of a request that clients fill with words of their own (A106): session ids, topics, metadata
+ * and labels. The sandbox warns of it or refuses it; the rules of diagnosis look for it in the journal and in files.
+ */
+import { isExactNumber } from '#foundation/exact-numbers.ts'
+import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
+import type { PersonalKind } from '#foundation/personal-data/personal-kinds.ts'
+
+/** A field with personal data in it, without the data. */
+export interface PersonalField {
+  /** The dotted path: `metadata.contact.phone`. A name that is personal data itself is `[name]`. */
+  path: string
+  /** The part of the body that it belongs to: `['metadata']`. */
+  part: readonly string[]
+  kinds: readonly PersonalKind[]
+  isSession: boolean
+}
+
+/** Texts, in all forms of a job, a consent and a beacon. */
+const sessionParts = [['session_id'], ['chat_session_id'], ['context', 'chat_session_id']]
+const textParts = [['prompt', 'topic'], ['context', 'topic'], ['model_id'], ['job', 'model_id']]
+/** Objects whose fields are up to the client. */
+const openParts = [
+  ['metadata'],
+  ['measurements'],
+  ['publisher'],
+  ['targeting'],
+  ['pacing'],
+  ['routing'],
+  ['verification'],
+  ['context', 'geo'],
+  ['context', 'device'],
+  ['overrides', 'publisher'],
+  ['overrides', 'targeting'],
+  ['overrides', 'pacing'],
+]
+
+/** Returns the fields of a body that seem to contain personal data, in a fixed order. */
+export function findPersonalFields(body: unknown): PersonalField[] {
+  const found: PersonalField[] = []
+  for (const part of sessionParts) {
+    const kinds = sessionKinds(readPart(body, part))
+    if (kinds.length > 0) found.push({ path: part.join('.'), part, kinds, isSession: true })
+  }
+  for (const part of textParts) {
+    const kinds = valueKinds(readPart(body, part))
+    if (kinds.length > 0) found.push({ path: part.join('.'), part, kinds, isSession: false })
+  }
+  for (const part of openParts) {
+    const value = readPart(body, part)
+    if (typeof value === 'object' && value !== null) found.push(...searchObject(value, part))
+  }
+  return found
+}
+
+function readPart(body: unknown, part: readonly string[]): unknown {
+  let value = body
+  for (const name of part) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = (value as Record<string, unknown>)[name]
+  }
+  return value
+}
+
+/** A session id that is nothing but a number in groups is one that somebody can be called at (A01). */
+const groupedNumber = /^\(?[0-9]{2,5}\)?[ .-][0-9]{3,4}[ .-][0-9]{3,4}$/
+
+function sessionKinds(value: unknown): readonly PersonalKind[] {
+  const kinds = valueKinds(value)
+  if (kinds.length > 0 || typeof value !== 'string' || !groupedNumber.test(value)) return kinds
+  return ['phone_number']
+}
+
+/** Smaller numbers have fewer digits than a card. */
+const leastCardNumber = 1e13
+
+function valueKinds(value: unknown): readonly PersonalKind[] {
+  if (typeof value === 'string') return findPersonalData(value)
+  if (typeof value === 'number') return value >= leastCardNumber ? findPersonalData(String(value)) : []
+  return isExactNumber(value) ? findPersonalData(value.rawJSON) : []
+}
+
+/** An object or a list in an open part, and the names on the way to it. */
+interface Place {
+  value: object
+  names: readonly string[]
+}
+
+function searchObject(value: object, part: readonly string[]): PersonalField[] {
+  const found: PersonalField[] = []
+  const open: Place[] = [{ value, names: part }]
+  for (let place = open.shift(); place !== undefined; place = open.shift()) {
+    for (const [name, inner] of Object.entries(place.value)) {
+      const inName = findPersonalData(name)
+      const names = [...place.names, inName.length > 0 ? '[name]' : name]
+      if (typeof inner === 'object' && inner !== null && !isExactNumber(inner)) open.push({ value: inner, names })
+      const kinds = [...new Set([...inName, ...fieldKinds(name, inner)])]
+      if (kinds.length > 0) found.push({ path: names.join('.'), part, kinds, isSession: false })
+    }
+  }
+  return found
+}
+
+/** What the name of a field says of its value: `{"phone": "5551234567"}`. */
+const meanings: readonly [name: RegExp, words: string][] = [
+  [/(?:phone|mobile|msisdn|whatsapp|telefon|tel)(?:[_-]?(?:number|no|nr))?$/i, 'phone'],
+  [/(?:home|billing|shipping|delivery|postal|street)[_-]?address$|^address$|^anschrift$/i, 'my address'],
+  [/(?:api|access|secret|private)[_-]?(?:key|token)$/i, 'api key'],
+]
+
+function fieldKinds(name: string, value: unknown): readonly PersonalKind[] {
+  const kinds = valueKinds(value)
+  if (kinds.length > 0 || (typeof value !== 'string' && typeof value !== 'number')) return kinds
+  const words = meanings.find(([form]) => form.test(name))?.[1]
+  return words === undefined ? kinds : findPersonalData(`${words}: ${value}`)
+}
