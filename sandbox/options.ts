@@ -1,4 +1,5 @@
 /** The options of a start, checked before anything is opened. */
+import { type Overrides, OverridesError, readOverrides } from '#contract/recordings/overrides.ts'
 import type { Latency } from '#contract/resources/projects.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { defaultHost } from '#pipeline/listeners.ts'
@@ -55,6 +56,11 @@ export interface SandboxOptions {
    */
   strict?: boolean
   /**
+   * Answers as a service was seen to: the content of a file that `svc contract compare --write-overrides` wrote, in the
+   * shape of `fixtures/svc.overrides.schema.json`. Default: none.
+   */
+  overrides?: unknown
+  /**
    * Whether the keys of the seed, which anyone can read in the documentation, serve clients on other computers too.
    * Default false. Clients on this computer can always use them.
    */
@@ -98,6 +104,7 @@ export interface StartOptions {
   seed: number | null
   /** Wins over the limits of every project; null without one. */
   rate: RateLimit | 'off' | null
+  overrides: Overrides | null
 }
 
 /** @throws SandboxError option_invalid, database_unwritable */
@@ -114,7 +121,23 @@ export function readOptions(options: SandboxOptions): StartOptions {
   const storeAddress = readStoreAddress(options, database, seed !== null)
   checkScenario(options.scenario)
   checkPlayback(options)
-  return { host, address, database, storeAddress, journal_limit, event_limit, seed, rate }
+  const overrides = readOverridesOption(options.overrides)
+  if (overrides !== null)
+    address.warnings.push(
+      `responses are changed by overrides: ${overrides.count} ${overrides.count === 1 ? 'rule' : 'rules'}`,
+    )
+  return { host, address, database, storeAddress, journal_limit, event_limit, seed, rate, overrides }
+}
+
+function readOverridesOption(value: unknown): Overrides | null {
+  if (value === undefined) return null
+  try {
+    return readOverrides(value)
+  } catch (error) {
+    if (!(error instanceof OverridesError)) throw error
+    const hint = 'Correct it there. Or write it again: svc contract compare FILE --write-overrides FILE'
+    throw new SandboxError('option_invalid', `The file of overrides ${error.message}.`, hint)
+  }
 }
 
 function checkCount(value: number, name: string): number {

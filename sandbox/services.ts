@@ -88,6 +88,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     player: parts.recording?.player ?? null,
     warnings: [...address.warnings, ...store.notes, ...(parts.recording?.warnings ?? [])],
     strict: options.strict ?? false,
+    overrides: start.overrides,
     isDraining: false,
     stop: options.stop ?? null,
     localKeys: new Set(

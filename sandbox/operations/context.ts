@@ -7,6 +7,7 @@ import { ApiError, type ReasonCode } from '#contract/errors.ts'
 import type { Mode } from '#contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger, parseToken } from '#contract/ids.ts'
 import { isOriginAllowed, serializeOrigin } from '#contract/origins.ts'
+import type { Overrides } from '#contract/recordings/overrides.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import type { KeyKind } from '#contract/resources/requests.ts'
 import type { Warning } from '#contract/warnings.ts'
@@ -50,6 +51,8 @@ export interface Services extends DecisionServices {
   warnings: readonly string[]
   /** Whether only the API document is served, without the additions for old clients. */
   strict: boolean
+  /** How responses are changed to those of a service that was recorded; null for most starts. */
+  overrides: Overrides | null
   /** Whether the sandbox is about to stop, so a load balancer sends it no more requests. */
   isDraining: boolean
   /** Stops the process that the sandbox is; null when it is part of another program. */

@@ -4,6 +4,7 @@
  *
  *   respondTo       1 host guard   2 route and method   3 size   4 fault before   5 exchange
  *   callEndpoint    6 content type   7 credential, key class and origin   8 rate   9 parse   10 operation   11 respond
+ *                   (with --overrides, as the recorded service does)
  *   respondTo      12 journal   13 fault after
  *
  * Files, frames, pages and streams have their own routes, which leave out steps 6 to 10.
@@ -21,6 +22,7 @@ import type { Services } from '#operations/context.ts'
 import { operations } from '#operations/index.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import { readBody, refuseUnstorableUrl, tooLarge } from './body/body.ts'
+import { overrideResponse } from './body/overrides.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
 import { type EndpointOptions, endpointRoute } from './endpoints.ts'
 import {
@@ -109,6 +111,7 @@ export async function respondTo(
     )
     await addCors(services, exchange, response)
   }
+  if (services.overrides !== null) response = overrideResponse(services.overrides, request, response)
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= formatHttpDate(exchange.context.now_ms)
   if (services.player !== null && isApi(request)) response.headers[sourceHeader] ??= 'emulator'

@@ -42,6 +42,7 @@ const startOptions = new Set<StartOptionName>([
   'fallback',
   'max_age',
   'strict_age',
+  'overrides',
   'tls',
   'tls_cert',
   'tls_key',

@@ -133,6 +133,12 @@ const table = {
     description: 'with --playback: refuse a recording that is too old',
     env: 'SVC_STRICT_AGE',
   },
+  overrides: {
+    schema: z.string().min(1),
+    flag: '--overrides <file>',
+    description: 'answer as a service was seen to: a file of svc contract compare --write-overrides',
+    env: 'SVC_OVERRIDES',
+  },
   allow_known_keys: {
     schema: z.boolean(),
     flag: '--allow-known-keys',

@@ -11,6 +11,7 @@ import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { type Category, CliError } from '#cli/run/errors.ts'
 import type { System } from '#cli/run/system.ts'
+import { parseUserJson, readUserText } from '#cli/run/user-file.ts'
 import { configFileName, readSettingFiles } from '#cli/settings/files.ts'
 import {
   defaultPort,
@@ -207,7 +208,7 @@ async function startOptions(
   const { config } = await readSettingFiles(system, settings)
   if (config?.values.sandbox === undefined) return given
   const section = { ...config.values.sandbox }
-  for (const name of ['db', 'playback', 'tls_cert', 'tls_key'] as const) {
+  for (const name of ['db', 'playback', 'overrides', 'tls_cert', 'tls_key'] as const) {
     if (section[name] !== undefined && section[name] !== memory)
       section[name] = resolve(dirname(config.path), section[name])
   }
@@ -237,15 +238,13 @@ export async function startOnFreePort(
   const database = !isFile ? memory : resolve(context.system.cwd, options.db ?? join(home, 'sandbox.db'))
   if (isFile && options.db === undefined) createStateDirectory(home)
   const certificate = await loadCertificate(context.system, home, options)
+  const files = await readStartFiles(context, options)
   const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
   const report = failureReport((line) => context.system.stderr.write(`${printable(line)}\n`))
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
-      const chosen = {
-        ...sandboxOptions(options, port, database, certificate),
-        ...(options.playback === undefined ? {} : { playback: resolve(context.system.cwd, options.playback) }),
-      }
+      const chosen = { ...sandboxOptions(options, port, database, certificate), ...files }
       // The same end as by a signal, whatever this process does beside the sandbox.
       const stop = () => void context.system.signal(context.system.pid, 'SIGTERM')
       const sandbox = await startSandbox({ ...chosen, stop, report })
@@ -256,6 +255,18 @@ export async function startOnFreePort(
       const isNextTried = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
       if (!isNextTried) throw await startFailure(context, error, port, database)
     }
+  }
+}
+
+/** Resolves to the content of --overrides, which the sandbox checks, and the path of --playback. Throws CliError. */
+async function readStartFiles(
+  { system }: CommandContext,
+  { overrides: file, playback }: StartOptions,
+): Promise<Pick<SandboxOptions, 'overrides' | 'playback'>> {
+  const hint = 'A file of overrides is JSON: svc contract compare FILE --write-overrides FILE writes one.'
+  return {
+    ...(file !== undefined && { overrides: await parseUserJson(await readUserText(system, file), file, { hint }) }),
+    ...(playback !== undefined && { playback: resolve(system.cwd, playback) }),
   }
 }
 
@@ -439,11 +450,12 @@ function sourcePairs(source: PlaybackSource | null, home: string, style: Style):
   ]
 }
 
-function chosenPairs({ rate_limit, decision_latency, scenario }: StartOptions): Pair[] {
+function chosenPairs({ rate_limit, decision_latency, scenario, overrides }: StartOptions): Pair[] {
   return [
     ['rate limit', rate_limit ?? null],
     ['decisions take', decision_latency === undefined ? null : `${decision_latency} ms`],
     ['scenario', scenario ?? null],
+    ['overrides', overrides ?? null],
   ]
 }
 
