@@ -151,6 +151,7 @@ const keylessSenders = new Set([
   'src/qa/run/target.ts',
   'src/qa/run/control.ts',
   'src/qa/run/http-client.ts',
+  'src/qa/contract-compare/replay.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.
   'src/commands/contract/check.ts',
   'src/diagnosis/facts/served-files.ts',

@@ -8,6 +8,7 @@ import { CliError, didYouMean } from '#cli/run/errors.ts'
 import { contract as endpoints } from '#contract/index.ts'
 import { contractListing, type ListedField } from '#contract/listing.ts'
 import { check } from './check.ts'
+import { compare } from './compare.ts'
 import { openapi } from './openapi.ts'
 
 /** Columns of a terminal, and of a text without one. */
@@ -32,7 +33,7 @@ const show = endpointCommand('contract.show', {
 })
 
 export const contract: Noun = {
-  summary: 'Show what is documented, observed and assumed, and check a service against it',
+  summary: 'Show what is documented, observed and assumed, and compare a service with it',
   commands: [
     show,
     {
@@ -41,6 +42,7 @@ export const contract: Noun = {
       examples: ['contract openapi --v1', 'contract openapi -o json'],
     },
     check,
+    compare,
   ],
   flagCommands: { '--check': 'check' },
 }

@@ -110,13 +110,22 @@ export function readRecording(text: string): Recording {
     if (reason !== null) left_out[reason]++
     else exchanges.push(toExchange(entry, index))
   }
-  exchanges.sort((a, b) => a.at_ms - b.at_ms || a.entry - b.entry)
+  const kept = exchanges.filter((exchange) => !isForeignFile(exchange, exchanges))
+  left_out.not_of_api += exchanges.length - kept.length
+  kept.sort((a, b) => a.at_ms - b.at_ms || a.entry - b.entry)
   return {
     creator: creator === undefined ? 'unknown' : `${creator.name} ${creator.version}`.trim(),
-    exchanges,
+    exchanges: kept,
     left_out,
-    recorded_at_ms: exchanges.at(-1)?.at_ms ?? null,
+    recorded_at_ms: kept.at(-1)?.at_ms ?? null,
   }
+}
+
+/** Whether a file is one of the app, whose assets may have a path like those of the service: no response names it. */
+function isForeignFile({ endpoint, base_url, path }: RecordedExchange, all: readonly RecordedExchange[]): boolean {
+  if (endpoint !== null || all.some((other) => other.endpoint !== null && other.base_url === base_url)) return false
+  const url = base_url + path
+  return !all.some(({ response_body: body }) => body !== null && 'text' in body && body.text.includes(url))
 }
 
 function readEntry(value: unknown, index: number): Entry {
@@ -138,7 +147,7 @@ const patterns = tableNames(endpoints).map((id) => {
   return { id, method, pattern: pathPattern(path) }
 })
 /** Where the media of creatives are. */
-const files = '/assets/'
+const files = /^\/(?:assets|v1\/test-assets)\//
 const apiStart = /\/(?:v1|public|assets)\//
 
 interface Place {
@@ -161,7 +170,7 @@ export function locate(method: string, url: string): Place | null {
     const match = method === own || method === 'OPTIONS' ? pattern.exec(path) : null
     if (match !== null) return { endpoint: id, ...place, params: { ...match.groups } }
   }
-  return method === 'GET' && path.startsWith(files) ? { endpoint: null, ...place, params: {} } : null
+  return method === 'GET' && files.test(path) ? { endpoint: null, ...place, params: {} } : null
 }
 
 function toExchange(entry: Entry, index: number): RecordedExchange {

@@ -184,7 +184,8 @@ function pathsIn(value: unknown, prefix = ''): string[] {
 
 const provenanceNames = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]
 
-const headings: Readonly<Record<Difference['weight'], string>> = {
+/** The headings of differences by the provenance of the fact that does not hold. */
+export const headings: Readonly<Record<Difference['weight'], string>> = {
   documented: 'Differs from what is documented',
   observed: 'Differs from what clients were seen to depend on',
   assumed: 'Differs from what is assumed here: the service decides',

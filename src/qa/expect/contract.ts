@@ -277,9 +277,19 @@ const strengths: readonly Provenance[] = ['assumed', 'observed', 'documented']
 
 /**
  * Returns the provenance of every field of one part of an endpoint, by path. Where several shapes have a field, the
- * strongest counts; a shape that is itself assumed makes none of its fields more than assumed.
+ * strongest counts; a shape that is itself assumed makes none of its fields more than assumed. Computed once: a comparison
+ * asks for it with every response.
  */
-export function provenances(endpoint: Endpoint, where: ListedField['where']): Map<string, Provenance> {
+export function provenances(endpoint: Endpoint, where: ListedField['where']): ReadonlyMap<string, Provenance> {
+  const parts = listed.get(endpoint) ?? new Map()
+  const found = parts.get(where) ?? listProvenances(endpoint, where)
+  listed.set(endpoint, parts.set(where, found))
+  return found
+}
+
+const listed = new WeakMap<Endpoint, Map<ListedField['where'], ReadonlyMap<string, Provenance>>>()
+
+function listProvenances(endpoint: Endpoint, where: ListedField['where']): Map<string, Provenance> {
   const { response } = endpoint
   const cap =
     where === 'response' && 'def' in response ? (readSource(response)?.provenance ?? 'documented') : 'documented'

@@ -1,0 +1,153 @@
+/** Sends the requests of a recording to another service, in their order, one at a time. */
+import type { RecordedExchange } from '#contract/recordings/recording.ts'
+import { retryAfterMs } from '#foundation/http.ts'
+import { type Json, parseJson, valueAt } from '#foundation/json.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+import { HttpClient, type HttpRequest, type HttpResponse, NoResponseError } from '../run/http-client.ts'
+import { pause } from '../steps/step-kind.ts'
+import type { ComparedResponse } from './differences.ts'
+import type { ExchangePair } from './findings.ts'
+import { createRequestMapping, type OwnValues } from './request-mapping.ts'
+import { readRecordedJson } from './sendable.ts'
+
+/** Requests that were not compared, by reason. */
+type NotCompared = Map<string, number>
+
+interface ReplayOptions {
+  own: OwnValues
+  user_agent: string
+  /** Milliseconds since the epoch. */
+  now(): number
+  signal: AbortSignal
+  /** Called with each exchange and the other service's response to its request. */
+  onPair(exchange: RecordedExchange, recorded: ComparedResponse, sent: ComparedResponse): void
+}
+
+/** The wait after a 429 without a usable Retry-After. */
+const minWait_ms = 1_000
+/** How often a request that is over the rate limit is sent again. */
+const maxAttempts = 5
+
+/** Resolves to what was not sent, or got no response. */
+export async function replayExchanges(
+  exchanges: readonly RecordedExchange[],
+  { own, user_agent, now, signal, onPair }: ReplayOptions,
+): Promise<NotCompared> {
+  const http = new HttpClient({ 'user-agent': user_agent })
+  const mapping = createRequestMapping(own, exchanges)
+  const notCompared: NotCompared = new Map()
+  const clock = createClock(now)
+  let activation_token: string | null = null
+  try {
+    for (const exchange of exchanges) {
+      signal.throwIfAborted()
+      activation_token ??= await activate(http, exchange, own, signal)
+      const mapped = mapping.map(exchange, { now_ms: clock.now(), activation_token })
+      if ('why_not' in mapped) {
+        countReason(notCompared, mapped.why_not)
+        continue
+      }
+      const sent = await sendPatiently(http, mapped.request, signal)
+      if (sent === null) {
+        countReason(notCompared, `no response came from ${own.base_url}`)
+        continue
+      }
+      clock.set(sent.headers.date)
+      const json = parseJson(sent.text)
+      if (exchange.endpoint === 'browser.activate')
+        activation_token = textAt(json, 'activation_token') ?? activation_token
+      mapping.learn(exchange, { json, headers: sent.headers, now_ms: clock.now() })
+      onPair(exchange, toRecordedResponse(exchange), toSentResponse(sent))
+    }
+  } finally {
+    http.close()
+  }
+  return notCompared
+}
+
+function countReason(notCompared: NotCompared, reason: string, count = 1): void {
+  notCompared.set(reason, (notCompared.get(reason) ?? 0) + count)
+}
+
+/** A recording may begin after its activation: the token for it is requested then. */
+async function activate(
+  http: HttpClient,
+  { endpoint, request_headers }: RecordedExchange,
+  { base_url, publishable_key, origin }: OwnValues,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const isNeeded =
+    endpoint !== 'browser.activate' &&
+    (request_headers.authorization ?? '').startsWith('Bearer at_') &&
+    publishable_key !== null &&
+    origin !== null
+  if (!isNeeded) return null
+  const response = await sendPatiently(
+    http,
+    {
+      method: 'POST',
+      url: `${base_url}/v1/browser/activate`,
+      headers: { 'content-type': 'application/json', origin },
+      body: JSON.stringify({ publishable_key }),
+    },
+    signal,
+  )
+  return response === null ? null : textAt(parseJson(response.text), 'activation_token')
+}
+
+/** Sends a request, again after a 429 as a correct client does. Resolves to null without a response. */
+async function sendPatiently(
+  http: HttpClient,
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpResponse | null> {
+  for (let attempt = 1; ; attempt++) {
+    const response = await http.send(request, signal).catch((error: unknown) => {
+      signal.throwIfAborted()
+      if (error instanceof NoResponseError) return null
+      throw error
+    })
+    if (response?.status !== 429 || attempt === maxAttempts) return response
+    const wait_ms = retryAfterMs(response.headers['retry-after'], Date.parse(response.headers.date ?? '')) ?? 0
+    await pause(Math.max(minWait_ms, wait_ms), { signal })
+  }
+}
+
+/** The clock of the other service: it may have been moved, and its Date headers say so. */
+function createClock(now: () => number) {
+  let offset_ms = 0
+  return {
+    now: () => now() + offset_ms,
+    set(date: string | undefined) {
+      const difference_ms = Date.parse(date ?? '') - now()
+      // A Date header has whole seconds.
+      offset_ms = Math.abs(difference_ms) > 2_000 ? difference_ms + 999 : 0
+    },
+  }
+}
+
+/** Returns a recorded response as it is compared. */
+export function toRecordedResponse(exchange: RecordedExchange): ComparedResponse {
+  const { status, response_headers: headers, response_body } = exchange
+  const text = response_body !== null && 'text' in response_body ? response_body.text : null
+  return { status, headers, text, json: readRecordedJson(exchange) }
+}
+
+function toSentResponse({ status, headers, text }: HttpResponse): ComparedResponse {
+  const redacted = redactSecrets(text)
+  return { status, headers, text: redacted, json: parseJson(redacted) }
+}
+
+function textAt(json: Json | undefined, path: string): string | null {
+  const value = valueAt(json, path)
+  return typeof value === 'string' ? value : null
+}
+
+/** Returns a pair for the comparison, with the recorded side as the service or as the other. */
+export function toPair(
+  { endpoint, entry }: RecordedExchange,
+  service: ComparedResponse,
+  other: ComparedResponse,
+): ExchangePair[] {
+  return endpoint === null ? [] : [{ endpoint, entry: entry + 1, service, other }]
+}
