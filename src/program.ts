@@ -45,6 +45,7 @@ export const commands: readonly CommandEntry[] = [
   entry('callbacks', 'Look inside', 'listen, list, resend', () => import('#commands/callbacks.ts')),
   entry('billing', 'Look inside', 'what would be billed', () => import('#commands/billing/index.ts')),
   entry('evidence', 'Look inside', 'verify, export, list', () => import('#commands/evidence/index.ts')),
+  entry('record', 'Look inside', 'record a service', () => import('#commands/contract/record.ts')),
   entry('contract', 'Look inside', 'show it, check a service', () => import('#commands/contract/index.ts')),
   entry('openapi', 'Look inside', 'the OpenAPI document', () => import('#commands/contract/openapi.ts')),
   entry('docs', 'Look inside', 'guides, reference, codes', () => import('#commands/docs.ts')),

@@ -55,6 +55,22 @@ export function retryAfterMs(header: string | null | undefined, now_ms: number):
   return Number.isFinite(wait_ms) ? Math.max(0, wait_ms) : null
 }
 
+/* Headers about one connection only, which whoever passes a message on leaves out (RFC 9110, 7.6.1). */
+
+const hopHeaders: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+])
+
+/** Whether a header is about one connection. `connection` is the value of the header that lists others. */
+export function isHopHeader(name: string, connection = ''): boolean {
+  const lower = name.toLowerCase()
+  if (hopHeaders.has(lower)) return true
+  // A sender that lists what a message cannot do without gets it passed on all the same.
+  if (connection === '' || lower === 'content-length' || lower === 'host') return false
+  return connection.split(',').some((each) => each.trim().toLowerCase() === lower)
+}
+
 /* Curl command lines, for requests about to be sent and for those in the journal. */
 
 /** Replaces a key that must not be printed. The shell fills it in. */

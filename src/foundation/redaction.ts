@@ -170,6 +170,17 @@ function plainSecretKind(text: string): SecretKind | null {
   return token[1] === 'at' ? 'activation token' : 'beacon token'
 }
 
+/** A key of production, and its beginning where the rest is yet to come. */
+const liveKey = /(?<![A-Za-z0-9])[sp]k_live_(?!redacted\b)/
+
+/** Whether a text has a production key, plain, encoded, or as the user of basic authentication. */
+export function holdsLiveKey(text: string): boolean {
+  if (liveKey.test(text)) return true
+  if (mayBeEncoded(text) && [...decodings(text)].some((decoded) => liveKey.test(decoded))) return true
+  const [, basic] = /\bBasic +([A-Za-z0-9+/=_-]{8,})/i.exec(text) ?? []
+  return basic !== undefined && liveKey.test(Buffer.from(basic, 'base64').toString('latin1'))
+}
+
 /** Returns a value without the secrets of the asset tokens in it, plain or encoded. */
 export function withoutAssetTokens(text: string): string {
   const plain = text.replace(anyAssetToken, 'ast_$1_redacted')

@@ -97,6 +97,7 @@ export const importTable: readonly ImportRule[] = [
     packages: ['@ghostery/adblocker', 'playwright-core'],
     builtins: 'all',
   },
+  { path: 'src/recordings', modules: [...base, 'src/cli/output'], packages: ['zod'], builtins: 'all' },
   {
     path: 'src/testing',
     modules: [...base, 'sandbox/index.ts'],
@@ -121,6 +122,7 @@ export const importTable: readonly ImportRule[] = [
       'src/mcp',
       'src/qa',
       'src/reconciliation',
+      'src/recordings',
       'src/scaffold',
     ],
     // The question of svc init is drawn with ink.

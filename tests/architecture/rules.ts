@@ -160,6 +160,10 @@ const keylessSenders = new Set([
   'src/hosts/passthrough.ts',
   'src/hosts/own-page.ts',
   'src/hosts/extension.ts',
+  // The requests of an app as it sent them, to the service that the command line named, over TLS or on this computer.
+  'src/recordings/pass.ts',
+  'src/recordings/recorder.ts',
+  'src/recordings/tunnel.ts',
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.
   'src/testing/open-sandbox.ts',
   'src/testing/running-app.ts',
@@ -221,6 +225,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/mcp/resources.ts': 'the documentation of the package',
   'src/qa/report/html/page.ts': 'a style sheet of the package',
   'src/qa/suite/builtin.ts': 'the suites of the package',
+  'src/recordings/recording-file.ts': 'opens a file to create it',
   'src/scaffold/project.ts': 'the templates of the package',
   'src/scaffold/package-archive.ts': 'the files of the package',
   'src/scaffold/templates.ts': 'the templates of the package',
@@ -461,6 +466,7 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/foundation/personal-data/phone-numbers.ts': 'words of our own',
   'src/foundation/personal-data/postal-addresses.ts': 'words of our own',
   'src/mcp/server.ts': 'names of our own',
+  'src/recordings/rewriting.ts': 'an origin, escaped',
   'sandbox/demo/canvases.ts': 'names of our own',
   'sandbox/domain/catalogue.ts': 'a prefix of our own',
 }

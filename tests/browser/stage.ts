@@ -31,6 +31,8 @@ export interface OpenOptions {
   /** Headers of the host page, for example a policy. */
   headers?: Record<string, string>
   context?: BrowserContextOptions
+  /** Where the page reaches the emulator, such as a pass-through. Default: its own URL. */
+  service_url?: string
   /** Runs in every document of the page before its own scripts. */
   before?: (page: Page) => Promise<unknown>
 }
@@ -185,19 +187,20 @@ export async function openStage(options: SandboxOptions = {}, other?: Browser): 
     const session_id = `browser-${process.pid}-${++sessions}`
     const backend_responses: BackendResponse[] = []
     const backend_calls: string[] = []
+    const { service_url = sandbox.url } = given
     hosts.set(session_id, { backend_responses, backend_calls })
     pages.set(session_id, {
       headers: given.headers ?? {},
       html: `<!doctype html><html lang="en"><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width"><style>body{margin:8px}</style>
-<script src="${sandbox.url}/v1/render.js"></script>${given.html ?? '<div id="slot"></div>'}`,
+<script src="${service_url}/v1/render.js"></script>${given.html ?? '<div id="slot"></div>'}`,
     })
     const context = await browser.newContext({ viewport: { width: 800, height: 700 }, ...given.context })
     const page = await context.newPage()
     const requests: Request[] = []
     const console_lines: string[] = []
     context.on('request', (request) => {
-      if (request.url().startsWith(sandbox.url)) requests.push(request)
+      if (request.url().startsWith(service_url)) requests.push(request)
     })
     page.on('console', (message) => console_lines.push(`${message.type()}: ${message.text()}`))
     page.on('pageerror', (error) => console_lines.push(`pageerror: ${error.message}`))

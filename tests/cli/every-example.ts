@@ -40,7 +40,7 @@ export async function aboutNewGrant(example: string, url: string): Promise<strin
 }
 
 /** The commands that go on until they are interrupted. */
-const endless = /^(start|events stream|beacons tail|requests tail|callbacks listen|qa observe( -o \w+)?$)/
+const endless = /^(start|record|events stream|beacons tail|requests tail|callbacks listen|qa observe( -o \w+)?$)/
 
 export async function everyExample(): Promise<Example[]> {
   const all = (await loadAll(commands)).flatMap(({ command, path }) =>

@@ -276,6 +276,14 @@ export function keyOfStarted({ keys }: { keys: { secret_key: string } }): Permit
   return keys.secret_key as PermittedKey
 }
 
+/**
+ * Refuses a service that keys would reach without encryption, for a command that passes on those of another program.
+ * @throws CliError as permittedKey
+ */
+export function refuseOpenWay(base_url: string, allow_http: boolean): void {
+  overSafeWay({ base_url, allow_http }, 'A key', '')
+}
+
 function overSafeWay({ base_url, allow_http }: Pick<Settings, 'base_url' | 'allow_http'>, what: string, key: string) {
   if (!allow_http && isReadableByOthers(base_url)) {
     throw new CliError(

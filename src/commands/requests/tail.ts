@@ -5,14 +5,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
 import { emptyNote } from '#cli/endpoint/endpoint-command.ts'
-import { paintStatus } from '#cli/output/table.ts'
-import type { Style } from '#cli/output/terminal.ts'
-import { cutText, formatValue, padEnd, timeText } from '#cli/output/text.ts'
 import { type Command, type CommandContext, hasScreen, noteFollowing } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'
 import { type Client, nextCursor } from '#client/client.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { connect, describeInterruption, follow, type Interruption } from '#tail/feed.ts'
+import { requestLine } from '#tail/request-line.ts'
 import type { TailMessage } from '#tail/store.ts'
 import { emptyJournal, listOptions, listQuery } from './match.ts'
 
@@ -85,22 +83,7 @@ async function printFollowed(context: CommandContext, query: RequestQuery, lates
 }
 
 function print({ out }: CommandContext, item: RequestItem): void {
-  out.item(item, (style) => line(item, style))
-}
-
-function line({ at_ms, method, path, status, reason_code, request_id }: RequestItem, style: Style): string {
-  const time = timeText(at_ms, style, true)
-  const reason = reason_code ?? ''
-  const call = `${formatValue(method)} ${formatValue(path)}`
-  const others = [time, formatValue(status), reason, request_id].filter((part) => part !== '')
-  const room = (style.columns ?? Number.POSITIVE_INFINITY) - others.reduce((sum, part) => sum + part.length + 2, 0)
-  return [
-    style.dim(time),
-    paintStatus(formatValue(status), style),
-    Number.isFinite(room) ? padEnd(cutText(call, Math.max(12, room)), Math.min(room, 24)) : call,
-    ...(reason === '' ? [] : [style.yellow(reason)]),
-    style.dim(request_id),
-  ].join('  ')
+  out.item(item, (style) => requestLine(item, style))
 }
 
 /** Filters of `requests.list`, by field name. */

@@ -25,7 +25,7 @@ const roles: Readonly<Record<string, FieldRole>> = {
   ...named('identifier', 'slot_id slot_ids job_id request_id consent_id key_id project_id client_id wrapper_tenant_id'),
   ...named('identifier', 'session_id chat_session_id beacon_id render_instance_id allowed_origins'),
   ...named('time', 'updated_at_ms expires_at_ms expires_at server_time_ms occurred_at occurred_at_ms'),
-  ...named('token', 'asset_token activation_token'),
+  ...named('token', 'asset_token activation_token beacon_token ticket secret_key publishable_key'),
   ...named('price', 'gross_cpm estimated_net_per_impression currency'),
   ...named('address', 'frame_url script_url image_url video_url delivery_url icon_url click_url url click_through_url'),
   ...named('creative', 'sponsor_name title description cta_text width height aspect_ratio dimensions'),

@@ -9,6 +9,17 @@ interface NamedValue {
   value: string
 }
 
+/** `text` is missing where the file has no body. */
+export interface HarContent {
+  /** Of the body without its compression, bytes. */
+  size: number
+  mimeType: string
+  text?: string
+  encoding?: 'base64'
+  /** Why the body is left out. */
+  comment?: string
+}
+
 export interface HarEntry {
   startedDateTime: string
   /** Milliseconds. */
@@ -30,7 +41,7 @@ export interface HarEntry {
     httpVersion: string
     cookies: readonly never[]
     headers: NamedValue[]
-    content: { size: number; mimeType: string; text?: string }
+    content: HarContent
     redirectURL: string
     headersSize: number
     bodySize: number
@@ -44,6 +55,8 @@ export interface HarEntry {
   _key?: string
   _session_id?: string
   _slot_id?: string
+  /** What ended the exchange before its response was complete. */
+  _error?: string
 }
 
 /** Sizes that are not known: the journal has bodies without their secrets. */
@@ -60,15 +73,19 @@ export async function* writeHar(
   version: string,
   toJson: (entry: HarEntry) => string = JSON.stringify,
 ): AsyncGenerator<string> {
-  const creator = { name: 'svc', version }
-  const comment = 'Keys, tokens and prompt texts are redacted.'
-  yield `{"log":{"version":"1.2","creator":${JSON.stringify(creator)},"comment":${JSON.stringify(comment)},"entries":[`
+  yield openHar(version, 'Keys, tokens and prompt texts are redacted.')
   let separator = '\n'
   for await (const entry of entries) {
     yield separator + toJson(entry)
     separator = ',\n'
   }
   yield '\n]}}\n'
+}
+
+/** Returns the beginning of a HAR file, up to its first entry. @param version that of svc */
+export function openHar(version: string, comment: string): string {
+  const creator = { name: 'svc', version }
+  return `{"log":{"version":"1.2","creator":${JSON.stringify(creator)},"comment":${JSON.stringify(comment)},"entries":[`
 }
 
 /**

@@ -10,7 +10,8 @@ import { isObject, type Json, parseJson } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { type CompatEndpointId, compat, v1 } from '../index.ts'
-import { describeUnvalidated, journalBody, journalHeaders } from './redaction.ts'
+import { keepRequestHeaders, keepResponseHeaders, withoutEmail, withoutPersonal } from './recorded-parts.ts'
+import { describeUnvalidated, journalBody } from './redaction.ts'
 
 /** An endpoint that a recording can have. */
 export type RecordedId = keyof typeof v1 | CompatEndpointId
@@ -104,11 +105,13 @@ export function readRecording(text: string): Recording {
   const { creator, entries } = file.data.log
   const left_out: Recording['left_out'] = { not_of_api: 0, preflight: 0, no_response: 0 }
   const exchanges: RecordedExchange[] = []
-  for (const [index, value] of entries.entries()) {
-    const entry = readEntry(value, index)
-    const reason = findReasonToLeaveOut(entry)
+  const read = entries.map(readEntry)
+  const services = new Set(read.flatMap((entry) => (locateEntry(entry) === null ? [] : [readOrigin(entry)])))
+  for (const [index, entry] of read.entries()) {
+    const place = locateEntry(entry) ?? (services.has(readOrigin(entry)) ? locateFile(entry) : null)
+    const reason = findReasonToLeaveOut(entry, place)
     if (reason !== null) left_out[reason]++
-    else exchanges.push(toExchange(entry, index))
+    else if (place !== null) exchanges.push(toExchange(entry, index, place))
   }
   const kept = exchanges.filter((exchange) => !isForeignFile(exchange, exchanges))
   left_out.not_of_api += exchanges.length - kept.length
@@ -135,8 +138,29 @@ function readEntry(value: unknown, index: number): Entry {
   throw new RecordingError(`entry ${index + 1} is not one of HAR 1.2: ${where || 'an object'} is missing or wrong`)
 }
 
-function findReasonToLeaveOut({ request, response }: Entry): keyof Recording['left_out'] | null {
-  if (locate(request.method, request.url) === null) return 'not_of_api'
+function locateEntry({ request }: Entry): Place | null {
+  return locate(request.method, request.url)
+}
+
+function readOrigin({ request }: Entry): string {
+  return URL.parse(request.url)?.origin ?? ''
+}
+
+/** Media and scripts beside the API are of the service too, wherever it has them. */
+function locateFile({ request, response }: Entry): Place | null {
+  const url = URL.parse(request.url)
+  const { value: type = '' } = response.headers.find(({ name }) => name.toLowerCase() === 'content-type') ?? {}
+  if (url === null || !isServiceFile(request.method, type)) return null
+  return { endpoint: null, base_url: url.origin, path: url.pathname + url.search, params: {} }
+}
+
+/** Whether a response of the service that is none of the API is one of its files, by its content type. */
+export function isServiceFile(method: string, content_type: string): boolean {
+  return method === 'GET' && /^(?:image|video|audio|font)\/|javascript\b|^text\/css\b/i.test(content_type.trim())
+}
+
+function findReasonToLeaveOut({ request, response }: Entry, place: Place | null): keyof Recording['left_out'] | null {
+  if (place === null) return 'not_of_api'
   if (request.method === 'OPTIONS') return 'preflight'
   return response.status < 100 || response.status > 599 ? 'no_response' : null
 }
@@ -173,9 +197,8 @@ export function locate(method: string, url: string): Place | null {
   return method === 'GET' && files.test(path) ? { endpoint: null, ...place, params: {} } : null
 }
 
-function toExchange(entry: Entry, index: number): RecordedExchange {
+function toExchange(entry: Entry, index: number, place: Place): RecordedExchange {
   const { request, response } = entry
-  const place = locate(request.method, request.url) ?? { endpoint: null, base_url: '', path: '', params: {} }
   const { endpoint, base_url, params } = place
   const path = redactSecrets(place.path)
   const request_body = readRequestBody(endpoint, request.postData?.text)
@@ -189,10 +212,10 @@ function toExchange(entry: Entry, index: number): RecordedExchange {
     path,
     params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactSecrets(value)])),
     query: Object.fromEntries(new URL(path, 'http://localhost').searchParams),
-    request_headers: toHeaders(request.headers),
+    request_headers: keepRequestHeaders(nameHeaders(request.headers)),
     request_body,
     status: response.status,
-    response_headers: toHeaders(response.headers),
+    response_headers: keepResponseHeaders(nameHeaders(response.headers)),
     response_body: readResponseBody(response.content),
     session_id: readSession(request_body) ?? entry._session_id ?? null,
   }
@@ -201,29 +224,37 @@ function toExchange(entry: Entry, index: number): RecordedExchange {
 /** Returns a request body as a recording keeps it: one that the contract does not know as its shape, without prose. */
 export function readRequestBody(endpoint: RecordedId | null, text: string | undefined): Json | string | null {
   if (text === undefined || text === '') return null
+  const kept = redactRequestBody(endpoint, text)
+  return parseJson(kept) ?? kept
+}
+
+/**
+ * Returns the body of a request without prompt text, secrets and what identifies a user. One that the contract does not know
+ * is kept as its shape, without any text that might be prose.
+ */
+export function redactRequestBody(endpoint: RecordedId | null, text: string): string {
   const value = parseExactly(text)
   if (value === undefined || endpoint === null) return describeUnvalidated(text)
   const declared = endpoints[endpoint]
   const isKnown = 'body' in declared && declared.body.safeParse(parseJson(text)).success
-  const kept = isKnown ? journalBody(value, false) : describeUnvalidated(text)
-  return parseJson(kept) ?? kept
+  return isKnown ? journalBody(withoutPersonal(value), false) : describeUnvalidated(text)
 }
 
 function readResponseBody(content: Entry['response']['content']): RecordedBody | null {
   if (content?.text === undefined) return null
-  return content.encoding === 'base64' ? { base64: content.text } : { text: redactSecrets(content.text) }
+  return content.encoding === 'base64' ? { base64: content.text } : { text: withoutEmail(redactSecrets(content.text)) }
 }
 
 function readSession(body: Json | string | null): string | null {
   return isObject(body) && typeof body.session_id === 'string' ? body.session_id : null
 }
 
-function toHeaders(headers: Entry['request']['headers']): Record<string, string> {
+function nameHeaders(headers: Entry['request']['headers']): Record<string, string> {
   const named: Record<string, string> = Object.create(null)
   for (const { name, value } of headers) {
     const lower = name.toLowerCase()
     // Pseudo headers of HTTP/2, as browsers write them.
     if (!lower.startsWith(':')) named[lower] = lower in named ? `${named[lower]}, ${value}` : value
   }
-  return parseJson(journalHeaders(named)) as Record<string, string>
+  return named
 }

@@ -47,13 +47,16 @@ export function journalHeaders(headers: Headers): string {
     if (name === 'authorization') kept[name] = describeCredential(String(value))
     else if (hiddenHeaders.has(name)) kept[name] = 'redacted'
     else
-      kept[plainText.test(name) ? name : '[name]'] = redactValue(name, Array.isArray(value) ? value.join(', ') : value)
+      kept[plainText.test(name) ? name : '[name]'] = redactHeaderValue(
+        name,
+        Array.isArray(value) ? value.join(', ') : value,
+      )
   }
   return redactWithBase64(JSON.stringify(kept))
 }
 
 /** Returns a header's value if it looks like one: if it might be prose, only the length is kept. */
-function redactValue(name: string, value: string): string {
+export function redactHeaderValue(name: string, value: string): string {
   if (name === 'referer') return originOfUrl(value) ?? describeRemoved(value)
   const isKept = (valuePatterns.get(name) ?? (name.startsWith('sec-ch-') ? clientHint : undefined))?.test(value)
   return isKept === true || hasNoProse(value) ? value : describeRemoved(value)

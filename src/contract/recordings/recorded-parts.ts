@@ -1,0 +1,100 @@
+/**
+ * What a recording may keep of an exchange with a service. It is meant to be committed, so beyond the rules of the journal it
+ * has no address, device or place of a user, and no credential that only the service knows by its shape.
+ */
+import { isExactNumber } from '#foundation/exact-numbers.ts'
+import { isObject, parseJson } from '#foundation/json.ts'
+import { redactWithBase64 } from '#foundation/redaction.ts'
+import { describeRemoved, journalHeaders, journalPath, redactHeaderValue } from './redaction.ts'
+
+/** Headers as Node reads them. */
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** Headers in which proxies pass on who a user is. */
+const personalHeaders =
+  /^(?:(?:x-)?forwarded(?:-for)?|(?:x-|cf-|fastly-|true-)?(?:real|client|connecting|originating)-ip|from)$/
+const secretHeaders = /(?:^|-)(?:cookies?|api-?key|key|tokens?|secret|signature|session|auth)(?:$|-)/
+
+/** Returns the headers of a request without credentials, prose, and what identifies a user. */
+export function keepRequestHeaders(headers: Headers): Record<string, string> {
+  const kept = readHeaders(journalHeaders(headers))
+  for (const name in kept) {
+    if (personalHeaders.test(name) || (name !== 'authorization' && isSecretHeader(name))) kept[name] = 'redacted'
+  }
+  return kept
+}
+
+/** Whether the value of a header is a credential, by its name. */
+export function isSecretHeader(name: string): boolean {
+  return name === 'authorization' || name === 'proxy-authorization' || secretHeaders.test(name)
+}
+
+/** Response headers that contain words, none of which comes from a request. */
+const wordyHeaders: ReadonlySet<string> = new Set([
+  ...['content-security-policy', 'permissions-policy', 'strict-transport-security', 'server', 'server-timing', 'via'],
+  ...['date', 'expires', 'last-modified', 'retry-after', 'content-disposition', 'alt-svc', 'report-to', 'nel'],
+])
+
+/** Returns the headers of a response without credentials and prose. */
+export function keepResponseHeaders(headers: Headers): Record<string, string> {
+  const kept: Record<string, string> = Object.create(null)
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue
+    const text = Array.isArray(value) ? value.join(', ') : value
+    if (isSecretHeader(name)) kept[name] = 'redacted'
+    else if (name === 'location' || name === 'content-location') kept[name] = keepUrl(text)
+    else kept[name] = wordyHeaders.has(name) ? text : redactHeaderValue(name, text)
+  }
+  return readHeaders(redactWithBase64(JSON.stringify(kept)))
+}
+
+function readHeaders(text: string): Record<string, string> {
+  return Object.assign(Object.create(null), parseJson(text))
+}
+
+/** Returns a URL, absolute or not, without tokens and without values of its query. */
+function keepUrl(url: string): string {
+  const parsed = URL.parse(url)
+  if (parsed === null) return journalPath(url)
+  return /^https?:$/.test(parsed.protocol) ? parsed.origin + journalPath(parsed.pathname + parsed.search) : '[removed]'
+}
+
+/** Returns the path of a media file: its query says which one it is, as far as it is numbers. */
+export function keepFilePath(path: string): string {
+  const [name = '', query] = path.split('?', 2)
+  if (query === undefined) return journalPath(path)
+  const pairs = query.split('&').map((pair) => (plainNumber.test(pair) ? pair : journalPath(`/?${pair}`).slice(2)))
+  return `${journalPath(name)}?${pairs.join('&')}`
+}
+
+const plainNumber = /^[a-z][\w-]{0,31}=(?:\d{1,9}(?:\.\d{1,6})?|true|false)$/
+
+const personalFields: ReadonlySet<string> = new Set([
+  ...['geo', 'device', 'human', 'user', 'ip', 'ipv6', 'ua', 'user_agent', 'ifa', 'idfa', 'gaid', 'email', 'phone'],
+  ...['lat', 'lon', 'latitude', 'longitude', 'zip', 'postal_code'],
+])
+/** Takes part in matching, and is that of many. */
+const country = /^[A-Za-z]{2,3}$/
+
+/** Returns the body of a request without what identifies a user: texts by their length, numbers as 0. */
+export function withoutPersonal(value: unknown, isPersonal = false): unknown {
+  if (isExactNumber(value) || typeof value === 'number') return isPersonal ? 0 : value
+  if (typeof value === 'string') return isPersonal ? describeRemoved(value) : value.replace(emailAddress, removedEmail)
+  if (Array.isArray(value)) return value.map((item) => withoutPersonal(item, isPersonal))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      if (name === 'country' && typeof inner === 'string' && country.test(inner)) return [name, inner]
+      return [name, withoutPersonal(inner, isPersonal || personalFields.has(name))]
+    }),
+  )
+}
+
+/** An address of e-mail, wherever it is. */
+export const emailAddress = /[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}/g
+const removedEmail = '[removed: e-mail address]'
+
+/** Returns a text without addresses of e-mail. */
+export function withoutEmail(text: string): string {
+  return text.includes('@') ? text.replace(emailAddress, removedEmail) : text
+}

@@ -1,0 +1,40 @@
+/** An exchange that passed through, as it was: nothing in it is redacted. It is never printed and never written. */
+import type { Capture } from './capture.ts'
+
+export interface PassedExchange {
+  /** When the request arrived, Unix epoch milliseconds. */
+  at_ms: number
+  method: string
+  /** Path and query, as sent. */
+  path: string
+  /** As `1.1`. */
+  http_version: string
+  /** Names and values in turn, as the service got them. */
+  request_headers: readonly string[]
+  request: Capture
+  /** Null when the service did not respond. */
+  response: {
+    status: number
+    /** The usual one, whatever the service sent. */
+    status_text: string
+    /** Names and values in turn, as received. */
+    headers: readonly string[]
+    body: Capture
+    /** From the request to the headers of the response, milliseconds. */
+    wait_ms: number
+  } | null
+  duration_ms: number
+  /** What ended it before its response was complete, in words; null for one that is complete. */
+  problem: string | null
+}
+
+/** Returns headers by their names in lower case; repeated ones are joined as HTTP joins them. */
+export function toHeaderRecord(raw: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null)
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index]!.toLowerCase()
+    const value = raw[index + 1]!
+    headers[name] = name in headers ? `${headers[name]}${name === 'cookie' ? '; ' : ', '}${value}` : value
+  }
+  return headers
+}

@@ -1,0 +1,521 @@
+/** The pass-through with services that share nothing with the sandbox, so that every byte of theirs is chosen. */
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, request, Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { HarEntry } from '#contract/recordings/har.ts'
+import { openRecorder } from './recorder.ts'
+import { createRecordingFile } from './recording-file.ts'
+import { createSession, type RecordingSummary } from './session.ts'
+
+type Handler = (incoming: IncomingMessage, response: ServerResponse) => void
+
+interface Stage {
+  url: string
+  service: string
+  /** Ends the recording and returns the entries of its file. */
+  finish(): Promise<HarEntry[]>
+  text(): string
+  summary(): RecordingSummary
+  refusals: string[]
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A recorder in front of a service; bytes instead of a handler are its response to every connection. */
+async function stage(service: Handler | string, { allow_live = false } = {}): Promise<Stage> {
+  const server =
+    typeof service === 'string'
+      ? createTcpServer((socket) => {
+          socket.on('error', () => undefined)
+          socket.once('data', () => socket.end(Buffer.from(service, 'latin1')))
+        })
+      : createServer(service)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const folder = mkdtempSync(join(tmpdir(), 'svc-record-'))
+  const path = join(folder, 'recording.har')
+  const refusals: string[] = []
+  const session = createSession({
+    origin,
+    file: createRecordingFile(path, { version: '1', overwrite: false }),
+    onEntry: () => undefined,
+    onFailure: (error) => {
+      throw error
+    },
+  })
+  const recorder = await openRecorder({
+    upstream: new URL(origin),
+    port: 0,
+    allow_live,
+    now: () => Date.parse('2026-11-27T12:00:00Z'),
+    onExchange: session.add,
+    onRefusal(refusal) {
+      refusals.push(refusal)
+      session.countRefusal()
+    },
+  })
+  let summary: RecordingSummary | null = null
+  const text = () => readFileSync(path, 'utf8')
+  const end = async () => {
+    if (summary !== null) return
+    await recorder.close()
+    summary = await session.finish()
+  }
+  return {
+    url: recorder.url,
+    service: origin,
+    refusals,
+    text,
+    summary: () => summary!,
+    async finish() {
+      await end()
+      return (JSON.parse(text()) as { log: { entries: HarEntry[] } }).log.entries
+    },
+    async [Symbol.asyncDispose]() {
+      await end()
+      if (server instanceof Server) server.closeAllConnections()
+      server.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+const json = { 'content-type': 'application/json' }
+const respondWith =
+  (body: string | Buffer, headers: Record<string, string | string[]> = json, status = 200): Handler =>
+  (incoming, response) => {
+    incoming.resume()
+    incoming.on('end', () => response.writeHead(status, headers).end(body))
+  }
+
+/** Sends bytes to the recorder and resolves to all that comes back. */
+async function exchangeBytes(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  await once(socket, 'close')
+  return Buffer.concat(chunks).toString('latin1')
+}
+
+const place = '/v1/placements'
+
+describe('what passes', () => {
+  test('headers keep their order, spelling and repetitions; those of one connection stay behind', async () => {
+    const seen: IncomingMessage[] = []
+    await using on = await stage((incoming, response) => {
+      seen.push(incoming)
+      response.writeHead(200, 'Fine', ['X-Two', 'a', 'X-Two', 'b', 'Connection', 'x-mine', 'X-Mine', '1', 'X-Own', 'é'])
+      response.end(Buffer.from('ok'))
+    })
+    const { host } = new URL(on.url)
+    const bytes = await exchangeBytes(
+      on.url,
+      `GET /v1/x?a=%20b HTTP/1.1\r\nHost: ${host}\r\nX-CaSe: 1\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nTE: trailers\r\nKeep-Alive: 5\r\nX-CaSe: 2\r\n\r\n`,
+    )
+    const { rawHeaders, url } = seen[0]!
+    expect(url).toBe('/v1/x?a=%20b')
+    expect(rawHeaders).toEqual([
+      'Host',
+      new URL(on.service).host,
+      'X-CaSe',
+      '1',
+      'X-CaSe',
+      '2',
+      'Connection',
+      'keep-alive',
+    ])
+    expect(bytes).toMatch(/^HTTP\/1\.1 200 /)
+    expect(bytes).toContain('X-Two: a\r\nX-Two: b\r\n')
+    expect(bytes).toContain('X-Own: \xe9\r\n')
+    expect(bytes).not.toContain('X-Mine')
+  })
+
+  test('bodies pass byte for byte, framed as the sender framed them, and a GET with one is no second request', async () => {
+    const seen: [string, string, string | undefined][] = []
+    await using on = await stage(async (incoming, response) => {
+      const bytes = Buffer.concat(await incoming.toArray())
+      seen.push([incoming.method!, bytes.toString('latin1'), incoming.headers['transfer-encoding']])
+      response.end(bytes)
+    })
+    const { host } = new URL(on.url)
+    const smuggled = 'GET /v1/smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
+    const chunked = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`
+    const bytes = await exchangeBytes(
+      on.url,
+      `GET /v1/a HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunked}`,
+    )
+    expect(bytes).toContain(smuggled)
+    expect(
+      await (await fetch(`${on.url}/v1/b`, { method: 'POST', body: Buffer.from([0, 255, 13, 10]) })).bytes(),
+    ).toEqual(new Uint8Array([0, 255, 13, 10]))
+    await fetch(`${on.url}/v1/c`, { method: 'POST' })
+    expect(seen).toEqual([
+      ['GET', smuggled, 'chunked'],
+      ['POST', '\0\xff\r\n', undefined],
+      ['POST', '', undefined],
+    ])
+  })
+
+  test('the first bytes of a response and of a request arrive while the rest is still on its way', async () => {
+    const waiting: ServerResponse[] = []
+    const received: string[] = []
+    await using on = await stage((incoming, response) => {
+      if (incoming.method === 'POST') incoming.on('data', (chunk: Buffer) => received.push(chunk.toString()))
+      waiting.push(response)
+      if (incoming.method === 'POST') return
+      response.writeHead(200, {
+        'content-type': incoming.url === '/v1/render.js' ? 'text/javascript' : 'text/event-stream',
+      })
+      response.write('first;')
+    })
+    for (const path of ['/v1/render.js', '/v1/stream']) {
+      const response = await fetch(on.url + path)
+      const reader = response.body!.getReader()
+      expect(new TextDecoder().decode((await reader.read()).value)).toBe('first;')
+      waiting.shift()!.end('last')
+      expect(new TextDecoder().decode((await reader.read()).value)).toBe('last')
+    }
+    const sent = request(`${on.url}/v1/beacons`, { method: 'POST' })
+    sent.write('begun')
+    await expect.poll(() => received).toEqual(['begun'])
+    sent.end()
+    await expect.poll(() => waiting.length).toBe(1)
+    waiting[0]!.end()
+    await once(sent, 'response')
+  })
+
+  test('a redirect goes to the client, with an address of the service rewritten and any other as it is', async () => {
+    let location = ''
+    let hits = 0
+    await using on = await stage((_, response) => {
+      hits++
+      response.writeHead(302, { location }).end()
+    })
+    location = `${on.service}/v1/render.js`
+    const follow = { redirect: 'manual' } as const
+    expect((await fetch(`${on.url}/v1/a`, follow)).headers.get('location')).toBe(`${on.url}/v1/render.js`)
+    for (location of ['http://169.254.169.254/latest/meta-data/', 'http://10.0.0.1/?token=secret', '//evil.example/']) {
+      expect((await fetch(`${on.url}/v1/a`, follow)).headers.get('location')).toBe(location)
+    }
+    expect(hits).toBe(4)
+    const entries = await on.finish()
+    expect(entries.map(({ response }) => response.redirectURL)).toEqual([
+      `${on.service}/v1/render.js`,
+      'http://169.254.169.254/latest/meta-data/',
+      'http://10.0.0.1/?token=[removed]',
+      '//evil.example/',
+    ])
+  })
+
+  test('addresses of the service become those of the pass-through, for the client and not in the file', async () => {
+    const origin = { text: '' }
+    await using on = await stage((incoming, response) => {
+      const { text } = origin
+      const isScript = incoming.url === '/v1/render.js'
+      const escaped = text.replaceAll('/', '\\/')
+      const body = isScript
+        ? `load("${text}/a.js");import("${escaped}/b.js");x="${text}.evil.example/";y="${text.replace('http', 'ws')}/s"`
+        : `{"render":{"frame_url":"${escaped}/v1/render/ast_x","script_url" : "${text}/v1/render.js"},"title":"${text}/é","big":12345678901234567890}`
+      const type = isScript ? 'text/javascript' : 'application/json'
+      const policy = `frame-ancestors http://localhost:3000 ${text}; img-src ${new URL(text).host}; upgrade-insecure-requests`
+      response.writeHead(200, { 'content-type': type, 'content-security-policy': policy })
+      response.end(incoming.headers['accept-encoding'] === 'gzip' ? gzipSync(body) : body)
+    })
+    origin.text = on.service
+    const { text } = origin
+    const placement = await fetch(on.url + place, { method: 'POST' })
+    expect(await placement.text()).toBe(
+      `{"render":{"frame_url":"${on.url}/v1/render/ast_x","script_url" : "${on.url}/v1/render.js"},"title":"${text}/é","big":12345678901234567890}`,
+    )
+    expect(placement.headers.get('content-security-policy')).toBe(
+      `frame-ancestors http://localhost:3000 ${on.url}; img-src ${on.url}`,
+    )
+    expect(await (await fetch(`${on.url}/v1/render.js`)).text()).toBe(
+      `load("${on.url}/a.js");import("${on.url}/b.js");x="${text}.evil.example/";y="${on.url.replace('http', 'ws')}/s"`,
+    )
+    await on.finish()
+    expect(on.text()).not.toContain(new URL(on.url).host)
+    expect(on.text()).toContain(`load(\\"${text}/a.js\\")`)
+  })
+
+  test('a compressed body passes as it came, unless it is rewritten, and is in the file decoded', async () => {
+    const body = '{"slot_id":"slot_1"}'
+    await using on = await stage((incoming, response) => {
+      const text = incoming.url === '/v1/decisions/1' ? body : `{"click_url":"http://${incoming.headers.host}/c"}`
+      response.writeHead(200, { ...json, 'content-encoding': 'br' }).end(brotliCompressSync(text))
+    })
+    const [same, changed] = await Promise.all(
+      ['1', '2'].map(async (id) => {
+        const sent = request(`${on.url}/v1/decisions/${id}`).end()
+        const [received] = (await once(sent, 'response')) as [IncomingMessage]
+        return { encoding: received.headers['content-encoding'], bytes: Buffer.concat(await received.toArray()) }
+      }),
+    )
+    expect(same).toEqual({ encoding: 'br', bytes: brotliCompressSync(body) })
+    expect([changed!.encoding, changed!.bytes.toString()]).toEqual([undefined, `{"click_url":"${on.url}/c"}`])
+    const texts = (await on.finish()).map(({ response }) => response.content.text)
+    expect(texts.toSorted()).toEqual([`{"click_url":"${on.service}/c"}`, body])
+  })
+
+  test('a WebSocket is tunnelled both ways, and its handshake recorded; a refused one is passed on', async () => {
+    await using on = await stage((incoming, response) => {
+      response.writeHead(incoming.url!.includes('/bad') ? 401 : 426, json).end('{"error":"x"}')
+    })
+    const { host } = new URL(on.url)
+    const refused = await exchangeBytes(
+      on.url,
+      `GET /public/wrapper/v1/slots/bad/decision/ws?ticket=abcdefghijklmnop HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    )
+    expect(refused).toMatch(/^HTTP\/1\.1 401 /)
+    expect(refused).toContain('{"error":"x"}')
+    const entries = await on.finish()
+    expect(entries.map(({ request, response }) => [request.url, response.status])).toEqual([
+      [`${on.service}/public/wrapper/v1/slots/bad/decision/ws?ticket=[removed]`, 401],
+    ])
+    expect(on.text()).not.toContain('abcdefghijklmnop')
+  })
+})
+
+describe('keys', () => {
+  const live = `sk_live_${'k'.repeat(32)}`
+
+  test.each([
+    ['a header', { headers: { authorization: `Bearer ${live}` } }],
+    ['basic authentication', { headers: { authorization: `Basic ${btoa(`${live}:`)}` } }],
+    ['a body', { method: 'POST', body: JSON.stringify({ publishable_key: 'pk_live_abc' }) }],
+    ['an escaped body', { method: 'POST', body: '{"k":"sk\\u005flive\\u005fabc"}' }],
+  ] satisfies [string, RequestInit][])(
+    'of production are refused in %s, and nothing reaches the service or the file',
+    async (_, init: RequestInit) => {
+      const bodies: string[] = []
+      await using on = await stage((incoming, response) => {
+        incoming.on('data', (chunk: Buffer) => bodies.push(chunk.toString()))
+        incoming.on('end', () => response.end())
+        incoming.on('error', () => undefined)
+      })
+      const response = await fetch(on.url + place, {
+        ...init,
+        headers: { origin: 'http://a.example', ...init.headers },
+      })
+      expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([403, 'http://a.example'])
+      expect(await response.json()).toMatchObject({
+        error: 'forbidden',
+        message: expect.stringContaining('production'),
+      })
+      expect(await on.finish()).toEqual([])
+      expect([bodies, on.refusals]).toEqual([[], ['live_key']])
+      expect(on.summary()).toMatchObject({ exchanges: 0, left_out: { request_refused: 1 } })
+    },
+  )
+
+  test('of production pass with --allow-live, and test keys always; the file has neither', async () => {
+    const seen: (string | undefined)[] = []
+    const service: Handler = (incoming, response) => {
+      seen.push(incoming.headers.authorization)
+      respondWith('{}')(incoming, response)
+    }
+    for (const [key, allow_live] of [
+      [live, true],
+      [live.replace('live', 'test'), false],
+    ] as const) {
+      await using on = await stage(service, { allow_live })
+      const headers = { authorization: `Bearer ${key}` }
+      expect((await fetch(on.url + place, { method: 'POST', headers, body: '{}' })).status).toBe(200)
+      await on.finish()
+      expect(on.text()).not.toContain('kkkk')
+    }
+    expect(seen).toEqual([`Bearer ${live}`, `Bearer ${live.replace('live', 'test')}`])
+  })
+
+  test('a request for another host, or for a proxy, is refused', async () => {
+    let hits = 0
+    await using on = await stage((_, response) => response.end(String(++hits)))
+    const send = (line: string, host: string) =>
+      exchangeBytes(on.url, `${line}\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    expect(await send('GET /v1/x HTTP/1.1', 'rebound.example')).toMatch(/^HTTP\/1\.1 421 /)
+    expect(await send('GET http://other.example/ HTTP/1.1', 'localhost')).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await send('GET //other.example/ HTTP/1.1', 'localhost')).toMatch(/^HTTP\/1\.1 200 /)
+    expect([hits, on.refusals]).toEqual([1, ['host', 'target']])
+  })
+})
+
+describe('a hostile service', () => {
+  test('an endless body ends with its client, is not kept, and others pass meanwhile', async () => {
+    await using on = await stage((incoming, response) => {
+      if (incoming.url !== '/v1/endless') return respondWith('{}')(incoming, response)
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      const chunk = Buffer.alloc(65_536, 'x')
+      const pump = () => {
+        while (!response.destroyed && response.write(chunk)) {}
+        if (!response.destroyed) response.once('drain', pump)
+      }
+      pump()
+    })
+    const response = await fetch(`${on.url}/v1/endless`)
+    const reader = response.body!.getReader()
+    for (let read = 0; read < 20_000_000; ) read += (await reader.read()).value!.length
+    expect((await fetch(on.url + place, { method: 'POST' })).status).toBe(200)
+    await reader.cancel()
+    await expect.poll(() => on.text()).toContain('The client left.')
+    const [, endless] = await on.finish()
+    expect(endless).toMatchObject({
+      _error: 'The client left.',
+      response: { content: { comment: expect.any(String) } },
+    })
+    expect(on.text().length).toBeLessThan(10_000)
+  })
+
+  test.each([
+    ['a body shorter than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort', /terminated|closed/],
+    ['a body longer than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nlonger', null],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc', 502],
+    ['a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 502],
+    ['a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', /terminated|closed/],
+    ['a header that is split', 'HTTP/1.1 200 OK\r\nX-A: a\r\n\tfolded: b\r\nContent-Length: 0\r\n\r\n', 502],
+    ['a bare line feed in a header', 'HTTP/1.1 200 OK\r\nX-A: a\nSet-Cookie: b=c\r\nContent-Length: 0\r\n\r\n', 502],
+    ['a header of 100 kB', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(100_000)}\r\n\r\n`, 502],
+    ['a control character in its reason', 'HTTP/1.1 200 \x1b[31mred\r\nContent-Length: 0\r\n\r\n', null],
+    ['no HTTP at all', 'SSH-2.0-OpenSSH\r\n', 502],
+    ['nothing', '', 502],
+  ])('%s harms nobody, and the recording goes on', async (_, bytes, expected) => {
+    await using on = await stage(bytes)
+    const outcome = await fetch(`${on.url}/v1/render.js`)
+      .then(
+        async (response) => (response.status === 502 ? 502 : response.text().then(() => null)),
+        (error: Error) => error,
+      )
+      .catch((error: Error) => error)
+    if (expected instanceof RegExp) expect(String((outcome as Error).message)).toMatch(expected)
+    else expect(outcome).toBe(expected)
+    const entries = await on.finish()
+    expect(entries).toHaveLength(1)
+    expect(entries[0]!.response.status).toBe(expected === 502 ? 0 : 200)
+    expect('_error' in entries[0]!).toBe(expected !== null)
+    expect(on.text()).not.toMatch(/folded|Set-Cookie|\\u001b/)
+  })
+
+  test('a bomb is passed as it came, and is not in the file', async () => {
+    const bomb = gzipSync(Buffer.alloc(20_000_000))
+    await using on = await stage(respondWith(bomb, { ...json, 'content-encoding': 'gzip' }))
+    const sent = request(`${on.url}${place}`, { method: 'POST' }).end()
+    const [received] = (await once(sent, 'response')) as [IncomingMessage]
+    expect(Buffer.concat(await received.toArray()).equals(bomb)).toBe(true)
+    const [entry] = await on.finish()
+    expect(entry!.response.content).toEqual({
+      size: bomb.length,
+      mimeType: 'application/json',
+      comment: 'Left out: body_undecodable.',
+    })
+  })
+
+  test('a service that is gone is a 502 that names itself, and an entry without a response', async () => {
+    await using on = await stage((incoming) => incoming.socket.destroy())
+    const response = await fetch(on.url + place, { method: 'POST', body: '{}' })
+    expect([response.status, response.headers.get('x-svc-record')]).toEqual([502, 'unreachable'])
+    expect(await on.finish()).toMatchObject([
+      { response: { status: 0 }, _error: expect.stringContaining('did not respond') },
+    ])
+  })
+})
+
+describe('the file', () => {
+  test('has tokens of any shape redacted alike, wherever they occur, in this exchange and in later ones', async () => {
+    const token = 'ast_9f8e7d6c5b4a39281706f5e4d3c2b1a0'
+    const activation = 'opaque.credential/with+signs=='
+    await using on = await stage((incoming, response) => {
+      const answers: Record<string, () => void> = {
+        '/v1/browser/activate': () => respondWith(JSON.stringify({ activation_token: activation }))(incoming, response),
+        [place]: () =>
+          respondWith(
+            JSON.stringify({
+              placement: { asset_token: token, render: { frame_url: `${on.service}/v1/render/${token}` } },
+            }),
+          )(incoming, response),
+      }
+      const answer = answers[incoming.url!]
+      if (answer !== undefined) return answer()
+      respondWith(`<script>start("${token}")</script>`, { 'content-type': 'text/html' })(incoming, response)
+    })
+    const call = async (path: string, init: RequestInit = {}) => (await fetch(on.url + path, init)).text()
+    await call('/v1/browser/activate', { method: 'POST', body: '{"publishable_key":"pk_test_abcdefgh"}' })
+    await call(place, { method: 'POST', headers: { authorization: `Bearer ${activation}` }, body: '{}' })
+    await call(`/v1/render/${token}`)
+    await call('/v1/beacons', {
+      method: 'POST',
+      body: JSON.stringify({ beacon_id: 'b', asset_token: token, event: 'load' }),
+    })
+    const entries = await on.finish()
+    const text = on.text()
+    expect(text).not.toContain(token.slice(4, 20))
+    expect(text).not.toContain(activation)
+    expect(text).not.toContain('abcdefgh')
+    const [name] = /ast_[0-7][0-9a-z]{10}_redacted/.exec(text)!
+    expect(text.split(name).length - 1).toBeGreaterThanOrEqual(5)
+    expect(new Set(text.match(/ast_\w+/g))).toEqual(new Set([name]))
+    expect(entries[2]!.request.url).toBe(`${on.service}/v1/render/${name}`)
+    expect(entries[2]!.response.content.text).toBe(`<script>start("${name}")</script>`)
+  })
+
+  test('has no prompt that a response repeats, no address of a user and no device', async () => {
+    const prompt = 'my aunt Zephyrine asked about a "quiet" divorce'
+    const body = {
+      client_id: 'proj_demo',
+      session_id: 'zephyrine@example.com',
+      job_type: 'chat',
+      prompt: { topic: 'law', text: prompt },
+    }
+    await using on = await stage((incoming, response) => {
+      const isFrame = incoming.method === 'GET'
+      const html = `<p>${prompt.replaceAll('"', '&quot;')}</p><a href="/?q=${encodeURIComponent(prompt)}">`
+      const type = isFrame ? 'text/html' : 'application/json'
+      respondWith(isFrame ? html : JSON.stringify({ message: `no ad for ${prompt}`, for: body.session_id }), {
+        'content-type': type,
+        'x-echo': encodeURIComponent(prompt),
+        'set-cookie': ['id=zephyrine; Path=/', 'b=2'],
+      })(incoming, response)
+    })
+    const headers = { 'x-forwarded-for': '203.0.113.7', 'cf-connecting-ip': '203.0.113.8', cookie: 'me=zephyrine' }
+    await fetch(on.url + place, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) })
+    await fetch(`${on.url}/v1/render/ast_1`)
+    await fetch(`${on.url}/v1/unknown?q=${encodeURIComponent(prompt)}`, {
+      method: 'POST',
+      body: JSON.stringify({ note: prompt }),
+    })
+    const entries = await on.finish()
+    expect(entries).toHaveLength(3)
+    expect(on.text()).not.toMatch(/zephyrine|divorce|203\.0\.113/i)
+    expect(entries[0]!.request.postData!.text).toContain('"topic":"law"')
+    expect(entries[0]!._session_id).toBeDefined()
+  })
+
+  test('keeps media as base64 up to 5 MB, and counts larger ones and what is not of the API', async () => {
+    const image = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255, 254])
+    await using on = await stage((incoming, response) => {
+      const body = incoming.url!.endsWith('large.png') ? Buffer.alloc(5_000_001) : image
+      respondWith(body, { 'content-type': incoming.url === '/page' ? 'text/html' : 'image/png' })(incoming, response)
+    })
+    for (const path of ['/media/a.png?w=300&q=a+b', '/assets/large.png', '/page']) {
+      await (await fetch(on.url + path)).bytes()
+    }
+    const entries = await on.finish()
+    expect(entries.map(({ response }) => response.content)).toEqual([
+      { size: 7, mimeType: 'image/png', text: image.toString('base64'), encoding: 'base64' },
+      { size: 5_000_001, mimeType: 'image/png', comment: 'Left out: body_too_large.' },
+      { size: 7, mimeType: 'text/html', comment: 'Left out: body_not_of_api.' },
+    ])
+    expect(entries[0]!.request.url).toBe(`${on.service}/media/a.png?w=300&q=[removed]`)
+    expect(on.summary()).toMatchObject({
+      exchanges: 3,
+      endpoints: { file: 2, other: 1 },
+      left_out: { body_too_large: 1, body_not_of_api: 1 },
+    })
+    expect(on.text()).toContain('"_left_out":{"body_too_large":1,"body_not_of_api":1}}}')
+  })
+})

@@ -1,0 +1,64 @@
+/**
+ * The pass-through between an app and the service: an HTTP server on loopback, which sends every request on and reports each
+ * exchange. It adds nothing: no key, no response, and it follows no redirect.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { listeningPort } from '#foundation/http.ts'
+import { createCaptures } from './capture.ts'
+import { type OpenExchange, type Passage, passRequest } from './pass.ts'
+import { createRewriting } from './rewriting.ts'
+import { passUpgrade } from './tunnel.ts'
+
+export interface RecorderOptions extends Pick<Passage, 'allow_live' | 'now' | 'onExchange' | 'onRefusal'> {
+  /** The base URL of the service. */
+  upstream: URL
+  /** 0 picks a free one. */
+  port: number
+}
+
+export interface Recorder {
+  /** The base URL for the app: the path of the service's is that of this one. */
+  readonly url: string
+  /** Ends every exchange as far as it came, and reports it. */
+  close(): Promise<void>
+}
+
+/** Opens the pass-through. @throws SystemError, EADDRINUSE among them */
+export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
+  const { upstream, port, ...others } = options
+  const service = new URL(upstream.origin)
+  const open = new Set<OpenExchange>()
+  const sockets = new Set<Duplex>()
+  // A request that takes long is one of the service to refuse.
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 })
+  server.listen({ host: '127.0.0.1', port })
+  await once(server, 'listening')
+  const own = `http://127.0.0.1:${listeningPort(server)}`
+  const passage: Passage = {
+    ...others,
+    service,
+    open,
+    rewriting: createRewriting(service.origin, own),
+    openCapture: createCaptures().open,
+  }
+  server.on('request', (incoming, response) => passRequest(passage, incoming, response))
+  server.on('checkContinue', (incoming, response) => passRequest(passage, incoming, response))
+  server.on('upgrade', (incoming, socket, head) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    passUpgrade(passage, incoming, socket, head)
+  })
+  return {
+    url: own + upstream.pathname.replace(/\/+$/, ''),
+    async close() {
+      for (const exchange of open) exchange.end('The recording ended.')
+      for (const socket of sockets) socket.destroy()
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * A HAR file that is complete at every moment, so that one whose writer was killed can be read: each entry is written over
+ * the end of the file, together with the new end, by one call.
+ */
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { type HarEntry, openHar } from '#contract/recordings/har.ts'
+
+export interface RecordingFile {
+  readonly path: string
+  readonly entries: number
+  /** Appends an entry. @throws SystemError, after which the file is as before */
+  append(entry: HarEntry): void
+  /** Counts what the file does not have, by reason: it is told in its last line. @throws SystemError */
+  leaveOut(reason: string): void
+  close(): void
+}
+
+const comment =
+  'Recorded by svc record. Keys, tokens, prompt texts and personal data are redacted. _left_out counts bodies and exchanges that are not in the file, by reason.'
+
+/**
+ * Creates the file. With `overwrite` it replaces one that exists.
+ * @throws SystemError; EEXIST where it exists and may not be replaced
+ */
+export function createRecordingFile(
+  path: string,
+  { version, overwrite }: { version: string; overwrite: boolean },
+): RecordingFile {
+  const fd = openSync(path, overwrite ? 'w' : 'wx')
+  const left_out: Record<string, number> = {}
+  let entries = 0
+  /** Where the end of the file begins, bytes. */
+  let end = 0
+  const write = (text: string) => {
+    const bytes = Buffer.from(`${text}\n],"_left_out":${JSON.stringify(left_out)}}}\n`)
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, end + at)
+    end += Buffer.byteLength(text)
+  }
+  const writeOrRestore = (text: string) => {
+    try {
+      write(text)
+    } catch (error) {
+      restore(error)
+    }
+  }
+  /** A disk that is full took a part: the file ends before it. */
+  const restore = (error: unknown) => {
+    try {
+      write('')
+      ftruncateSync(fd, end + Buffer.byteLength(`\n],"_left_out":${JSON.stringify(left_out)}}}\n`))
+    } catch {
+      // The first failure is the one to report.
+    }
+    throw error
+  }
+  write(openHar(version, comment))
+  return {
+    path,
+    get entries() {
+      return entries
+    },
+    append(entry) {
+      writeOrRestore(`${entries === 0 ? '\n' : ',\n'}${JSON.stringify(entry)}`)
+      entries++
+    },
+    leaveOut(reason) {
+      left_out[reason] = (left_out[reason] ?? 0) + 1
+      writeOrRestore('')
+    },
+    close: () => closeSync(fd),
+  }
+}

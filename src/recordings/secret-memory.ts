@@ -1,0 +1,118 @@
+/**
+ * Secrets of a session that no pattern finds: tokens that a service shapes in its own way, prompt texts that a response
+ * repeats, addresses of e-mail. Each is learnt from a field or header that is known to have it, and replaced wherever it
+ * occurs, in every exchange that is written after it.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
+import { encodeInteger } from '#contract/ids.ts'
+import { escapeHtml } from '#foundation/html.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+
+export interface SecretMemory {
+  /** Learns a token or key. `kind` is the prefix in place of one that it does not have. Known shapes need no learning. */
+  learnSecret(secret: string, kind: string): void
+  /** Learns a text, and what stands in its place. Short ones would be found in the middle of other words. */
+  learnText(text: string, replacement: string): void
+  /** Returns a text with everything that was learnt, in every spelling, replaced. */
+  replace(text: string): string
+}
+
+/** The length of the beginnings by which secrets are found, which is that of the shortest one. */
+const startLength = 8
+/** Prompt texts, of which a session has any number. */
+const maxTexts = 2_000
+/** One word alone is no prose, and could be a name of the contract. */
+const word = /^[\w.:-]{0,24}$/
+
+export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory {
+  /** The replacement of each spelling, by its beginning: the longest first. */
+  const byStart = new Map<string, { spelling: string; replacement: string }[]>()
+  /** Marks the hash of the first four characters of each spelling: most places of a text need no look at the map. */
+  const starts = new Uint8Array(65_536)
+  const known = new Set<string>()
+  const texts: string[][] = []
+
+  const add = (spelling: string, replacement: string) => {
+    if (spelling.length < startLength || known.has(spelling)) return false
+    known.add(spelling)
+    const start = spelling.slice(0, startLength)
+    const others = byStart.get(start) ?? []
+    byStart.set(
+      start,
+      [...others, { spelling, replacement }].sort((one, other) => other.spelling.length - one.spelling.length),
+    )
+    starts[hashStart(spelling, 0)] = 1
+    return true
+  }
+  const remove = (spelling: string) => {
+    known.delete(spelling)
+    const start = spelling.slice(0, startLength)
+    const others = (byStart.get(start) ?? []).filter((each) => each.spelling !== spelling)
+    if (others.length === 0) byStart.delete(start)
+    else byStart.set(start, others)
+  }
+
+  return {
+    learnSecret(secret, kind) {
+      if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
+      const replacement = nameSecret(secret, kind, key)
+      for (const spelling of listSpellings(secret)) add(spelling, replacement)
+    },
+    learnText(text, replacement) {
+      if (word.test(text)) return
+      const added = listSpellings(text).filter((spelling) => add(spelling, replacement))
+      if (added.length === 0) return
+      texts.push(added)
+      if (texts.length > maxTexts) for (const spelling of texts.shift() ?? []) remove(spelling)
+    },
+    replace(text) {
+      if (known.size === 0) return text
+      let replaced = ''
+      let copied = 0
+      for (let at = 0; at + startLength <= text.length; at++) {
+        if (starts[hashStart(text, at)] === 0) continue
+        const found = byStart
+          .get(text.slice(at, at + startLength))
+          ?.find(({ spelling }) => text.startsWith(spelling, at))
+        if (found === undefined) continue
+        replaced += text.slice(copied, at) + found.replacement
+        copied = at + found.spelling.length
+        at = copied - 1
+      }
+      return copied === 0 ? text : replaced + text.slice(copied)
+    },
+  }
+}
+
+function hashStart(text: string, at: number): number {
+  const first = text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)
+  const second = text.charCodeAt(at + 2) * 31 + text.charCodeAt(at + 3)
+  return (first * 961 + second) & 0xffff
+}
+
+/** A text as it occurs in headers, JSON, HTML and URLs. */
+function listSpellings(text: string): string[] {
+  const inJson = JSON.stringify(text).slice(1, -1)
+  const inAscii = inJson.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const inUrl = encodeURIComponent(text.toWellFormed())
+  const all = [
+    text,
+    inJson,
+    inAscii,
+    inJson.replaceAll('/', '\\/'),
+    escapeHtml(text),
+    inUrl,
+    inUrl.replaceAll('%20', '+'),
+  ]
+  return [...new Set(all)]
+}
+
+/**
+ * Returns what stands in place of a token: the same for every occurrence in a recording, another in the next one. Its form is
+ * that of a redacted token of the sandbox, so that whatever follows a placement by its token can.
+ */
+function nameSecret(secret: string, kind: string, key: Buffer): string {
+  const prefix = /^([a-z]{2,8})_/i.exec(secret)?.[1]?.toLowerCase() ?? kind
+  const digest = createHmac('sha256', key).update(secret).digest()
+  return `${prefix}_${encodeInteger(digest.readUIntBE(0, 6))}_redacted`
+}

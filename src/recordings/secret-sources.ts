@@ -1,0 +1,105 @@
+/** Where an exchange has secrets that only their place gives away: learnt before any part of it is written. */
+import { findRole } from '#contract/recordings/field-roles.ts'
+import { emailAddress, isSecretHeader } from '#contract/recordings/recorded-parts.ts'
+import { isObject } from '#foundation/json.ts'
+import { findEntry } from '#foundation/table-entry.ts'
+import type { SecretMemory } from './secret-memory.ts'
+
+/** The prefix of a token in the field, parameter or header of this name, for one that has none. */
+const kinds: Readonly<Record<string, string>> = {
+  asset_token: 'ast',
+  activation_token: 'at',
+  beacon_token: 'bt',
+  ticket: 'wst',
+  secret_key: 'sk',
+  publishable_key: 'pk',
+}
+
+function kindFor(name: string): string {
+  return findEntry(kinds, name) ?? 'tok'
+}
+
+/** Learns the credentials in headers, by their names in lower case. */
+export function learnHeaders(
+  memory: SecretMemory,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): void {
+  for (const [name, value = ''] of Object.entries(headers)) {
+    if (!isSecretHeader(name)) continue
+    for (const each of [value].flat()) {
+      // `Bearer TOKEN`, `name=value; other=value`, or the value alone.
+      for (const part of each.split(/[\s;,]+/)) {
+        const secret = name.includes('cookie') ? part.slice(part.indexOf('=') + 1) : part
+        if (secret.length >= minSecretLength) memory.learnSecret(secret, 'tok')
+      }
+    }
+  }
+}
+
+/** Shorter ones are words, such as `Bearer` and `Path=/`. */
+const minSecretLength = 12
+
+/** Learns the tokens of a path and its query, and prose that strayed there. */
+export function learnParameters(memory: SecretMemory, params: Readonly<Record<string, string>>, search: string): void {
+  for (const [name, value] of [...Object.entries(params), ...new URLSearchParams(search)]) {
+    if (findRole(name) === 'token') {
+      memory.learnSecret(value, kindFor(name))
+      memory.learnSecret(decodeLoosely(value), kindFor(name))
+    } else if (/\s/.test(value)) learnProse(memory, value)
+  }
+}
+
+function decodeLoosely(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Learns the tokens, prompt texts and addresses of e-mail in a JSON value of a request, at any depth. */
+export function learnRequest(memory: SecretMemory, value: unknown): void {
+  walk(value, (name, text, path) => {
+    if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
+    else if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) learnProse(memory, text)
+    for (const [address] of text.matchAll(emailAddress)) memory.learnText(address, '[removed: e-mail address]')
+  })
+}
+
+/** Learns every text of a body that the contract does not know, and the names of its fields. */
+export function learnUnknown(memory: SecretMemory, value: unknown): void {
+  learnRequest(memory, value)
+  walk(value, (name, text) => {
+    if (/\s/.test(name)) learnProse(memory, name)
+    if (/\s/.test(text)) learnProse(memory, text)
+  })
+}
+
+function learnProse(memory: SecretMemory, text: string): void {
+  memory.learnText(text, `[removed: ${text.length} characters]`)
+}
+
+/** Learns the tokens of a JSON value of a response. */
+export function learnResponse(memory: SecretMemory, value: unknown): void {
+  walk(value, (name, text) => {
+    if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
+  })
+}
+
+const maxDepth = 32
+
+/** Calls `visit` for every text with the name of its field, and for every other field with an empty text. */
+function walk(
+  value: unknown,
+  visit: (name: string, text: string, path: readonly string[]) => void,
+  name = '',
+  path: readonly string[] = [],
+): void {
+  if (path.length > maxDepth) return
+  visit(name, typeof value === 'string' ? value : '', path)
+  if (typeof value === 'string') return
+  if (Array.isArray(value)) for (const item of value) walk(item, visit, name, path)
+  else if (isObject(value)) {
+    for (const [field, inner] of Object.entries(value)) walk(inner, visit, field, [...path, field])
+  }
+}

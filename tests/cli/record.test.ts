@@ -1,0 +1,285 @@
+/** `svc record`, in front of a real sandbox: what it prints, what it writes, and what a kill leaves. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ownCertificate } from '#cli/process/certificate.ts'
+import type { System } from '#cli/run/system.ts'
+import { createClient } from '#client/index.ts'
+import { readRecording } from '#contract/recordings/recording.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { spawnSvc } from './process.ts'
+import { keptStream, noon, startTestCli, type TestCli, temporaryDirectory, testHost } from './test-cli.ts'
+
+const key = 'sk_test_sandbox_demo'
+const fields = { client_id: 'proj_demo', session_id: 'sess_1' }
+
+/** Records in front of the sandbox of a test until `end`. */
+async function recordFrom(cli: TestCli, args = '') {
+  const stdout = keptStream(false)
+  let interrupt = () => {}
+  const onSignal: System['onSignal'] = (handler) => {
+    interrupt = () => handler('SIGINT')
+    return () => {}
+  }
+  const line = `record --upstream ${cli.sandbox.url} --port 0 --out turn.har -o jsonl ${args}`
+  const ended = cli.svc(line, { system: { stdout, onSignal } })
+  await expect.poll(() => stdout.text).toContain('\n')
+  const lines = () =>
+    stdout.text
+      .trim()
+      .split('\n')
+      .map((each) => JSON.parse(each) as Record<string, unknown>)
+  return {
+    url: String(lines()[0]!.url),
+    lines,
+    file: join(cli.home, 'turn.har'),
+    async end() {
+      interrupt()
+      return ended
+    },
+  }
+}
+
+async function pushedDecision(url: string, slot_id: string): Promise<unknown> {
+  const path = `/public/wrapper/v1/slots/${slot_id}`
+  const ticket = await fetch(`${url}${path}/decision-ticket`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const { ticket: text } = (await ticket.json()) as { ticket: string }
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}/decision/ws?ticket=${text}`)
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  socket.addEventListener('message', ({ data }) => resolve(String(data)))
+  socket.addEventListener('error', () => reject(new Error('no socket')))
+  const message = await promise
+  socket.close()
+  return JSON.parse(message)
+}
+
+test('an app goes through it as to the service, push included, and the file has every exchange without its secrets', async () => {
+  await using cli = await startTestCli()
+  const recording = await recordFrom(cli)
+  const client = createClient({ base_url: recording.url, credential: key })
+  await client.consent.set({ body: { ...fields, decision: 'granted' } })
+  const { placement, slot_id } = await client.placements.create({
+    body: { ...fields, job_type: 'chat', prompt: { topic: 'coffee', text: 'which grinder for my mother?' } },
+  })
+  const { frame_url } = placement!.render
+  expect(new URL(frame_url).origin).toBe(recording.url)
+  const decision = await client.decisions.get({ params: { slot_id }, query: { wait_ms: 100 } })
+  expect(decision).toMatchObject({ status: 'ready' })
+  expect(await pushedDecision(recording.url, slot_id)).toMatchObject({ slot_id, fill: true })
+  const frame = await (await fetch(frame_url)).text()
+  expect(frame).not.toContain(cli.sandbox.url)
+  const { asset_token } = placement!
+  const beacon = { beacon_id: 'beacon.1', asset_token, event: 'render' as const, occurred_at_ms: noon }
+  expect(await client.beacons.send({ body: beacon })).toMatchObject({ accepted: true })
+  await expect(client.decisions.get({ params: { slot_id: 'slot_00000000000' } })).rejects.toThrow()
+  const { code, stderr } = await recording.end()
+
+  expect(code).toBe(0)
+  expect(stderr).toBe(
+    [
+      '     2  decisions.get',
+      '     1  consent.set',
+      '     1  placements.create',
+      '     1  wrapper.ticket',
+      '     1  wrapper.socket',
+      '     1  render.frame',
+      '     1  beacons.send',
+      `Recorded 8 exchanges in ${recording.file}.`,
+      '',
+    ].join('\n'),
+  )
+  const text = readFileSync(recording.file, 'utf8')
+  const { exchanges, creator, left_out } = readRecording(text)
+  expect([creator, left_out]).toEqual(['svc 0.0.0-source', { not_of_api: 0, preflight: 0, no_response: 0 }])
+  expect(exchanges.map(({ endpoint, status }) => [endpoint, status])).toEqual([
+    ['consent.set', 200],
+    ['placements.create', 200],
+    ['decisions.get', 200],
+    ['wrapper.ticket', 200],
+    ['wrapper.socket', 101],
+    ['render.frame', 200],
+    ['beacons.send', 200],
+    ['decisions.get', 404],
+  ])
+  expect(exchanges.every(({ base_url }) => base_url === cli.sandbox.url)).toBe(true)
+  expect(text).not.toContain(asset_token.slice(-43))
+  expect(text).not.toMatch(/sk_test_(?!redacted)|mother|grinder|bt_\w{11}_(?!redacted)|wst_\w{11}_(?!redacted)/)
+  expect(text).not.toContain(new URL(recording.url).host)
+  const [ready, first] = recording.lines()
+  expect(ready).toEqual({ type: 'recording', url: recording.url, upstream: cli.sandbox.url, file: recording.file })
+  expect(first).toMatchObject({
+    method: 'POST',
+    path: '/v1/consent',
+    status: 200,
+    session_id: 'sess_1',
+    key: 'sk_test',
+  })
+  expect(recording.lines().at(-1)).toMatchObject({ type: 'summary', exchanges: 8 })
+})
+
+test('the file has what viewers of HAR 1.2 need', async () => {
+  await using cli = await startTestCli()
+  const recording = await recordFrom(cli)
+  await fetch(`${recording.url}/v1/render.js?x=1`)
+  await recording.end()
+  const { log } = JSON.parse(readFileSync(recording.file, 'utf8'))
+  expect(log).toMatchObject({ version: '1.2', creator: { name: 'svc', version: expect.any(String) } })
+  expect(log.entries).toEqual([
+    {
+      startedDateTime: new Date(noon).toISOString(),
+      time: expect.any(Number),
+      request: {
+        method: 'GET',
+        url: `${cli.sandbox.url}/v1/render.js?x=[removed]`,
+        httpVersion: 'HTTP/1.1',
+        cookies: [],
+        headers: expect.arrayContaining([{ name: 'host', value: new URL(cli.sandbox.url).host }]),
+        queryString: [{ name: 'x', value: '[removed]' }],
+        headersSize: -1,
+        bodySize: 0,
+      },
+      response: {
+        status: 200,
+        statusText: 'OK',
+        httpVersion: 'HTTP/1.1',
+        cookies: [],
+        headers: expect.arrayContaining([{ name: 'access-control-allow-origin', value: '*' }]),
+        content: { size: expect.any(Number), mimeType: 'text/javascript; charset=utf-8', text: expect.any(String) },
+        redirectURL: '',
+        headersSize: -1,
+        bodySize: expect.any(Number),
+      },
+      cache: {},
+      timings: { send: 0, wait: expect.any(Number), receive: expect.any(Number) },
+      _request_id: expect.any(String),
+    },
+  ])
+  // Recorded as the service has it, without its compression.
+  const script = await (await fetch(`${cli.sandbox.url}/v1/render.js`)).text()
+  expect(log.entries[0].response.content.text).toBe(script)
+})
+
+test('what cannot be recorded is refused before anything is written', async () => {
+  await using cli = await startTestCli()
+  const { url, port } = cli.sandbox
+  const existing = join(cli.home, 'existing.har')
+  writeFileSync(existing, 'mine')
+  const refused = async (args: string) => {
+    const { code, stderr } = await cli.svc(`record ${args}`)
+    return [code, stderr.split('\n')[0]]
+  }
+  expect(await refused('')).toEqual([2, expect.stringContaining('--upstream')])
+  expect(await refused('--upstream ads.example')).toEqual([2, expect.stringContaining('must be an http or https URL')])
+  expect(await refused('--upstream http://ads.example --port 0')).toEqual([
+    2,
+    'error: Nothing was sent. A key would travel to http://ads.example/ without encryption.',
+  ])
+  expect(await refused(`--upstream ${url} --port 0 --out existing.har`)).toEqual([2, `error: ${existing} exists.`])
+  expect(readFileSync(existing, 'utf8')).toBe('mine')
+  expect(await refused(`--upstream ${url} --port 0 --out none/turn.har`)).toEqual([
+    2,
+    `error: ${join(cli.home, 'none/turn.har')} cannot be written: its directory does not exist.`,
+  ])
+  expect(await refused(`--upstream http://127.0.0.1:1 --port ${port}`)).toEqual([
+    8,
+    expect.stringContaining(`error: Port ${port} is taken by`),
+  ])
+  expect(await refused(`--upstream ${url} --port ${port}`)).toEqual([
+    2,
+    `error: --upstream ${url} is this command itself.`,
+  ])
+})
+
+test('with --force it replaces a file, and says when nothing came', async () => {
+  await using cli = await startTestCli()
+  writeFileSync(join(cli.home, 'turn.har'), 'mine')
+  const recording = await recordFrom(cli, '--force')
+  expect((await recording.end()).stderr).toBe(
+    `Recorded 0 exchanges in ${recording.file}. Give the app the printed URL as its base URL.\n`,
+  )
+  expect(readRecording(readFileSync(recording.file, 'utf8')).exchanges).toEqual([])
+})
+
+test('in text it prints where it listens, and a line for each exchange; a production key is refused', async () => {
+  await using sandbox = await disposable()
+  const home = temporaryDirectory()
+  const recording = spawnSvc(['record', '--upstream', sandbox.url, '--port', '0'], { SVC_HOME: home }, home)
+  let stderr = ''
+  recording.child.stderr!.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString()
+  })
+  await expect.poll(() => stderr).toContain('Ctrl-C ends the recording.')
+  const [, url] = /Base URL for the app: (\S+)/.exec(stderr)!
+  const call = (authorization: string) => fetch(`${url}/v1/projects/proj_demo/config`, { headers: { authorization } })
+  expect((await call(`Bearer ${key}`)).status).toBe(200)
+  expect((await call('Bearer sk_live_sandbox_demo')).status).toBe(403)
+  expect(await recording.firstLine).toMatch(/^\S+.* 200 {2}GET \/v1\/projects\/proj_demo\/config {2}req_\w{11}$/)
+  await expect.poll(() => stderr).toContain('A GET request was not sent')
+  recording.child.kill('SIGINT')
+  const { code } = await recording.ended
+  expect(code).toBe(0)
+  expect(stderr.split('\n').slice(0, 3)).toEqual([
+    `Recording ${sandbox.url} to ${join(home, 'recording.har')}`,
+    `Base URL for the app: ${url}`,
+    'Ctrl-C ends the recording.',
+  ])
+  expect(stderr).toContain('     1  left out: requests that were not sent to the service\n')
+})
+
+test('a kill in the middle leaves a file with what came before it', async () => {
+  await using sandbox = await disposable()
+  const home = temporaryDirectory()
+  for (let round = 0; round < 3; round++) {
+    const file = join(home, `${round}.har`)
+    const words = ['record', '--upstream', sandbox.url, '--port', '0', '--out', file, '-o', 'json']
+    const recording = spawnSvc(words, { SVC_HOME: home }, home)
+    const { url } = JSON.parse(await recording.firstLine) as { url: string }
+    const client = createClient({ base_url: url, credential: key })
+    const isDead = recording.ended
+    let done = 0
+    const load = Array.from({ length: 8 }, async () => {
+      for (;;) {
+        await client.placements.create({ body: { ...fields, job_type: 'chat' } })
+        if (++done === 40 + 7 * round) recording.child.kill('SIGKILL')
+      }
+    })
+    await Promise.allSettled(load)
+    await isDead
+    const { exchanges } = readRecording(readFileSync(file, 'utf8'))
+    expect(exchanges.length).toBeGreaterThan(20)
+  }
+})
+
+test('a service with https is reached with its certificate checked', async () => {
+  const home = temporaryDirectory()
+  const host = testHost({ env: {}, stdin: '', cwd: home, stdout: keptStream(false), stderr: keptStream(false) })
+  const certificate = await ownCertificate({ ...host, now: Date.now }, home, [])
+  const sandbox = await startSandbox({ tls: certificate })
+  try {
+    const outcomes: number[] = []
+    for (const trusted of [{ NODE_EXTRA_CA_CERTS: certificate.path }, {}]) {
+      const words = ['record', '--upstream', sandbox.url, '--port', '0', '--out', 'tls.har', '--force', '-o', 'json']
+      const recording = spawnSvc(words, { SVC_HOME: join(home, 'other'), ...trusted }, home)
+      const { url } = JSON.parse(await recording.firstLine) as { url: string }
+      const response = await fetch(`${url}/v1/projects/proj_demo/config`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      outcomes.push(response.status)
+      recording.child.kill('SIGINT')
+      await recording.ended
+    }
+    expect(outcomes).toEqual([200, 502])
+    const { log } = JSON.parse(readFileSync(join(home, 'tls.har'), 'utf8'))
+    expect(log.entries[0]._error).toMatch(/certificate/)
+  } finally {
+    await sandbox.close()
+  }
+})
+
+async function disposable() {
+  const sandbox = await startSandbox()
+  return { url: sandbox.url, [Symbol.asyncDispose]: () => sandbox.close() }
+}
