@@ -7,7 +7,13 @@ import {
   keepResponseHeaders,
   withoutEmail,
 } from '#contract/recordings/recorded-parts.ts'
-import { isServiceFile, locate, type RecordedId, redactRequestBody } from '#contract/recordings/recording.ts'
+import {
+  isKnownBody,
+  isServiceFile,
+  locate,
+  type RecordedId,
+  redactRequestBody,
+} from '#contract/recordings/recording.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
 import { KeyKind, type RequestDetail } from '#contract/resources/requests.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
@@ -15,7 +21,14 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import { type PassedExchange, toHeaderRecord } from './exchange.ts'
 import { type LeftOut, type ReceivedBody, readReceivedBody, readSentBody } from './recorded-body.ts'
 import type { SecretMemory } from './secret-memory.ts'
-import { learnHeaders, learnParameters, learnRequest, learnResponse, learnUnknown } from './secret-sources.ts'
+import {
+  learnHeaders,
+  learnParameters,
+  learnProseHeaders,
+  learnRequest,
+  learnResponse,
+  learnUnknown,
+} from './secret-sources.ts'
 
 interface RecordedEntry {
   /** The exchange as the journal of a sandbox has it. */
@@ -71,11 +84,13 @@ async function readExchange(passed: PassedExchange, origin: string): Promise<Rea
 
 /** Learns every secret before anything is redacted: the request can have one that only the response gives away. */
 function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): void {
-  const { passed, endpoint, params, request_headers, response_headers, sent_json, received_json } = exchange
+  const { passed, endpoint, params, request_headers, response_headers, sent, sent_json, received_json } = exchange
   learnHeaders(memory, request_headers)
   learnHeaders(memory, response_headers)
+  learnProseHeaders(memory, request_headers, keepRequestHeaders(request_headers))
   learnParameters(memory, params, URL.parse(origin + passed.path)?.search ?? '')
-  if (sent_json !== undefined) (isOfApi(endpoint) ? learnRequest : learnUnknown)(memory, sent_json)
+  const isKnown = isOfApi(endpoint) && isKnownBody(endpoint, sent)
+  if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)
   if (received_json !== undefined) learnResponse(memory, received_json)
 }
 
@@ -104,7 +119,7 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     key: findKeyKind(exchange.request_headers.authorization),
     key_id: null,
     session_id: textAt(kept, 'session_id') ?? textAt(kept, 'chat_session_id'),
-    slot_id: findSlot(memory, received_json) ?? textAt(kept, 'slot_id') ?? params.slot_id ?? null,
+    slot_id: findSlot(memory, received_json) ?? textAt(kept, 'slot_id') ?? keepParameter(memory, params.slot_id),
     request_headers: redact(keepRequestHeaders(exchange.request_headers)),
     request_body,
     response_headers,
@@ -124,6 +139,12 @@ function findSlot(memory: SecretMemory, value: Json | undefined): string | null 
     if (found !== null) return redactText(memory, found)
   }
   return null
+}
+
+/** A part of the path, unless it might be prose. */
+function keepParameter(memory: SecretMemory, value: string | undefined): string | null {
+  const kept = value === undefined ? '' : journalPath(memory.replace(`/${value}`)).slice(1)
+  return kept === value ? value : null
 }
 
 function findKeyKind(authorization: string | undefined): KeyKind | null {

@@ -1,6 +1,7 @@
 /** Where an exchange has secrets that only their place gives away: learnt before any part of it is written. */
 import { findRole } from '#contract/recordings/field-roles.ts'
 import { emailAddress, isSecretHeader } from '#contract/recordings/recorded-parts.ts'
+import { describeRemoved } from '#contract/recordings/redaction.ts'
 import { isObject } from '#foundation/json.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { SecretMemory } from './secret-memory.ts'
@@ -36,6 +37,20 @@ export function learnHeaders(
   }
 }
 
+/** Learns header values that are not kept, since they might be prose. @param kept the headers as the file has them */
+export function learnProseHeaders(
+  memory: SecretMemory,
+  headers: Readonly<Record<string, string>>,
+  kept: Readonly<Record<string, string>>,
+): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (kept[name] !== value && !credential.test(value)) learnProse(memory, value)
+  }
+}
+
+/** A scheme and a token. */
+const credential = /^\S+ \S+$/
+
 /** Shorter ones are words, such as `Bearer` and `Path=/`. */
 const minSecretLength = 12
 
@@ -43,10 +58,26 @@ const minSecretLength = 12
 export function learnParameters(memory: SecretMemory, params: Readonly<Record<string, string>>, search: string): void {
   for (const [name, value] of [...Object.entries(params), ...new URLSearchParams(search)]) {
     if (findRole(name) === 'token') {
-      memory.learnSecret(value, kindFor(name))
-      memory.learnSecret(decodeLoosely(value), kindFor(name))
-    } else if (/\s/.test(value)) learnProse(memory, value)
+      for (const level of listDecoded(value)) memory.learnSecret(level, kindFor(name))
+    } else {
+      learnProse(memory, value)
+      learnProse(memory, name)
+    }
   }
+}
+
+/** The maximum number of encodings, one in the other. */
+const maxLevels = 4
+
+/** Returns a text, and the texts that it percent-encodes, at every level. */
+function listDecoded(text: string): string[] {
+  const levels = [text]
+  for (let level = text; levels.length <= maxLevels && level.includes('%'); levels.push(level)) {
+    const decoded = decodeLoosely(level)
+    if (decoded === level) break
+    level = decoded
+  }
+  return levels
 }
 
 function decodeLoosely(text: string): string {
@@ -70,13 +101,16 @@ export function learnRequest(memory: SecretMemory, value: unknown): void {
 export function learnUnknown(memory: SecretMemory, value: unknown): void {
   learnRequest(memory, value)
   walk(value, (name, text) => {
-    if (/\s/.test(name)) learnProse(memory, name)
-    if (/\s/.test(text)) learnProse(memory, text)
+    learnProse(memory, name)
+    learnProse(memory, text)
   })
 }
 
+/** Learns a text with blanks in it, however it is encoded. */
 function learnProse(memory: SecretMemory, text: string): void {
-  memory.learnText(text, `[removed: ${text.length} characters]`)
+  const levels = listDecoded(text)
+  if (!/\s|\w\+\w/.test(levels.at(-1) ?? '')) return
+  for (const level of levels) memory.learnText(level, describeRemoved(text))
 }
 
 /** Learns the tokens of a JSON value of a response. */

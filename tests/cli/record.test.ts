@@ -7,6 +7,7 @@ import type { System } from '#cli/run/system.ts'
 import { createClient } from '#client/index.ts'
 import { readRecording } from '#contract/recordings/recording.ts'
 import { startSandbox } from '#sandbox/index.ts'
+import { recordingLeaks } from '#tests/reliability/recording-leaks.ts'
 import { spawnSvc } from './process.ts'
 import { keptStream, noon, startTestCli, type TestCli, temporaryDirectory, testHost } from './test-cli.ts'
 
@@ -277,6 +278,13 @@ test('a service with https is reached with its certificate checked', async () =>
   } finally {
     await sandbox.close()
   }
+})
+
+test('no secret and no prompt text is in the file, from any place of a request, even when the service repeats it', async () => {
+  const { tried, recorded, found } = await recordingLeaks('echo', 60)
+  expect(tried).toBeGreaterThan(100)
+  expect(recorded).toBe(tried)
+  expect(found).toEqual([])
 })
 
 async function disposable() {

@@ -16,7 +16,7 @@ import { storedTexts, storeOfItsOwn } from '#tests/postgres/shared-store.ts'
 export const kinds = ['sk', 'at', 'bt', 'ast', 'sbx', 'prompt'] as const
 type Kind = (typeof kinds)[number]
 
-interface Sent {
+export interface Sent {
   method: string
   path: string
   headers: Record<string, string>
@@ -32,7 +32,7 @@ interface Place {
 }
 
 const auth = { authorization: 'Bearer sk_test_sandbox_demo' }
-const json = { ...auth, 'content-type': 'application/json' }
+export const json = { ...auth, 'content-type': 'application/json' }
 
 /** Values of fields that a request needs, by name, so that it is complete but for the place that is tried. */
 function knownValues(asset_token: string, beacon_id: string): Record<string, unknown> {
@@ -264,7 +264,7 @@ const keptFields = new Set([
 ])
 
 /** Whether a prompt was put into a field that keeps what it is given. */
-function isKept({ name }: Case): boolean {
+export function isKept({ name }: Case): boolean {
   // Generation events are open objects.
   if (/^prompt plain: (wrapper|browser)?\.?generation(\.report)? (unknown field|NAME)$/.test(name)) return true
   const field = /^prompt plain: [\w.]+ (\S+)$/.exec(name)?.[1]
@@ -337,7 +337,7 @@ export async function leaks(every: number): Promise<{ tried: number; found: Leak
 }
 
 /** The marks of some bytes, as they are and with their encodings undone. */
-function marksIn(bytes: Buffer): Set<number> {
+export function marksIn(bytes: Buffer): Set<number> {
   const marks = new Set<number>()
   let text = bytes.toString('latin1')
   for (let round = 0; round < 3; round++) {
@@ -350,7 +350,7 @@ function marksIn(bytes: Buffer): Set<number> {
 }
 
 /** Sends a request and returns the bytes of its response; of an event stream, those of its first 300 ms. */
-function exchange(agent: Agent, url: string, { method, path, headers, body }: Sent): Promise<Buffer> {
+export function exchange(agent: Agent, url: string, { method, path, headers, body }: Sent): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { agent, method, path, headers }, (incoming) => {
       const chunks: Buffer[] = []

@@ -233,11 +233,15 @@ export function readRequestBody(endpoint: RecordedId | null, text: string | unde
  * is kept as its shape, without any text that might be prose.
  */
 export function redactRequestBody(endpoint: RecordedId | null, text: string): string {
-  const value = parseExactly(text)
-  if (value === undefined || endpoint === null) return describeUnvalidated(text)
-  const declared = endpoints[endpoint]
-  const isKnown = 'body' in declared && declared.body.safeParse(parseJson(text)).success
-  return isKnown ? journalBody(withoutPersonal(value), false) : describeUnvalidated(text)
+  return isKnownBody(endpoint, text)
+    ? journalBody(withoutPersonal(parseExactly(text)), false)
+    : describeUnvalidated(text)
+}
+
+/** Whether the contract knows every field of the body of a request. */
+export function isKnownBody(endpoint: RecordedId | null, text: string): boolean {
+  const declared = endpoint === null ? {} : endpoints[endpoint]
+  return 'body' in declared && declared.body.safeParse(parseJson(text)).success
 }
 
 function readResponseBody(content: Entry['response']['content']): RecordedBody | null {
