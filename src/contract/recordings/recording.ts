@@ -240,7 +240,8 @@ export function redactRequestBody(endpoint: RecordedId | null, text: string): st
 
 /** Whether the contract knows every field of the body of a request. */
 export function isKnownBody(endpoint: RecordedId | null, text: string): boolean {
-  const declared = endpoint === null ? {} : endpoints[endpoint]
+  if (endpoint === null) return false
+  const declared = endpoints[endpoint]
   return 'body' in declared && declared.body.safeParse(parseJson(text)).success
 }
 
