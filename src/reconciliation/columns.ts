@@ -58,7 +58,7 @@ const columnWords = {
 
 const fieldWords: Readonly<Record<OwnField, readonly string[]>> = { ...columnWords, ...metricWords }
 export type OwnField = keyof typeof columnWords | Metric
-const ownFields = tableNames(fieldWords)
+export const ownFields = tableNames(fieldWords)
 
 /** The columns that are read. */
 export interface OwnColumns {
@@ -72,7 +72,10 @@ export interface OwnColumns {
     | { layout: 'rows'; metric_column: string; count_column: string | null }
 }
 
-/** Returns the columns of a file. @param mapped columns by the field that `--map` gives them @throws OwnFileError */
+/** No column, or several, could hold what is needed. The hint is for the command line. */
+export class ColumnsError extends OwnFileError {}
+
+/** Returns the columns of a file. @param mapped columns by the field that `--map` gives them @throws ColumnsError */
 export function findColumns(names: readonly string[], mapped: ReadonlyMap<OwnField, string>): OwnColumns {
   for (const column of mapped.values()) if (!names.includes(column)) throw unknownColumn(column, names)
   const taken = new Set(mapped.values())
@@ -82,10 +85,10 @@ export function findColumns(names: readonly string[], mapped: ReadonlyMap<OwnFie
   const key = mappedKey ?? keyFields.find((field) => find(field) !== null) ?? (time_column === null ? null : 'day')
   if (key === null) {
     const message = 'No column of it is a slot, an asset token, a session or a day.'
-    throw new OwnFileError(message, mapHint(names, 'slot_id'))
+    throw new ColumnsError(message, mapHint(names, 'slot_id'))
   }
   const counts = findCounts(find)
-  if (counts === null) throw new OwnFileError('No column of it counts anything.', mapHint(names, 'viewable_impression'))
+  if (counts === null) throw new ColumnsError('No column of it counts anything.', mapHint(names, 'viewable_impression'))
   return { key, key_column: find(key) ?? time_column!, time_column, counts }
 }
 
@@ -108,7 +111,7 @@ function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySe
   const found = fieldWords[field].flatMap((word) => named(word) ?? [])
   if (Object.hasOwn(metricWords, field) && found.length > 1) {
     const message = `The columns ${found.join(' and ')} both could be ${field}.`
-    throw new OwnFileError(message, `Choose one: --map ${quoteColumn(found[0]!)}=${field}`)
+    throw new ColumnsError(message, `Choose one: --map ${quoteColumn(found[0]!)}=${field}`)
   }
   return found[0] ?? null
 }
@@ -151,10 +154,10 @@ function unreadableMap(text: string, column: string, name: string): OwnFileError
   return new OwnFileError(`--map cannot read ${text}.`, `${suggestion} The fields are: ${ownFields.join(', ')}`)
 }
 
-function unknownColumn(column: string, names: readonly string[]): OwnFileError {
+function unknownColumn(column: string, names: readonly string[]): ColumnsError {
   const near = nearestName(column, names)
   const hint = `${near === null ? '' : `Did you mean ${near}? `}Its columns are: ${listColumns(names)}`
-  return new OwnFileError(`There is no column ${column} in it.`, hint)
+  return new ColumnsError(`There is no column ${column} in it.`, hint)
 }
 
 function mapHint(names: readonly string[], field: OwnField): string {

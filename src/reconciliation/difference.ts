@@ -86,3 +86,8 @@ function percentage(part: number, whole: number): number | null {
   if (whole === 0) return part === 0 ? 0 : null
   return Math.round((part / whole) * 1e6) / 1e4
 }
+
+/** Returns a percentage such as `1%` or `0.5`; null for any other text. */
+export function parsePercent(text: string): number | null {
+  return /^\d{1,4}(\.\d{1,6})? ?%?$/.test(text.trim()) ? Number.parseFloat(text) : null
+}

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { formatToken } from '#contract/ids.ts'
 import { separatedText } from '#contract/separated.ts'
 import { parseColumnMap } from './columns.ts'
-import { OwnFileError } from './own-file.ts'
+import { OwnFileError, parseOwnFile } from './own-file.ts'
 import { readOwnReport } from './reconciliation.ts'
 
 function read(text: string, ...map: string[]) {
-  const { counts, columns } = readOwnReport(text, parseColumnMap(map))!
+  const { counts, columns } = readOwnReport(parseOwnFile(text), parseColumnMap(map))!
   return {
     key: counts.key,
     metrics: counts.metrics,
@@ -48,7 +48,7 @@ describe('a file is read', () => {
   })
 
   test('is empty without a row', () => {
-    for (const text of ['', '\n', 'slot_id,clicks\n']) expect(readOwnReport(text, new Map())).toBeNull()
+    for (const text of ['', '\n', 'slot_id,clicks\n']) expect(readOwnReport(parseOwnFile(text), new Map())).toBeNull()
   })
 
   test('is refused by line where its form is damaged', () => {
@@ -93,7 +93,7 @@ describe('columns are found', () => {
       [2, 'a', { rendered_impression: 1 }],
       [3, 'a', { viewable_impression: 1 }],
     ])
-    expect(readOwnReport(text, new Map())!.counts.other_events).toEqual([{ event: 'heartbeat', rows: 1 }])
+    expect(readOwnReport(parseOwnFile(text), new Map())!.counts.other_events).toEqual([{ event: 'heartbeat', rows: 1 }])
     expect(read('day,event,count\n2026-01-31,click,"1,204"\n').rows).toEqual([[2, '2026-01-31', { click: 1_204 }]])
     expect(failure('slot_id,event\na,purchase\n')[0]).toBe('No event of it is a metric: purchase.')
   })

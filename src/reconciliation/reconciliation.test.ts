@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { createDice } from '#tests/reliability/dice.ts'
 import { parseColumnMap } from './columns.ts'
+import { countByDay } from './days.ts'
+import { parseOwnFile } from './own-file.ts'
 import { type Reconciliation, readOwnReport, reconcile } from './reconciliation.ts'
 import type { Turn, TurnBeacon } from './turns.ts'
 
@@ -59,7 +61,7 @@ function compare(
   turns: readonly Turn[],
   scope: Partial<Parameters<typeof reconcile>[2]> = {},
 ): Reconciliation {
-  const { counts } = readOwnReport(text, parseColumnMap([]))!
+  const { counts } = readOwnReport(parseOwnFile(text), parseColumnMap([]))!
   const result = reconcile(counts, turns, { ...everything, ...scope }, 0)
   for (const { metric, difference } of result.totals) {
     const sum = (parts: readonly { metric: Metric; difference: number }[]) =>
@@ -310,6 +312,28 @@ describe('sums of days', () => {
 
   test('in UTC have no difference', () => {
     expect(compare(report(0), turns)).toMatchObject({ ok: true, day_shift_ms: 0, differences: [] })
+  })
+
+  test('are shown by day: counted by both, by one alone', () => {
+    const { counts } = readOwnReport(parseOwnFile(csv('slot,views', 'a,2', 'b,1', 'x,1')), new Map())!
+    const at = (slot: string, day: number, more: Partial<Turn> = {}) => {
+      const received_at_ms = Date.UTC(2026, 0, day, 12)
+      const views = [beacon('viewable_impression', 'OK', { received_at_ms })]
+      return turn(slot, { created_at_ms: received_at_ms, beacons: views, ...more })
+    }
+    const found = [at('a', 10), at('b', 11, { beacons: [] }), at('c', 11), at('d', 13)]
+    const days = countByDay(reconcile(counts, found, everything, 0), found, counts, 'viewable_impression')
+    const shown = days.map(({ start_ms, both, own_only, accepted_only }) => [
+      new Date(start_ms).toISOString().slice(8, 10),
+      ...[both, own_only, accepted_only],
+    ])
+    expect(shown).toEqual([
+      ...['07', '08', '09'].map((day) => [day, 0, 0, 0]),
+      ['10', 1, 1, 0],
+      ['11', 0, 1, 1],
+      ['12', 0, 0, 0],
+      ['13', 0, 0, 1],
+    ])
   })
 
   test.each([-8, -3, 1, 2, 5.5, 9, 12])('in a zone of %d hours are shifted, not missing', (hours) => {

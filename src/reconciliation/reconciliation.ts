@@ -1,13 +1,14 @@
 /** Compares what an integrator counted with what the sandbox accepted, and explains each difference. Pure: data in, data out. */
 import type { Mode } from '#contract/fields.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
+import { formatDuration } from '#foundation/duration.ts'
 import { causes, describeCause, describeChange, type Explanation } from './causes.ts'
 import { findColumns, type OwnColumns, type OwnField } from './columns.ts'
 import { compareSums } from './compare-sums.ts'
 import { compareTurns } from './compare-turns.ts'
 import type { Comparison, Difference, MetricTotal, Scope } from './difference.ts'
 import { type OwnCounts, readOwnCounts } from './own-counts.ts'
-import { parseOwnFile } from './own-file.ts'
+import type { OwnFile } from './own-file.ts'
 import type { Turn } from './turns.ts'
 
 /** The counts of a file, and the columns that were read. */
@@ -17,8 +18,7 @@ export interface OwnReport {
 }
 
 /** Returns what a file counts; null when it has no rows. @throws OwnFileError */
-export function readOwnReport(text: string, mapped: ReadonlyMap<OwnField, string>): OwnReport | null {
-  const file = parseOwnFile(text)
+export function readOwnReport(file: OwnFile, mapped: ReadonlyMap<OwnField, string>): OwnReport | null {
   if (file.rows.length === 0) return null
   const columns = findColumns(file.names, mapped)
   return { counts: readOwnCounts(file, columns), columns: listColumns(columns) }
@@ -91,6 +91,24 @@ export function reconcile(
 /** Returns the traffic that is compared by default: live where there is any, since production counts nothing else. */
 export function defaultMode(turns: readonly Turn[]): Mode {
   return turns.some(({ mode }) => mode === 'live') ? 'live' : 'test'
+}
+
+/** Returns how the clock and the time zone of a file differ from those of the sandbox, a sentence each. */
+export function describeClocks({
+  day_shift_ms,
+  clock_offset_ms,
+}: Pick<Comparison, 'day_shift_ms' | 'clock_offset_ms'>): string[] {
+  const side = clock_offset_ms > 0 ? 'ahead of' : 'behind'
+  const offset = `The times of your file are ${formatDuration(clock_offset_ms, 2)} ${side} those of the sandbox.`
+  const zone = `Your days are those of ${zoneName(day_shift_ms)}, and those of the sandbox of UTC.`
+  return [...(clock_offset_ms === 0 ? [] : [offset]), ...(day_shift_ms === 0 ? [] : [zone])]
+}
+
+/** Returns a time zone by its distance from UTC: `UTC+05:30`. */
+function zoneName(shift_ms: number): string {
+  const minutes = Math.abs(shift_ms) / 60_000
+  const digits = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'))
+  return `UTC${shift_ms < 0 ? '-' : '+'}${digits.join(':')}`
 }
 
 const causeOrder = Object.keys(causes)

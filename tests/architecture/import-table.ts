@@ -288,6 +288,7 @@ export const importTable: readonly ImportRule[] = [
       'src/contract/no-fill.ts',
       'src/contract/own-requests.ts',
       'src/contract/separated.ts',
+      'src/reconciliation',
       'fixtures/demo',
       'sandbox/browser',
       'sandbox/demo',

@@ -1,6 +1,7 @@
 /** A thousand turns as an app records them, thirty of them wrong in six ways: each is found, with its cause, and no other. */
 import { expect, test } from 'vitest'
 import type { Metric } from '#contract/resources/beacons.ts'
+import { parseOwnFile } from '#reconciliation/own-file.ts'
 import { type Reconciliation, readOwnReport, reconcile } from '#reconciliation/reconciliation.ts'
 import { readTurns } from '#reconciliation/turns.ts'
 import { createDice } from '#tests/reliability/dice.ts'
@@ -100,7 +101,7 @@ const alterations: readonly Alteration[] = [
 function compare(records: readonly Played[], known: Awaited<ReturnType<typeof readTurns>>): Reconciliation {
   const lines = records.map(({ slot_id, impressions, views }) => `${slot_id},${impressions},${views}`)
   const text = ['slot_id,impressions,views', ...lines, ''].join('\r\n')
-  const { counts } = readOwnReport(text, new Map())!
+  const { counts } = readOwnReport(parseOwnFile(text), new Map())!
   return reconcile(counts, known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
 }
 

@@ -33,7 +33,7 @@ const views: readonly (readonly [name: string, pathOf: (ids: Ids) => string])[] 
   ['a placement', ({ slot_id }) => `/placements/${slot_id}`],
   ...['/sessions/sess_1', '/beacons', '/requests'].map(fixed),
   ['a request', ({ request_id }) => `/requests/${request_id}`],
-  ...['/callbacks', '/consent', '/evidence', '/billing', '/projects/proj_demo'].map(fixed),
+  ...['/callbacks', '/consent', '/evidence', '/billing', '/billing/reconcile', '/projects/proj_demo'].map(fixed),
   ...['clock', 'faults', 'scenarios', 'settings', 'keys', 'data'].map((part) => fixed(`/controls?part=${part}`)),
   ...['/reference?q=placements.create', '/reference?endpoint=placements.create'].map(fixed),
 ]
@@ -55,7 +55,7 @@ describe('Tab and the arrows reach every control, each with a focus that is seen
     const { page, go } = inspector
     const path = pathOf(ids)
     await go(path)
-    await page.locator('main :is(.panel, [role=row], .empty)').first().waitFor()
+    await page.locator('main :is(.panel, [role=row], .empty, .file-drop)').first().waitFor()
     // A panel that is read meanwhile takes the focus away with what it replaces: then the walk begins again.
     await expect
       .poll(async () => {

@@ -134,8 +134,14 @@ export const views: readonly View[] = [
     icon: 'billing',
     href: '/billing',
     shortcut: 'm',
-    summary: 'what production would have billed',
-    routes: [{ path: '/billing', page: page(() => import('../views/records/BillingPage.tsx'), 'BillingPage') }],
+    summary: 'what production would have billed, and your own counts beside it',
+    routes: [
+      { path: '/billing', page: page(() => import('../views/records/BillingPage.tsx'), 'BillingPage') },
+      {
+        path: '/billing/reconcile',
+        page: page(() => import('../views/reconciliation/ReconciliationPage.tsx'), 'ReconciliationPage'),
+      },
+    ],
   },
   {
     id: 'controls',

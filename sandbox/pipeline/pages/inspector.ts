@@ -19,6 +19,7 @@ const ownPaths = [
   '/_sandbox/controls',
   '/_sandbox/console',
   '/_sandbox/reference',
+  '/_sandbox/billing/reconcile',
   '/_sandbox/beacons/{beacon_id}',
   '/_sandbox/callbacks/{slot_id}',
   '/_sandbox/campaigns/{campaign_id}',

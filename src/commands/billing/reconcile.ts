@@ -11,14 +11,15 @@ import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { nextCursor } from '#client/client.ts'
 import type { Mode } from '#contract/fields.ts'
-import { formatDuration, parseSince, sinceMs } from '#foundation/duration.ts'
+import { parseSince, sinceMs } from '#foundation/duration.ts'
 import type { Explanation } from '#reconciliation/causes.ts'
 import { parseColumnMap } from '#reconciliation/columns.ts'
-import type { Scope } from '#reconciliation/difference.ts'
-import { OwnFileError } from '#reconciliation/own-file.ts'
+import { parsePercent, type Scope } from '#reconciliation/difference.ts'
+import { OwnFileError, parseOwnFile } from '#reconciliation/own-file.ts'
 import {
   reconcile as compareCounts,
   defaultMode,
+  describeClocks,
   type OwnReport,
   type Reconciliation,
   readOwnReport,
@@ -70,7 +71,7 @@ export const reconcile: Command = {
     repeatable('--map <own=theirs>', 'your column for a field, such as "Ad views=viewable_impression"'),
     new Option('--tolerance <percent>', 'largest deviation of a metric that is allowed, such as 1%')
       .default(0, '0%')
-      .argParser(parsePercent),
+      .argParser(readTolerance),
     new Option('--mode <mode>', 'traffic that counts; default: live where there is any').choices([
       'live',
       'test',
@@ -111,7 +112,7 @@ const noTurnsHint = 'Play a turn first: svc trigger'
 
 function readReport(text: string, name: string, map: readonly string[]): OwnReport {
   const mapped = refuse('map_invalid', '', () => parseColumnMap(map))
-  const report = refuse('file_invalid', `${name}: `, () => readOwnReport(text, mapped))
+  const report = refuse('file_invalid', `${name}: `, () => readOwnReport(parseOwnFile(text), mapped))
   if (report !== null) return report
   throw nothingChecked(`There is no row in ${name}.`, 'It needs a header and a row for each slot, session or day.')
 }
@@ -160,8 +161,8 @@ async function readScope(
   return { mode: mode ?? defaultMode(turns), since_ms: time_ms(limits.since), until_ms: time_ms(limits.until) }
 }
 
-function parsePercent(text: string): number {
-  const percent = /^\d{1,4}(\.\d{1,6})?%?$/.test(text) ? Number.parseFloat(text) : null
+function readTolerance(text: string): number {
+  const percent = parsePercent(text)
   if (percent !== null) return percent
   throw new InvalidArgumentError('It must be a percentage, such as 1% or 0.5%.')
 }
@@ -198,8 +199,7 @@ function* listNotes(
   result: Reconciliation & Turns,
   { mode, all }: CommandInput['options'],
 ): Generator<string> {
-  const { key, differences, turns, missing_metrics, rows_outside, clock_offset_ms, day_shift_ms, stray_beacons } =
-    result
+  const { differences, turns, missing_metrics, rows_outside, stray_beacons } = result
   if (differences.length > shortList && all !== true)
     yield `${differences.length - shortList} more differences. List them: --all, or -o csv`
   const read = own.columns.filter(({ column, field }) => column !== field)
@@ -211,18 +211,7 @@ function* listNotes(
   const other = result.mode === 'all' ? 0 : turns.filter((turn) => turn.mode !== result.mode).length
   if (other > 0 && mode === undefined)
     yield `Only ${result.mode} traffic is compared, not ${plural(other, 'turn')} of test keys. To compare both: --mode all`
-  if (day_shift_ms !== 0) yield `Your days are those of ${zoneName(day_shift_ms)}, those of the sandbox of UTC.`
-  if (clock_offset_ms !== 0 && key === 'slot_id') yield `The times of your file are ${aheadText(clock_offset_ms)}.`
+  yield* describeClocks(result)
   if (stray_beacons > 0)
     yield `${plural(stray_beacons, 'refused beacon')} with no slot: svc beacons list --verdict rejected`
-}
-
-function zoneName(shift_ms: number): string {
-  const minutes = Math.abs(shift_ms) / 60_000
-  const clock = `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
-  return `UTC${shift_ms < 0 ? '-' : '+'}${clock}`
-}
-
-function aheadText(offset_ms: number): string {
-  return `${formatDuration(offset_ms, 2)} ${offset_ms > 0 ? 'ahead of' : 'behind'} those of the sandbox`
 }

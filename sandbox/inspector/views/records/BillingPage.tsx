@@ -33,7 +33,15 @@ export function BillingPage() {
   const report = useResource('billing.report', { query: values }, isAffected)
   const { state: clock } = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
   return (
-    <Page title="Billing" lead="What production would have billed. Nothing is ever billed here.">
+    <Page
+      title="Billing"
+      lead="What production would have billed. Nothing is ever billed here."
+      actions={
+        <Link className="link" href="/billing/reconcile">
+          Compare your own counts
+        </Link>
+      }
+    >
       <FilterBar filters={filters} values={values} onChange={change} />
       <Shown resource={report}>
         {(data) =>

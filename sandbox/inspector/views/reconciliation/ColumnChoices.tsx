@@ -1,0 +1,68 @@
+import { type OwnField, ownFields } from '#reconciliation/columns.ts'
+import { SelectInput } from '../../parts/Fields.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import type { ReadFile } from './own-file-state.ts'
+
+interface ColumnChoicesProps {
+  read: ReadFile
+  /** Columns by field; '' or none where the name decides. */
+  chosen: Readonly<Record<string, string>>
+  onChange(chosen: Readonly<Record<string, string>>): void
+}
+
+/** What is wrong with the file, and which of its columns holds what. */
+export function ColumnChoices({ read, chosen, onChange }: ColumnChoicesProps) {
+  const { names } = read
+  const found = new Map(read.status === 'read' ? read.report.columns.map(({ field, column }) => [field, column]) : [])
+  const isOpen = read.status === 'refused' && read.rows.length === 0
+  return (
+    <Panel title="Columns" lead={found.size === 0 ? undefined : <Found columns={found} />}>
+      {read.status === 'refused' && (
+        <div className="problem" role="alert">
+          <h2>{read.message}</h2>
+          {read.rows.length > 0 && (
+            <ul>
+              {read.rows.map((row) => (
+                <li key={row}>{row}</li>
+              ))}
+            </ul>
+          )}
+          <p className="soft">{read.hint}</p>
+        </div>
+      )}
+      {names.length > 0 && (
+        <details open={isOpen || undefined}>
+          <summary className="soft">Choose the columns</summary>
+          <div className="column-choices">
+            {ownFields.map((field) => (
+              <SelectInput<string>
+                key={field}
+                label={field.replaceAll('_', ' ')}
+                value={chosen[field] ?? ''}
+                onChange={(column) => onChange({ ...chosen, [field]: column })}
+                values={[['', `by its name${found.has(field) ? `: ${found.get(field)}` : ''}`], ...listNames(names)]}
+              />
+            ))}
+          </div>
+        </details>
+      )}
+    </Panel>
+  )
+}
+
+function listNames(names: readonly string[]): (readonly [string, string])[] {
+  return [...new Set(names)].filter((name) => name !== '').map((name) => [name, name])
+}
+
+function Found({ columns }: { columns: ReadonlyMap<OwnField, string> }) {
+  return (
+    <>
+      {[...columns].map(([field, column], index) => (
+        <span key={field}>
+          {index > 0 && ', '}
+          {field.replaceAll('_', ' ')} from <code>{column}</code>
+        </span>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,137 @@
+/** Compares a file of the integrator's own counts with what was accepted: `svc billing reconcile` on a page. */
+import { useMemo, useState } from 'react'
+import { Button, DropZone, FileTrigger, Text } from 'react-aria-components'
+import type { Mode } from '#contract/fields.ts'
+import { parsePercent } from '#reconciliation/difference.ts'
+import { defaultMode, type OwnReport, type Reconciliation, reconcile } from '#reconciliation/reconciliation.ts'
+import { readTurns, type Turns } from '#reconciliation/turns.ts'
+import { call } from '../../data/api.ts'
+import { Outcome, useAction } from '../../parts/Dialog.tsx'
+import { Segments, TextInput } from '../../parts/Fields.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Loading } from '../../parts/Shown.tsx'
+import { ColumnChoices } from './ColumnChoices.tsx'
+import { type ChosenFile, loadFile, readChosen } from './own-file-state.ts'
+import { ReconciliationReport } from './ReconciliationReport.tsx'
+
+type ChosenMode = Mode | 'all' | 'auto'
+
+export function ReconciliationPage() {
+  const action = useAction()
+  const [file, setFile] = useState<ChosenFile | null>(null)
+  const [turns, setTurns] = useState<Turns | null>(null)
+  const [columns, setColumns] = useState<Readonly<Record<string, string>>>({})
+  const read = useMemo(() => (file === null ? null : readChosen(file, columns)), [file, columns])
+  const choose = (load: () => Promise<ChosenFile>) =>
+    action.run(async () => {
+      setFile(null)
+      const chosen = await load()
+      setTurns(await loadTurns())
+      setColumns({})
+      setFile(chosen)
+    }, '')
+  return (
+    <Page
+      title="Compare your own counts"
+      lead="What you counted beside what was accepted, and the cause of each difference. The file stays in this tab."
+    >
+      <div className="column">
+        <FileDrop name={file?.name ?? null} onChoose={choose} />
+        {action.isRunning && <Loading label="Reading the file and the turns" />}
+        <Outcome action={action} />
+        {read !== null && <ColumnChoices read={read} chosen={columns} onChange={setColumns} />}
+        {read?.status === 'read' && turns !== null && <Comparison own={read.report} turns={turns.turns} />}
+      </div>
+    </Page>
+  )
+}
+
+interface FileDropProps {
+  /** The file that is shown; null before one is chosen. */
+  name: string | null
+  onChoose(load: () => Promise<ChosenFile>): void
+}
+
+/** Where a file is dropped, pasted or chosen. */
+function FileDrop({ name, onChoose }: FileDropProps) {
+  return (
+    <DropZone
+      className="file-drop"
+      getDropOperation={() => 'copy'}
+      onDrop={({ items }) => {
+        const item = items.find(({ kind }) => kind === 'file')
+        if (item?.kind === 'file') onChoose(async () => loadFile(await item.getFile()))
+      }}
+    >
+      <Text slot="label">{name ?? 'Drop a file of your counts here'}</Text>
+      <FileTrigger
+        acceptedFileTypes={['.csv', '.tsv', '.jsonl', '.ndjson', '.txt', 'text/csv', 'text/tab-separated-values']}
+        onSelect={(files) => {
+          const file = files?.[0]
+          if (file !== undefined) onChoose(() => loadFile(file))
+        }}
+      >
+        <Button className="small">{name === null ? 'Choose a file' : 'Choose another file'}</Button>
+      </FileTrigger>
+      <p className="faint tiny">
+        CSV, TSV or JSON lines, with a row for each slot, asset token, session or day, or for each event.
+      </p>
+    </DropZone>
+  )
+}
+
+function loadTurns(): Promise<Turns> {
+  return readTurns({
+    placements: (query) => call('placements.list', { query }),
+    beacons: (query) => call('beacons.list', { query }),
+  })
+}
+
+interface ComparisonProps {
+  own: OwnReport
+  turns: Turns['turns']
+}
+
+function Comparison({ own, turns }: ComparisonProps) {
+  const [mode, setMode] = useState<ChosenMode>('auto')
+  const [tolerance, setTolerance] = useState('0')
+  const percent = parsePercent(tolerance)
+  const shown = mode === 'auto' ? defaultMode(turns) : mode
+  const result = useMemo<Reconciliation>(
+    () => reconcile(own.counts, turns, { mode: shown, since_ms: null, until_ms: null }, percent ?? 0),
+    [own, turns, shown, percent],
+  )
+  return (
+    <>
+      <Panel title="Compared">
+        <div className="bar wrap-line">
+          <Segments
+            label="Traffic"
+            value={mode}
+            onChange={setMode}
+            values={[
+              ['auto', `automatic: ${defaultMode(turns)}`],
+              ['live', 'live'],
+              ['test', 'test'],
+              ['all', 'both'],
+            ]}
+          />
+          <TextInput
+            label="Tolerance, percent"
+            value={tolerance}
+            onChange={setTolerance}
+            isNumeric
+            problem={percent === null ? 'A percentage, such as 1 or 0.5' : undefined}
+          />
+        </div>
+      </Panel>
+      {turns.length === 0 ? (
+        <Empty icon="billing" title="This sandbox has no turn yet">
+          Every row of your file was never requested here.
+        </Empty>
+      ) : null}
+      <ReconciliationReport result={result} own={own.counts} turns={turns} />
+    </>
+  )
+}

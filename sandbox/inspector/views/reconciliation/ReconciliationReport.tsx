@@ -1,0 +1,244 @@
+/** The result of a comparison: totals, a chart by day, causes with what to change, and each difference. */
+import { useMemo, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { Link } from 'wouter'
+import { flattenRows, separatedText } from '#contract/separated.ts'
+import { countByDay } from '#reconciliation/days.ts'
+import type { OwnCounts } from '#reconciliation/own-counts.ts'
+import { describeClocks, type Reconciliation } from '#reconciliation/reconciliation.ts'
+import type { Turn } from '#reconciliation/turns.ts'
+import { saveFile } from '../../data/save-file.ts'
+import { Chart } from '../../parts/Chart.tsx'
+import { Segments } from '../../parts/Fields.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
+
+interface ReportProps {
+  result: Reconciliation
+}
+
+interface ReconciliationReportProps extends ReportProps {
+  own: OwnCounts
+  turns: readonly Turn[]
+}
+
+export function ReconciliationReport({ result, own, turns }: ReconciliationReportProps) {
+  return (
+    <>
+      <Totals result={result} />
+      <Notes result={result} own={own} />
+      <Days result={result} own={own} turns={turns} />
+      <Causes result={result} />
+      <Differences result={result} turns={turns} />
+    </>
+  )
+}
+
+function metricName(metric: string): string {
+  return metric.replaceAll('_', ' ')
+}
+
+function signed(value: number): string {
+  return `${value > 0 ? '+' : ''}${value.toLocaleString('en')}`
+}
+
+function percentText(value: number | null): string {
+  return value === null ? '–' : `${signed(Math.round(value * 100) / 100)} %`
+}
+
+function Totals({ result: { totals } }: ReportProps) {
+  return (
+    <div className="totals">
+      {totals.map(({ metric, own, accepted, difference, percent, deviation_percent, is_within }) => (
+        <section key={metric} className="panel" aria-label={metricName(metric)}>
+          <h2 className="bar spread">
+            {metricName(metric)}
+            <Chip tone={is_within ? 'good' : 'bad'}>{is_within ? 'within the tolerance' : 'over the tolerance'}</Chip>
+          </h2>
+          <p className="figure">
+            {percentText(percent)} <span className="soft">({signed(difference)})</span>
+          </p>
+          <p className="soft">
+            {own.toLocaleString('en')} yours, {accepted.toLocaleString('en')} accepted
+            {deviation_percent !== null && `, deviation ${percentText(deviation_percent).replace('+', '')}`}
+          </p>
+        </section>
+      ))}
+    </div>
+  )
+}
+
+function Notes({ result, own }: ReportProps & { own: OwnCounts }) {
+  const { missing_metrics } = result
+  const notes = [
+    ...describeClocks(result),
+    ...(missing_metrics.length === 0
+      ? []
+      : [`Counted here, but not in your file: ${missing_metrics.map(metricName).join(', ')}.`]),
+    ...own.other_events.map(
+      ({ event, rows }) => `Not compared: ${rows} rows with the event ${event}, which is no metric.`,
+    ),
+  ]
+  if (notes.length === 0) return null
+  return (
+    <ul className="soft">
+      {notes.map((note) => (
+        <li key={note}>{note}</li>
+      ))}
+    </ul>
+  )
+}
+
+const series = [
+  ['both', 'counted by both', '--good'],
+  ['own_only', 'only yours', '--warn'],
+  ['accepted_only', 'only accepted', '--focus'],
+] as const
+
+function Days({ result, own, turns }: ReconciliationReportProps) {
+  const [chosen, setChosen] = useState(result.totals[0]?.metric)
+  const metric = own.metrics.find((each) => each === chosen) ?? own.metrics[0]
+  const days = useMemo(
+    () => (metric === undefined ? [] : countByDay(result, turns, own, metric)),
+    [result, turns, own, metric],
+  )
+  if (metric === undefined || days.length === 0) return null
+  return (
+    <Panel
+      title="By day"
+      lead="By the day of each turn, UTC. What has no turn here has no day."
+      actions={
+        own.metrics.length > 1 && (
+          <Segments
+            label="Metric"
+            value={metric}
+            onChange={setChosen}
+            values={own.metrics.map((each) => [each, metricName(each)] as const)}
+          />
+        )
+      }
+    >
+      <Chart
+        label={`${metricName(metric)} by day: ${days.map(describeDay).join('; ')}`}
+        times_ms={days.map(({ start_ms }) => start_ms)}
+        series={series.map(([field, label, color]) => ({ label, color, values: days.map((day) => day[field]) }))}
+        kind="bars"
+        height_px={200}
+      />
+    </Panel>
+  )
+}
+
+function describeDay(day: ReturnType<typeof countByDay>[number]): string {
+  const counts = series.map(([field, label]) => `${day[field]} ${label}`)
+  return `${new Date(day.start_ms).toISOString().slice(0, 10)} ${counts.join(', ')}`
+}
+
+function Causes({ result: { causes } }: ReportProps) {
+  if (causes.length === 0) {
+    return (
+      <Panel title="Causes">
+        <p className="soft">No difference: both count the same.</p>
+      </Panel>
+    )
+  }
+  const most = Math.max(...causes.map(({ difference }) => Math.abs(difference)), 1)
+  return (
+    <Panel title="Causes" lead="What each explains of the difference: together they are the difference.">
+      <ul className="causes">
+        {causes.map(({ cause, reason_code, metric, count, difference, meaning, change }) => (
+          <li key={`${cause} ${reason_code} ${metric}`}>
+            <p className="bar wrapping">
+              <Chip tone="warn">{reason_code === null ? cause : `${cause} ${reason_code}`}</Chip>
+              <span className="soft">
+                {metricName(metric)}, {count} {count === 1 ? 'difference' : 'differences'}
+              </span>
+            </p>
+            <p className="bar">
+              <span className="funnel-track grow">
+                <span className="funnel-bar" style={{ width: `${(100 * Math.abs(difference)) / most}%` }} />
+              </span>
+              <span className="cause-sum">{signed(difference)}</span>
+            </p>
+            <p>
+              {meaning} <span className="soft">{change}</span>
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+/** More rows would slow the page down; the file has all. */
+const maxShown = 200
+
+function Differences({ result: { differences }, turns }: ReportProps & { turns: readonly Turn[] }) {
+  const known = useMemo(() => new Set(turns.map(({ slot_id }) => slot_id)), [turns])
+  if (differences.length === 0) return null
+  const save = () => {
+    const text = separatedText(flattenRows(differences, true), 'csv', (cell) => cell.replace(/[\t\r\n]+/g, ' '))
+    saveFile(new Blob([text], { type: 'text/csv' }), 'billing-differences.csv')
+  }
+  return (
+    <Panel
+      title="Differences"
+      lead={
+        differences.length > maxShown
+          ? `The first ${maxShown} of ${differences.length.toLocaleString('en')}.`
+          : undefined
+      }
+      actions={
+        <Button className="small bar" onPress={save}>
+          <Icon name="download" /> Download CSV
+        </Button>
+      }
+    >
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <section className="scroller" aria-label="Differences" tabIndex={0}>
+        <table className="plain-table">
+          <thead>
+            <tr>
+              {['Slot, session or day', 'Metric'].map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+              {['Yours', 'Accepted', 'Explained'].map((name) => (
+                <th key={name} scope="col" className="number">
+                  {name}
+                </th>
+              ))}
+              <th scope="col">Cause</th>
+            </tr>
+          </thead>
+          <tbody>
+            {differences.slice(0, maxShown).map((each) => {
+              const { slot_id, session_id, day, metric, own, accepted, difference, cause, reason_code } = each
+              const isKnown = slot_id !== null && known.has(slot_id)
+              return (
+                <tr key={`${slot_id} ${session_id} ${day} ${metric} ${cause} ${reason_code}`}>
+                  <td>
+                    {isKnown ? (
+                      <Link className="link" href={`/placements/${slot_id}`}>
+                        {slot_id}
+                      </Link>
+                    ) : (
+                      (slot_id ?? day ?? session_id ?? 'no session')
+                    )}
+                  </td>
+                  <td>{metricName(metric)}</td>
+                  <td className="number">{own}</td>
+                  <td className="number">{accepted}</td>
+                  <td className="number">{signed(difference)}</td>
+                  <td>{reason_code === null ? cause : `${cause} ${reason_code}`}</td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </section>
+    </Panel>
+  )
+}
