@@ -215,7 +215,7 @@ describe('recordings of other programs', () => {
       'beacons.send       ok             2         0',
       '',
       'Not compared',
-      '  1 × a file of a creative',
+      '  1 × a file of the service',
       '',
       'Left out',
       '  4 × not of this API (chrome.har)',

@@ -8,6 +8,8 @@ import { type CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import type { ExchangePair, Finding, ValuedFinding } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import { forceOption, writeAtomically } from '../files.ts'
+import { browserPathOption } from '../qa/targets.ts'
+import { runRecordedRenderer } from './renderer.ts'
 import { type ComparedSides, openSides } from './sides.ts'
 
 const columns: readonly Column[] = [
@@ -32,6 +34,8 @@ export const compare: Command = {
     new Option('--write-overrides <file>', 'write the findings as rules for svc start --overrides'),
     forceOption(),
     new Option('--strict', 'also fail on findings that are not documented'),
+    new Option('--renderer', 'also run the render.js and the frames of the recording in a browser'),
+    browserPathOption,
   ],
   formats: ['markdown'],
   tables: [columns],
@@ -54,14 +58,16 @@ async function run(context: CommandContext, { args, options }: CommandInput): Pr
   })
   const comparison = compareExchanges(sides.pairs)
   const { service, other, not_compared, left_out } = sides
-  const report: CompareReport = { service, other, comparison, not_compared, left_out }
+  const renderer =
+    options.renderer === true ? await runRecordedRenderer(context, sides, textOption(options, 'browserPath')) : null
+  const report: CompareReport = { service, other, comparison, not_compared, left_out, renderer }
   const { compared, endpoints, outcomes } = comparison
   const findings = comparison.findings.map(withoutValues)
-  const isFailed = comparison.findings.some((finding) => options.strict === true || breaksDocument(finding))
+  const isFailed = options.strict === true ? differs(report) : findings.some(breaksDocument)
   if (flags.output === 'markdown') out.document(`${reportMarkdown(report)}\n`, 'text/markdown')
   else {
     out.list(
-      { ok: !isFailed, service, other, compared, endpoints, findings, outcomes, not_compared, left_out },
+      { ok: !isFailed, service, other, compared, endpoints, findings, outcomes, not_compared, left_out, renderer },
       findings,
       (style) => reportLines(report, columns, style),
     )
@@ -71,6 +77,10 @@ async function run(context: CommandContext, { args, options }: CommandInput): Pr
   const file = textOption(options, 'writeOverrides')
   if (file !== undefined) await writeOverrides(context, file, { sides, overwrite: options.overwrite === true })
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+}
+
+function differs({ comparison, renderer }: CompareReport): boolean {
+  return comparison.findings.length > 0 || renderer?.some((each) => each.differs.length > 0) === true
 }
 
 function breaksDocument({ weight, breaks }: Finding): boolean {

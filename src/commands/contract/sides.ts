@@ -15,7 +15,9 @@ import type { OwnValues } from '#qa/contract-compare/request-mapping.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
 
-export interface ComparedSides extends Omit<CompareReport, 'comparison'> {
+export interface ComparedSides extends Omit<CompareReport, 'comparison' | 'renderer'> {
+  /** Of the service; null when it was asked itself. */
+  recording: Recording | null
   pairs: readonly ExchangePair[]
 }
 
@@ -130,7 +132,11 @@ function createPrefix({ system }: CommandContext): string {
 }
 
 async function pairSides(context: CommandContext, service: Side, other: Side): Promise<ComparedSides> {
-  const names = { service: service.name, other: other.name }
+  const names = {
+    service: service.name,
+    other: other.name,
+    recording: service.kind === 'file' ? service.recording : null,
+  }
   const left_out = [service, other].flatMap((side) => (side.kind === 'file' ? listLeftOut(side) : []))
   if (service.kind === 'file' && other.kind === 'file') {
     return { ...names, left_out, ...(await pairFiles(service, other)) }
@@ -181,7 +187,7 @@ async function pairFiles(service: FileSide, other: FileSide): Promise<Pick<Compa
   const reasons = new Map([
     [`only in ${service.name}`, unpaired.service],
     [`only in ${other.name}`, unpaired.other],
-    ['a file of a creative', pairs.length - compared.length],
+    ['a file of the service', pairs.length - compared.length],
   ])
   return { pairs: compared, not_compared: listReasons(reasons) }
 }

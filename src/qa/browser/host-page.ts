@@ -21,6 +21,8 @@ export interface HostPageOptions extends Omit<Open, 'of' | 'set' | 'unset' | 'tu
   base_url: string
   /** Whether the page itself notes its beacons, in a browser that does not show what it sends. */
   notes_beacons?: boolean
+  /** Responds in place of the service to some of its addresses, for as long as the page is open. */
+  substitute?: { isMeant(url: URL): boolean; respond(route: Route): Promise<void> }
 }
 
 /** A request of the page to the service. */
@@ -92,6 +94,8 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
   const close = () => endsWithin(closesWithinMs, context.close())
   try {
     await context.route((url) => url.origin === origin, serveWith(options, host.served))
+    const { substitute } = options
+    if (substitute !== undefined) await context.route(substitute.isMeant, substitute.respond)
     watch(context, new URL(base_url).origin, origin, host)
     const page = await newPage(browser, context)
     if (options.notes_beacons === true) await page.addInitScript(noteBeacons, `${base_url}/v1/beacons`)
@@ -102,7 +106,7 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
     })
     page.on('pageerror', ({ message }) => noteError(message))
     await page.goto(`${origin}/`)
-    if (Object.keys(serve).length === 0) await context.unrouteAll()
+    if (Object.keys(serve).length === 0 && substitute === undefined) await context.unrouteAll()
     return { ...host, page, close }
   } catch (error) {
     await close()

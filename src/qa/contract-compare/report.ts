@@ -5,6 +5,7 @@ import { hangingLines, plural } from '#cli/output/text.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { headings } from '../contract-check/report.ts'
 import type { Comparison, Finding } from './findings.ts'
+import type { RendererComparison } from './renderer.ts'
 
 export interface CompareReport {
   /** What was compared: a file or an address. */
@@ -16,11 +17,13 @@ export interface CompareReport {
   not_compared: { why: string; count: number }[]
   /** Entries of the recordings that are not of this API. */
   left_out: { file: string; why: string; count: number }[]
+  /** Each recorded format in a page, with the renderer of the recording and with ours; null where that was not asked for. */
+  renderer: RendererComparison[] | null
 }
 
 /** Returns the report as lines of a terminal. */
 export function reportLines(report: CompareReport, columns: readonly Column[], style: Style): string[] {
-  const { comparison, not_compared, left_out, other } = report
+  const { comparison, not_compared, left_out, renderer, other } = report
   const { endpoints, findings, outcomes } = comparison
   const rows = endpoints.map((row) => ({ ...row, result: row.findings === 0 ? 'ok' : 'differs' }))
   const listed = (title: string, lines: readonly string[]) =>
@@ -35,6 +38,7 @@ export function reportLines(report: CompareReport, columns: readonly Column[], s
         ? []
         : ['', style.bold(headings[weight]), ...own.flatMap((finding) => findingLines(finding, other, style))]
     }),
+    ...listed('Renderer', describeRenderer(renderer ?? [])),
     ...listed(
       'Decided differently, which is no difference of the contract',
       outcomes.map(({ service, other, count }) => `${count} × ${service}; with the other side ${other}`),
@@ -89,9 +93,23 @@ function describePlace({ count, first: { entry, request_id } }: Finding): string
   return `${plural(count, 'time')}${place === '' ? '' : `, first ${place}`}`
 }
 
+/** Returns a line for each format that shows the same in both ways, and for each difference of the others. */
+function describeRenderer(compared: readonly RendererComparison[]): string[] {
+  return compared.flatMap(({ format, recorded, service, sandbox, differs }) => {
+    const list = (values: readonly string[]) => (values.length === 0 ? 'none' : values.join(', '))
+    const what = `${format}, with the ${recorded.join(' and the ')} of the recording`
+    if (differs.length === 0) {
+      return [`${what}: the same events (${list(service.events)}) and beacons (${list(service.beacons)})`]
+    }
+    return differs.map(
+      (part) => `${what}: ${part} are ${list(service[part])}; with those of the sandbox ${list(sandbox[part])}`,
+    )
+  })
+}
+
 /** Returns the report as Markdown, for a pull request or an issue. */
 export function reportMarkdown(report: CompareReport): string {
-  const { service, other, comparison, not_compared, left_out } = report
+  const { service, other, comparison, not_compared, left_out, renderer } = report
   const { compared, findings, outcomes } = comparison
   const sections = tableNames(headings).flatMap((weight) => {
     const own = findings.filter((finding) => finding.weight === weight)
@@ -118,6 +136,9 @@ export function reportMarkdown(report: CompareReport): string {
     '',
     `${plural(compared, 'exchange')} compared, ${findings.length === 0 ? 'no difference' : plural(findings.length, 'difference')}.`,
     ...sections,
+    ...(renderer === null
+      ? []
+      : ['', '### Renderer', '', ...describeRenderer(renderer).map((line) => `- ${cell(line)}`)]),
     ...(counts.length === 0 ? [] : ['', '### Not in these counts', '', ...counts.map((line) => `- ${cell(line)}`)]),
     '',
   ].join('\n')

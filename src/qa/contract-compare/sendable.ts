@@ -24,7 +24,7 @@ export interface Known {
  */
 export function explainUnsendable(exchange: RecordedExchange, hasPublishableKey: boolean, known: Known): string | null {
   const { endpoint, status } = exchange
-  if (endpoint === null) return 'a file of a creative'
+  if (endpoint === null) return 'a file of the service'
   if (status === 101) return 'a WebSocket'
   if (status === 429) return 'meeting a rate limit would disturb others'
   if (endpoint === 'browser.activate' && !hasPublishableKey) return 'no publishable key: --publishable-key'
