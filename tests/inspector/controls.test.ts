@@ -80,12 +80,14 @@ test('latency, rate limits and origins are saved as a patch, by fields and by JS
   await page.getByLabel('Milliseconds').fill('250')
   await page.getByLabel('Beacons').fill('5/s')
   await page.getByLabel('Allowed origins').fill('https://a.example\nhttps://b.example')
-  await page.getByRole('button', { name: 'Save 3 settings' }).click()
+  await page.getByText('Refuse personal data').click()
+  await page.getByRole('button', { name: 'Save 4 settings' }).click()
   await page.getByText(/^Saved: /).waitFor()
   expect(await show()).toMatchObject({
     decision_latency_ms: 250,
     rate_limits: { default: null, beacons: '5/s', activate: null },
     allowed_origins: ['https://a.example', 'https://b.example'],
+    personal_data: 'reject',
   })
   // The form is that of the new revision: what is typed before is lost with the one before.
   await page.getByText('revision 2').waitFor()

@@ -116,6 +116,24 @@ test('a placement: its timeline, its trace as a funnel, its frame, consent, evid
   await page.getByText('There is no such placement').waitFor()
 })
 
+test('a placement: personal data in what partners would have received is named beside it', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  const ask = async (topic: string) => {
+    const body = asked({ prompt: { topic }, consent: { semantic_targeting: true } })
+    return (await here.api.accept('placements.create', { as: key, body })).body.slot_id
+  }
+  await go(`/placements/${await ask('flowers for ann@example.org, 14 Elm Road, Leeds LS1 4AP')}`)
+  const panel = page.locator('.panel', { has: page.getByRole('heading', { name: 'Partner request' }) })
+  await panel.getByText('topic seems to contain an e-mail address and a postal address.').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.setViewportSize(phone)
+  await expect.poll(() => isTooWide(page)).toBe(false)
+  await go(`/placements/${await ask('flowers')}`)
+  await panel.getByText('"flowers"').waitFor()
+  expect(await panel.getByText('personal data').count()).toBe(0)
+})
+
 test('a placement begins with why it would not be billed and what to do, and a beacon says why it does not count', async () => {
   await using inspector = await openStaged()
   const { here: on, page, go } = inspector

@@ -135,7 +135,7 @@ function BeaconsPanel({ placement: { beacons, fill, created_at_ms } }: { placeme
 /** The fields that should not have left the integration. Their values are in the request below. */
 function PersonalData({ found }: { found: PlacementDetail['personal_data'] }) {
   return found.map(({ path, kinds }) => (
-    <p key={path} className="bar wrapping">
+    <p key={path} className="bar wrapping personal-data">
       <Chip tone="warn">personal data</Chip>
       <span>
         <code>{path}</code> seems to contain {listPersonalKinds(kinds)}.
