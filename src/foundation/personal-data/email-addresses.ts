@@ -14,7 +14,8 @@ const hidden =
   /[\w.+-]{1,64} ?(?:\[|\(|\{) ?(?:at|@|ät) ?(?:\]|\)|\}) ?[\w-]{1,63}(?: ?(?:\.|[[({] ?(?:dot|punkt|point|punto|\.) ?[\])}]) ?[a-z][\w-]{1,62}){1,4}/i
 
 /** `ann at example dot org`. */
-const spoken = /[\w.+-]{2,64} at [\w-]{2,63}(?: dot [a-z][\w-]{1,62}){1,4}/i
+const spoken =
+  /[\w.+-]{2,64} at [\w-]{2,63}(?: dot [a-z][\w-]{1,62}){0,3} dot (?:com|org|net|edu|info|biz|app|dev|io|ai|co|[a-z]{2})(?![\w-])/i
 
 export function hasEmailAddress(text: string): boolean {
   for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {

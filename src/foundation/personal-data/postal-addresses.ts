@@ -5,8 +5,9 @@
 
 /** Types of streets that follow the name: in English after a house number, elsewhere before one. */
 const englishTypes =
-  'street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|place|pl|square|sq|terrace|way|close|crescent|cres|parkway|pkwy|highway|hwy|circle|cir|trail|row|gardens|grove|hill|quay|mews|walk'
-const frenchTypes = 'rue|avenue|av|boulevard|bd|place|allée|allee|chemin|impasse|quai|cours|route|square|passage'
+  'street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|place|pl|square|sq|terrace|way|close|crescent|cres|parkway|pkwy|highway|hwy|circle|cir|trail|row|gardens|grove|hill|quay|mews|walk|soi'
+const frenchTypes =
+  'rue|avenue|av|boulevard|bd|place|allée|allee|chemin|impasse|quai|cours|route|square|passage|jalan|jln|lorong'
 const endings =
   'straße|strasse|str|weg|allee|platz|gasse|ring|damm|ufer|chaussee|steig|pfad|markt|gracht|straat|laan|plein|kade|dijk|singel|gatan|gata|vägen|gränd|gade|vej|allé|veien|veg|katu|tie|gate|utca|út|ulica|ulice|třída|náměstí|caddesi|cadde|sokak|sokağı'
 const leadingTypes =
