@@ -9,7 +9,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, inject, vi } from 'vitest'
 import { type Client, createClient } from '#client/index.ts'
 import { launchChromium } from '#tests/browser/chromium.ts'
-import { environment } from './run.ts'
+import { environment, run } from './run.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Timeout of every wait for a page or a server, milliseconds. */
@@ -21,7 +21,13 @@ export interface Stage extends AsyncDisposable {
   /** The settings of a template, for its build and its server. */
   env: Record<string, string>
   /** Starts the server of a template in its directory; resolves with its origin once it listens. */
-  serve(directory: string, command: readonly string[]): Promise<{ origin: string } & AsyncDisposable>
+  serve(
+    directory: string,
+    command: readonly string[],
+    env?: Record<string, string>,
+  ): Promise<{ origin: string } & AsyncDisposable>
+  /** Runs a command of svc against the sandbox; resolves with its stdout. */
+  svc(...args: string[]): Promise<string>
   open(origin: string, options?: BrowserContextOptions): Promise<ChatPage>
 }
 
@@ -42,9 +48,10 @@ export interface ChatPage extends AsyncDisposable {
   violations(): Promise<string[]>
 }
 
-export async function openStage(): Promise<Stage> {
+/** @param options further ones of `svc start` */
+export async function openStage(options: readonly string[] = []): Promise<Stage> {
   const svc = join(inject('newcomer'), 'node_modules/svc-sandbox/bin/svc.js')
-  const command = [process.execPath, svc, 'start', '--port', '0', '--ephemeral', '-o', 'json']
+  const command = [process.execPath, svc, 'start', '--port', '0', '--ephemeral', '-o', 'json', ...options]
   const home = join(inject('newcomer'), 'home')
   const sandbox = await startProgram(command, inject('newcomer'), { SVC_HOME: home }, /^\{.*\}$/m)
   const { url, projects } = JSON.parse(sandbox.found)
@@ -59,11 +66,12 @@ export async function openStage(): Promise<Stage> {
   return {
     client: createClient({ base_url: url, credential: secret_key }),
     env,
-    serve: async (directory, command) => {
+    serve: async (directory, command, more = {}) => {
       const listening = /http:\/\/localhost:\d+/
-      const server = await startProgram(command, directory, { ...env, PORT: '0' }, listening)
+      const server = await startProgram(command, directory, { ...env, PORT: '0', ...more }, listening)
       return { origin: server.found, [Symbol.asyncDispose]: server.end }
     },
+    svc: (...args) => run(process.execPath, [svc, ...args, '--base-url', url], inject('newcomer'), { SVC_HOME: home }),
     open: (origin, options = {}) => openChat(browser, url, origin, options),
     async [Symbol.asyncDispose]() {
       await browser.close()

@@ -20,8 +20,9 @@ type Compared = Pick<ComparedRequest, 'params' | 'query' | 'body'>
 /** Roles whose values belong to one run. */
 const ofOneRun: ReadonlySet<FieldRole> = new Set(['identifier', 'time', 'token', 'count'])
 
-/** Fields, and everything below them, that a client measures, or that depend on where it runs. */
-const measured = /(?:^|[.[\]])(?:wait_ms|predicted_latency_ms|measurements|metadata|seq|publishable_key|callback_url)\b/
+/** Fields, and everything below them, that a client measures, such as the room that a page has, or that depend on where it runs. */
+const measured =
+  /(?:^|[.[\]])(?:wait_ms|predicted_latency_ms|max_width|max_height|measurements|metadata|seq|publishable_key|callback_url)\b/
 
 /** The text that stands for a removed one: the length of a prompt says nothing about a request. */
 const removed = /^\[removed: \d+ characters\]$/
