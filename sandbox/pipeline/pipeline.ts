@@ -111,10 +111,9 @@ export async function respondTo(
     )
     await addCors(services, exchange, response)
   }
-  if (services.overrides !== null) response = overrideResponse(services.overrides, request, response)
+  response = asTheService(services, request, response)
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= formatHttpDate(exchange.context.now_ms)
-  if (services.player !== null && isApi(request)) response.headers[sourceHeader] ??= 'emulator'
   if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
@@ -122,6 +121,13 @@ export async function respondTo(
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response: readableInFrame(request, response) }
+}
+
+/** What a start with overrides or a recording does with a complete response: one that was recorded is left as it is. */
+function asTheService({ overrides, player }: Services, request: Request, response: PipelineResponse): PipelineResponse {
+  if (player !== null && isApi(request)) response.headers[sourceHeader] ??= 'emulator'
+  if (overrides === null || response.headers[sourceHeader] === 'recording') return response
+  return overrideResponse(overrides, request, response)
 }
 
 async function guardControlPlane(

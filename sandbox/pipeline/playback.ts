@@ -2,13 +2,13 @@
  * Calls of endpoints while a recording is played. The emulator acts for every recorded success, and its response gets the
  * recorded body and status; a recorded failure is sent without it.
  */
-import type { ResponseHeader } from '#contract/endpoint.ts'
+import type { Endpoint, ResponseHeader } from '#contract/endpoint.ts'
 import { ApiError, reasonCodes } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
 import type { RecordedId } from '#contract/recordings/recording.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { isObject, type Json, parseJson } from '#foundation/json.ts'
-import type { Services } from '#operations/context.ts'
+import type { Caller, Services } from '#operations/context.ts'
 import type { PlayedExchange, Player, SentRequest } from '#runtime/playback/playback.ts'
 import type { ScriptedExchange } from '#runtime/playback/script.ts'
 import { addCors } from './cors.ts'
@@ -40,8 +40,14 @@ async function playCall(
   if (match.kind === 'recorded' && match.played.recorded.status < 400) {
     return playSuccess(services, match.played, { exchange, respond })
   }
-  await noteRequest(services, id, { exchange, body: match.body })
-  if (match.kind === 'missing') throw new ApiError('not_recorded', { hint: match.hint })
+  noteBody(exchange, match.body)
+  const endpoint = contract[id]
+  if (match.kind === 'missing') {
+    // A request that no key opens is refused for that, as it is without a recording.
+    if (endpoint.credentials.length > 0) context.caller = await findCaller(services, exchange, endpoint)
+    throw new ApiError('not_recorded', { hint: match.hint })
+  }
+  context.caller = await findCallerIfAny(services, exchange, endpoint)
   const response = toFailure(match.played, exchange, services.base_url)
   if (context.origin !== null) await addCors(services, exchange, response)
   return response
@@ -57,21 +63,21 @@ function withTexts(values: Readonly<Record<string, string | string[] | undefined
   )
 }
 
-/** For the journal: an operation that does not run notes nothing. A credential that is refused stays unnamed. */
-async function noteRequest(
-  services: Services,
-  id: RecordedId,
-  { exchange, body }: { exchange: OpenExchange; body: Json | string | null },
-): Promise<void> {
+/** For the journal: an operation that does not run notes nothing. */
+function noteBody(exchange: OpenExchange, body: Json | string | null): void {
   const { context } = exchange
   exchange.journal_body = body === null ? null : JSON.stringify(body)
   if (isObject(body) && typeof body.session_id === 'string') context.subject.session_id = body.session_id
-  const endpoint = contract[id]
-  if (endpoint.credentials.length === 0) return
+}
+
+/** Resolves to the caller for the journal. A recorded failure may be that of the credential, so null is none. */
+async function findCallerIfAny(services: Services, exchange: OpenExchange, endpoint: Endpoint): Promise<Caller | null> {
+  if (endpoint.credentials.length === 0) return null
   try {
-    context.caller = await findCaller(services, exchange, endpoint)
+    return await findCaller(services, exchange, endpoint)
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
+    if (error instanceof ApiError) return null
+    throw error
   }
 }
 

@@ -84,7 +84,7 @@ describe('svc start --playback', () => {
   })
 
   test('svc exec plays too', async () => {
-    const call = `fetch(process.env.SVC_BASE_URL + '/v1/jobs', { method: 'POST' }).then((r) => console.log(r.status, r.headers.get('x-sandbox-source')))`
+    const call = `fetch(process.env.SVC_BASE_URL + '/v1/jobs', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.SVC_SECRET_KEY } }).then((r) => console.log(r.status, r.headers.get('x-sandbox-source')))`
     const words = ['exec', '--playback', file, '--max-age', '36500d', '-q', '--', process.execPath, '-e', call]
     const { code, stdout } = await spawnSvc(words, { SVC_HOME: temporaryDirectory() }).ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: '404 emulator\n' })

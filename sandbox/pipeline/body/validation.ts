@@ -21,12 +21,12 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseRe
   return data === needsFullParse ? schema.safeParse(value, withInput) : { success: true, data }
 }
 
-type Client = Pick<Context, 'is_old_client' | 'warnings'>
+type Client = Pick<Context, 'is_old_client' | 'warnings' | 'played'>
 
 /**
  * Returns a body, which may have exact numbers if `isExact`, as its schema parses it. A field in the wrong place is
  * refused, with the right place in the error, unless an old client sent it. Other unknown fields are ignored with a
- * warning where the endpoint says so (A14, C02).
+ * warning where the endpoint says so (A14, C02), and where the service accepted them in a recording that is played (A105).
  * Null in an optional field of the API is the field left out, with a warning (A101).
  * @throws ApiError 400
  */
@@ -34,7 +34,7 @@ export function validateBody(
   endpoint: Endpoint,
   sent: unknown,
   isExact: boolean,
-  { is_old_client, warnings }: Client,
+  { is_old_client, warnings, played }: Client,
 ): unknown {
   const schema = (is_old_client ? endpoint.old_client_body : undefined) ?? endpoint.branch?.(sent) ?? endpoint.body!
   const typed = isExact ? withTypedNumbers(schema, sent) : sent
@@ -45,7 +45,8 @@ export function validateBody(
   const result = json === typed ? first : parse(schema, json)
   if (result.success) return result.data
   const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
-  if (endpoint.misplaced !== undefined)
+  if (played !== null) removeUnknown(json, unknown, warnings)
+  else if (endpoint.misplaced !== undefined)
     removeIgnored(json, unknown, { ...endpoint.misplaced(json), is_old_client, warnings })
   return validate(schema, json)
 }
@@ -54,14 +55,23 @@ export function validateBody(
 function removeIgnored(
   json: unknown,
   unknown: readonly LocatedFieldError[],
-  { places, ignoresOthers, is_old_client, warnings }: ReturnType<NonNullable<Endpoint['misplaced']>> & Client,
+  {
+    places,
+    ignoresOthers,
+    is_old_client,
+    warnings,
+  }: ReturnType<NonNullable<Endpoint['misplaced']>> & Pick<Client, 'is_old_client' | 'warnings'>,
 ): void {
   const misplaced = unknown.filter(({ at }) => at.length === 1 && Object.hasOwn(places, String(at[0])))
   if (misplaced.length > 0 && !(is_old_client && ignoresOthers)) {
     const fields = misplaced.map(({ path }) => ({ path, message: 'is in the wrong place', expected: places[path]! }))
     throw new ApiError('field_unknown', { hint: 'Move the listed fields to where they belong.', fields })
   }
-  if (!ignoresOthers || unknown.length === 0) return
+  if (ignoresOthers) removeUnknown(json, unknown, warnings)
+}
+
+function removeUnknown(json: unknown, unknown: readonly LocatedFieldError[], warnings: Client['warnings']): void {
+  if (unknown.length === 0) return
   for (const { at } of unknown) remove(json, at)
   warnings.push('fields_ignored')
 }

@@ -104,117 +104,133 @@ interface Progress {
 
 /** @param fallback whether the emulator responds to what was not recorded */
 export function createPlayback(script: Script, fallback: boolean): Playback {
-  const things = new Map<string, PresentThing>()
-  /** The recorded session that each session of the present plays. */
-  const sessions = new Map<string, string>()
-  const progress = new Map<string, Progress>()
-  const played = new Set<ScriptedExchange>()
-  const counts = { not_recorded: 0, refused: 0 }
-
-  const find = ({ text, ...sent }: SentRequest): Match => {
-    const body = readRequestBody(sent.endpoint, text)
-    const request = { ...sent, body }
-    const fields = comparedFields(request)
-    const form = formText(fields)
-    const thing = namedThings(request).flatMap((name) => things.get(name) ?? [])[0]
-    const session = findSession(request)
-    const place = findPlace({ request, form, thing, session })
-    const found = place === null ? null : takeNext(request, place, form)
-    if (found !== null) return { kind: 'recorded', played: found, body }
-    if (thing !== undefined) return { kind: 'emulator', body }
-    counts.not_recorded++
-    if (fallback) return { kind: 'emulator', body }
-    return { kind: 'missing', body, hint: describeMissing(script, { endpoint: request.endpoint, fields }) }
+  const run: Run = {
+    script,
+    fallback,
+    things: new Map(),
+    sessions: new Map(),
+    progress: new Map(),
+    played: new Set(),
+    counts: { not_recorded: 0, refused: 0 },
   }
-
-  /** Where in the recording a request belongs, and whose progress there counts. */
-  const findPlace = ({ request, form, thing, session }: Asked): Place | null => {
-    if (thing !== undefined) return { scope: { kind: 'thing', name: thing.recorded }, owner: `thing ${thing.present}` }
-    if (session === null) return { scope: { kind: 'none' }, owner: '' }
-    const name = sessions.get(session) ?? chooseSession(request, form, session)
-    if (name === null) return null
-    sessions.set(session, name)
-    return { scope: { kind: 'session', name }, owner: `session ${session}` }
-  }
-
-  /** The recorded session of the same name, else of those that have the request the one that is played least. */
-  const chooseSession = ({ endpoint }: ComparedRequest, form: string, session: string): string | null => {
-    if (script.sessions.includes(session)) return session
-    const players = [...sessions.values()]
-    const playersOf = (name: string) => players.filter((other) => other === name).length
-    return (
-      script.sessions
-        .filter((name) => script.sequence(endpoint, { kind: 'session', name }, form).length > 0)
-        .toSorted((one, other) => playersOf(one) - playersOf(other))[0] ?? null
-    )
-  }
-
-  const takeNext = ({ endpoint }: ComparedRequest, { scope, owner }: Place, form: string): PlayedExchange | null => {
-    const sequence = script.sequence(endpoint, scope, form)
-    if (sequence.length === 0) return null
-    const key = JSON.stringify([endpoint, owner, form])
-    const own = progress.get(key) ?? { next: 0, free: [] }
-    progress.set(key, own)
-    const place = own.free.shift() ?? own.next++
-    const recorded = sequence[place]
-    if (recorded !== undefined) return play(recorded, () => own.free.push(place))
-    own.next = sequence.length
-    const last = sequence.findLast(({ status }) => status < 400)
-    const isRepeated = last !== undefined && (last.method === 'GET' || repeated.has(endpoint))
-    return isRepeated ? play(last, () => {}) : null
-  }
-
-  const play = (recorded: ScriptedExchange, giveBack: () => void): PlayedExchange => {
-    const isFirst = !played.has(recorded)
-    played.add(recorded)
-    return {
-      recorded,
-      decisions: recorded.slot_ids.map((id) => script.decisions.get(id) ?? null),
-      respond(present) {
-        const addresses = { recorded: recorded.base_url, present: present.base_url }
-        const { body, pairs, isComplete } = substitute(recorded.json, present.body, addresses)
-        follow(recorded, present, pairs)
-        return isComplete ? body : null
-      },
-      release() {
-        if (isFirst) played.delete(recorded)
-        counts.refused++
-        giveBack()
-      },
-    }
-  }
-
-  const follow = (recorded: ScriptedExchange, present: PresentResponse, pairs: readonly [string, string][]) => {
-    const slots = listSlots(present.body, present.headers)
-    const all = [
-      ...pairs,
-      ...recorded.slot_ids.flatMap((id, at): [string, string][] => (slots[at] === undefined ? [] : [[id, slots[at]]])),
-    ]
-    const byThing = new Map(all)
-    for (const [name, given] of all) {
-      const thing = script.things.get(name)
-      if (thing === undefined) continue
-      // The redactor has been over the requests that name it.
-      const key = redactSecrets(given)
-      things.set(key, { recorded: thing, present: redactSecrets(byThing.get(thing) ?? given) })
-    }
-  }
-
   return {
-    find,
+    find: (sent) => find(run, sent),
     report: () => ({
       exchanges: script.exchanges.length,
-      played: played.size,
-      ...counts,
-      unplayed: countByEndpoint(script.exchanges.filter((exchange) => !played.has(exchange))),
+      played: run.played.size,
+      ...run.counts,
+      unplayed: countByEndpoint(script.exchanges.filter((exchange) => !run.played.has(exchange))),
     }),
     restart() {
-      things.clear()
-      sessions.clear()
-      progress.clear()
-      played.clear()
-      Object.assign(counts, { not_recorded: 0, refused: 0 })
+      run.things.clear()
+      run.sessions.clear()
+      run.progress.clear()
+      run.played.clear()
+      Object.assign(run.counts, { not_recorded: 0, refused: 0 })
     },
+  }
+}
+
+/** A script as far as it has been played. */
+interface Run {
+  readonly script: Script
+  readonly fallback: boolean
+  /** By the identifiers and tokens of the present, as the redactor leaves them. */
+  readonly things: Map<string, PresentThing>
+  /** The recorded session that each session of the present plays. */
+  readonly sessions: Map<string, string>
+  readonly progress: Map<string, Progress>
+  readonly played: Set<ScriptedExchange>
+  readonly counts: Pick<PlaybackReport, 'not_recorded' | 'refused'>
+}
+
+function find(run: Run, { text, ...sent }: SentRequest): Match {
+  const body = readRequestBody(sent.endpoint, text)
+  const request = { ...sent, body }
+  const fields = comparedFields(request)
+  const form = formText(fields)
+  const thing = namedThings(request).flatMap((name) => run.things.get(name) ?? [])[0]
+  const place = findPlace(run, { request, form, thing })
+  const played = place === null ? null : takeNext(run, request.endpoint, form, place)
+  if (played !== null) return { kind: 'recorded', played, body }
+  if (thing !== undefined) return { kind: 'emulator', body }
+  run.counts.not_recorded++
+  if (run.fallback) return { kind: 'emulator', body }
+  return { kind: 'missing', body, hint: describeMissing(run.script, { endpoint: request.endpoint, fields }) }
+}
+
+/** Returns where in the recording a request belongs, and whose progress counts there; null for a session without one. */
+function findPlace(run: Run, { request, form, thing }: Asked): Place | null {
+  if (thing !== undefined) return { scope: { kind: 'thing', name: thing.recorded }, owner: `thing ${thing.present}` }
+  const session = findSession(request)
+  if (session === null) return { scope: { kind: 'none' }, owner: '' }
+  const name = run.sessions.get(session) ?? chooseSession(run, request.endpoint, form, session)
+  if (name === null) return null
+  run.sessions.set(session, name)
+  return { scope: { kind: 'session', name }, owner: `session ${session}` }
+}
+
+/** Returns the recorded session of the same name, else of those that have the request the one that is played least. */
+function chooseSession({ script, sessions }: Run, endpoint: RecordedId, form: string, session: string): string | null {
+  if (script.sessions.includes(session)) return session
+  const players = new Map<string, number>()
+  for (const name of sessions.values()) players.set(name, (players.get(name) ?? 0) + 1)
+  const candidates = script.sessions.filter(
+    (name) => script.sequence(endpoint, { kind: 'session', name }, form).length > 0,
+  )
+  const countPlayers = (name: string) => players.get(name) ?? 0
+  return candidates.toSorted((one, other) => countPlayers(one) - countPlayers(other))[0] ?? null
+}
+
+/** Takes the next exchange of a sequence; null after the last one, unless it is repeated. */
+function takeNext(run: Run, endpoint: RecordedId, form: string, { scope, owner }: Place): PlayedExchange | null {
+  const sequence = run.script.sequence(endpoint, scope, form)
+  if (sequence.length === 0) return null
+  const key = JSON.stringify([endpoint, owner, form])
+  const own = run.progress.get(key) ?? { next: 0, free: [] }
+  run.progress.set(key, own)
+  const place = own.free.shift() ?? own.next++
+  const recorded = sequence[place]
+  if (recorded !== undefined) return play(run, recorded, () => own.free.push(place))
+  own.next = sequence.length
+  const last = sequence.findLast(({ status }) => status < 400)
+  const isRepeated = last !== undefined && (last.method === 'GET' || repeated.has(endpoint))
+  return isRepeated ? play(run, last, () => {}) : null
+}
+
+function play(run: Run, recorded: ScriptedExchange, giveBack: () => void): PlayedExchange {
+  const isFirst = !run.played.has(recorded)
+  run.played.add(recorded)
+  return {
+    recorded,
+    decisions: recorded.slot_ids.map((id) => run.script.decisions.get(id) ?? null),
+    respond(present) {
+      const addresses = { recorded: recorded.base_url, present: present.base_url }
+      const { body, pairs, isComplete } = substitute(recorded.json, present.body, addresses)
+      follow(run, [...pairs, ...pairSlots(recorded, present)])
+      return isComplete ? body : null
+    },
+    release() {
+      if (isFirst) run.played.delete(recorded)
+      run.counts.refused++
+      giveBack()
+    },
+  }
+}
+
+/** The slots of a job, which a pending response may name in a header alone. */
+function pairSlots({ slot_ids }: ScriptedExchange, { body, headers }: PresentResponse): [string, string][] {
+  const present = listSlots(body, headers)
+  return slot_ids.flatMap((id, at): [string, string][] => (present[at] === undefined ? [] : [[id, present[at]]]))
+}
+
+function follow({ script, things }: Run, pairs: readonly [recorded: string, present: string][]): void {
+  const presentNames = new Map(pairs)
+  for (const [name, given] of pairs) {
+    const recorded = script.things.get(name)
+    if (recorded === undefined) continue
+    const present = redactSecrets(presentNames.get(recorded) ?? given)
+    things.set(redactSecrets(given), { recorded, present })
   }
 }
 
@@ -222,7 +238,6 @@ interface Asked {
   request: ComparedRequest
   form: string
   thing: PresentThing | undefined
-  session: string | null
 }
 
 interface Place {

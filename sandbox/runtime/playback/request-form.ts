@@ -8,9 +8,7 @@ import type { Json } from '#foundation/json.ts'
 import { type Field, listFields, listNames } from './fields.ts'
 
 /** A request of either side. The body is as the redactor leaves it. */
-export interface ComparedRequest
-  extends Pick<RecordedExchange, 'params' | 'query'>,
-    Partial<Pick<RecordedExchange, 'session_id'>> {
+export interface ComparedRequest extends Pick<RecordedExchange, 'params' | 'query'> {
   endpoint: RecordedId
   body: Json | string | null
 }
@@ -52,8 +50,8 @@ export function namedThings({ params, body }: Pick<ComparedRequest, 'params' | '
   return [...Object.values(params), ...listNames(body)]
 }
 
-/** Returns the session of a request: from its body under any name, else as the recording noted it. */
-export function findSession({ body, session_id = null }: Pick<ComparedRequest, 'body' | 'session_id'>): string | null {
+/** Returns the session that a request names, as each form of a body does; null without one. */
+export function findSession({ body }: Pick<ComparedRequest, 'body'>): string | null {
   const field = listFields(body).find(({ path }) => /(?:^|\.)(?:chat_)?session_id$/.test(path))
-  return typeof field?.value === 'string' ? field.value : session_id
+  return typeof field?.value === 'string' ? field.value : null
 }

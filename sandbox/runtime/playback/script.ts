@@ -83,8 +83,8 @@ function isPlayable(exchange: RecordedExchange): exchange is Playable {
 }
 
 function toScripted(exchange: Playable): ScriptedExchange {
-  const { endpoint, params, query, request_body, response_body, session_id } = exchange
-  const request = { endpoint, params, query, body: request_body, session_id }
+  const { endpoint, params, query, request_body, response_body } = exchange
+  const request = { endpoint, params, query, body: request_body }
   const text = response_body !== null && 'text' in response_body ? response_body.text : ''
   const json = parseJson(text) ?? null
   return {

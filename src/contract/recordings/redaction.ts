@@ -72,6 +72,8 @@ const valuePatterns: ReadonlyMap<string, RegExp> = new Map(
     'user-agent': /^[\w.+-]{1,64}\/[^\s()]{1,64}(?: (?:\([^()]{1,256}\)|[\w.+-]{1,64}\/[^\s()]{1,64}|Mobile)){0,24}$/,
     'if-modified-since': httpDate,
     date: httpDate,
+    'last-modified': httpDate,
+    'retry-after': httpDate,
   }),
 )
 

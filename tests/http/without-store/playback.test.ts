@@ -237,6 +237,98 @@ describe('what is played', () => {
     expect(refused.headers['access-control-allow-origin']).toBe(origin)
   })
 
+  test('a failure that is no JSON, and a time to wait that was a date', async () => {
+    const recording = await record(({ api }) => api.refuse('placements.create', { as: key, body: {} }), {
+      change: (entry) => ({
+        ...entry,
+        startedDateTime: '2026-01-01T00:00:00.000Z',
+        response: {
+          ...entry.response,
+          status: 503,
+          headers: [
+            { name: 'Content-Type', value: 'text/html' },
+            { name: 'Retry-After', value: 'Thu, 01 Jan 2026 00:00:30 GMT' },
+            { name: 'Set-Cookie', value: 'a=b' },
+          ],
+          content: { size: 0, mimeType: 'text/html', text: '<p>Maintenance</p>' },
+        },
+      }),
+    })
+    await using on = await stage(playing(recording))
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const response = await fetch(`${on.sandbox.url}/v1/placements`, { method: 'POST', headers, body: '{}' })
+    expect(response.status).toBe(503)
+    expect(await response.text()).toBe('<p>Maintenance</p>')
+    const names = ['content-type', 'retry-after', 'set-cookie', source]
+    expect(names.map((name) => response.headers.get(name))).toEqual(['text/html', '30', null, 'recording'])
+  })
+
+  test('fields that the service accepts and the contract does not have, in requests and responses', async () => {
+    const body = asked({ mood: 'curious' })
+    const recording = await record(({ api }) => api.accept('placements.create', { as: key, body: asked() }), {
+      change: (entry) => ({
+        ...entry,
+        request: { ...entry.request, postData: { mimeType: 'application/json', text: JSON.stringify(body) } },
+        response: {
+          ...entry.response,
+          content: {
+            ...entry.response.content,
+            text: entry.response.content.text!.replace(
+              '{',
+              '{"experiment":"b","help_url":"https://ads.example/base/help",',
+            ),
+          },
+        },
+      }),
+    })
+    await using on = await stage(playing(recording))
+    const response = await on.api.send('POST', '/v1/placements', { as: key, body })
+    expect(response.body).toMatchObject({
+      experiment: 'b',
+      help_url: `${on.sandbox.url}/help`,
+      placement: { render: { frame_url: expect.stringContaining(`${on.sandbox.url}/v1/render/ast_`) } },
+    })
+    expect([response.status, response.warnings, response.headers[source]]).toEqual([
+      200,
+      ['fields_ignored'],
+      'recording',
+    ])
+  })
+
+  test('requests of old clients, in their shape', async () => {
+    const take = async ({ api }: Stage) => {
+      const { body: job } = await api.accept('jobs.create', { as: key, body: asked({ prompt: { topic: 'coffee' } }) })
+      const params = { slot_id: job.slot_ids[0]! }
+      const { body, headers } = await api.accept('wrapper.decision', { as: key, params })
+      const { asset_token, creative } = body
+      const frame = await api.accept('render.frame', { params: { asset_token: asset_token! } })
+      const { url: _, ...seen } = creative!
+      return { seen, isShown: frame.body.includes(creative!.sponsor_name!), source: headers[source] }
+    }
+    let recorded: Awaited<ReturnType<typeof take>> | undefined
+    const recording = await record(async (on) => {
+      recorded = await take(on)
+    })
+    await using on = await stage(playing(recording))
+    expect(await take(on)).toEqual({ ...recorded, source: 'recording' })
+  })
+
+  test('without the overrides of the start, which are for the responses of the emulator', async () => {
+    const recording = await record(({ api }) => api.accept('placements.create', { as: key, body: asked() }))
+    const rule = {
+      endpoint: 'placements.create',
+      provenance: 'observed',
+      path: 'decision.ad_label_text',
+      value: 'Overridden',
+    }
+    const overrides = { overrides: [{ ...rule, sandbox: 'Sponsored', seen: 1 }] }
+    await using on = await stage(playing(recording, { overrides, fallback: true }))
+    const label = async (body: object) =>
+      (await on.api.accept('placements.create', { as: key, body })).body.decision?.ad_label_text
+    expect(await label(asked())).toBe('Sponsored')
+    expect(await label(asked({ prompt: { topic: 'tea' } }))).toBe('Overridden')
+  })
+
   test('the consent of a session that had it before the recording began', async () => {
     const body = { ...asked(), client_id: 'proj_strict' }
     const consent = { client_id: 'proj_strict', session_id: 'sess_1', decision: 'personalized' }
@@ -287,6 +379,13 @@ describe('what was not recorded', () => {
     const { sources, seen } = await takeTurn(on, coffee)
     expect(sources).toEqual(['recording', 'emulator', 'emulator', 'emulator'])
     expect(seen).toMatchObject({ isShown: true, beacons: [{ accepted: true }, { accepted: true }] })
+  })
+
+  test('is refused for its key first', async () => {
+    const recording = await record((on) => takeTurn(on, coffee))
+    await using on = await stage(playing(recording))
+    const { body } = await on.api.refuse('jobs.create', { as: 'sk_test_unknown', body: coffee })
+    expect(body.reason_code).toBe('key_unknown')
   })
 
   test('a request that the emulator refuses is refused by it, and can be sent again', async () => {

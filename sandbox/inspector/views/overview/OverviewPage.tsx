@@ -152,6 +152,19 @@ function KeysPanel({ project, choose }: { project: SeededProject; choose(client_
   )
 }
 
+function playbackPairs(playback: SandboxInfo['playback']): [string, string][] {
+  if (playback === null) return []
+  const { file, exchanges, played, not_recorded, fallback } = playback
+  const others = `${not_recorded.toLocaleString('en')} not recorded, ${fallback ? 'answered here' : 'refused'}`
+  return [
+    ['Plays', file ?? 'a recording'],
+    [
+      'Played',
+      `${played.toLocaleString('en')} of ${exchanges.toLocaleString('en')} recorded exchanges${not_recorded === 0 ? '' : `; ${others}`}`,
+    ],
+  ]
+}
+
 function Facts({ info }: { info: SandboxInfo }) {
   const { clock, journal, events } = info
   return (
@@ -174,6 +187,7 @@ function Facts({ info }: { info: SandboxInfo }) {
               : 'off',
           ],
           ['Events', `${events.size.toLocaleString('en')} of ${events.limit.toLocaleString('en')}`],
+          ...playbackPairs(info.playback),
           ['Projects', info.projects.map(({ client_id }) => client_id).join(', ')],
         ]}
       />
