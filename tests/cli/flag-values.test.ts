@@ -64,6 +64,7 @@ const checkedLater: Readonly<Record<string, string>> = {
   '--except': 'qa hosts',
   '--header': 'requests find',
   '--jq': 'placements list',
+  '--map': 'billing reconcile README.md',
   '--not-tag': 'qa run --tag nothing',
   '--now': 'beacons lint README.md',
   '--only': 'qa hosts',

@@ -26,6 +26,13 @@ const suite =
 
 const read: Readonly<Record<string, UserFile>> = {
   'beacons lint <file>': { line: 'beacons lint FILE', name: 'b.json', text: JSON.stringify(beacon), code: 0 },
+  // Without a sandbox, it ends when it has read the file.
+  'billing reconcile <file>': {
+    line: 'billing reconcile FILE',
+    name: 'own.csv',
+    text: 'session_id,views\ntea ☕,1\n',
+    code: 7,
+  },
   '--config <file>': {
     line: '--config FILE config validate',
     name: 'c.json',
