@@ -12,6 +12,7 @@ import { createCallbacks } from '#runtime/callbacks.ts'
 import { createConsoleGrants } from '#runtime/console-grants.ts'
 import { createDrainLock } from '#runtime/drain-lock.ts'
 import { createFaults } from '#runtime/faults.ts'
+import { createImportedBundles } from '#runtime/imported-bundles.ts'
 import { createMarkets } from '#runtime/markets.ts'
 import { createPendingDecisions } from '#runtime/pending-decisions.ts'
 import { createScenarios } from '#runtime/scenarios.ts'
@@ -77,6 +78,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
       now: () => platform.clock.now() - platform.clock.offset_ms,
       newToken: createTokenText,
     }),
+    importedBundles: createImportedBundles(platform),
     get url() {
       return findServer().url
     },

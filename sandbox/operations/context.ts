@@ -22,6 +22,7 @@ import type { DecisionServices } from '#runtime/decisions.ts'
 import type { DrainLock } from '#runtime/drain-lock.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { Faults } from '#runtime/faults.ts'
+import type { ImportedBundles } from '#runtime/imported-bundles.ts'
 import type { PendingDecisions } from '#runtime/pending-decisions.ts'
 import type { PlayedExchange, Player } from '#runtime/playback/playback.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
@@ -39,6 +40,7 @@ export interface Services extends DecisionServices {
   drainLock: DrainLock
   access: Access
   consoleGrants: ConsoleGrants
+  importedBundles: ImportedBundles
   descriptors: Descriptors
   /** Plays a recording; null when the emulator responds by itself. */
   player: Player | null

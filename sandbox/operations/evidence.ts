@@ -213,6 +213,17 @@ function unwrapResult<Value>(result: PromiseSettledResult<Value>): Value {
   return result.value
 }
 
+/** Resolves to what is wrong with one entry, its hash, or the row that it records; null when all hold. */
+export async function findRowProblem(
+  services: VerifyServices,
+  { client_id, previous_hash }: { client_id: string; previous_hash: string },
+  row: EvidenceRow,
+): Promise<string | null> {
+  const before = { entries: row.seq - 1, head: previous_hash }
+  const result = verifyChain(client_id, [row], services.platform.sha256Hex, before)
+  return result.ok ? rowProblem(services, row) : result.problem
+}
+
 /** Resolves to a description of how an entry's row was changed after it. Consent is compared once, at the end. */
 async function rowProblem(services: VerifyServices, row: EvidenceRow): Promise<string | null> {
   const entry: Entry = JSON.parse(row.entry)

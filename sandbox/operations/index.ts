@@ -6,6 +6,7 @@ import { sendBeacon } from './beacons/beacons.ts'
 import { recordUnreadable } from './beacons/unaccepted-beacons.ts'
 import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'
+import { importBundle, listBundles, showBundle } from './bundles.ts'
 import { listCallbacks, resendCallback } from './callbacks.ts'
 import { setConsent } from './consent.ts'
 import { listConsent } from './consent-list.ts'
@@ -30,8 +31,15 @@ import { clearScenario, listScenarios, useScenario } from './sandbox/scenarios.t
 import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './sandbox/snapshots.ts'
 import { createToken, listTokens, revokeToken } from './sandbox/tokens.ts'
 
-/** Endpoints whose body or response is not JSON: the pipeline serves them itself. */
-type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream' | 'sandbox.export' | 'sandbox.import'
+/** Endpoints that the pipeline serves itself: their body or response is not JSON, or has files in it. */
+type MediaEndpointId =
+  | 'render.script'
+  | 'render.frame'
+  | 'events.stream'
+  | 'sandbox.export'
+  | 'sandbox.import'
+  | 'bundles.create'
+  | 'bundles.page'
 /** The routes of old clients are in sandbox/compat. */
 export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId | CompatEndpointId>
 
@@ -84,6 +92,9 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'evidence.export': exportEvidence,
   'evidence.manifest': signEvidence,
   'evidence.verify': verifyEvidence,
+  'bundles.list': listBundles,
+  'bundles.import': importBundle,
+  'bundles.show': showBundle,
   'requests.list': listRequests,
   'requests.show': getRequest,
   'requests.find': findRequests,

@@ -221,7 +221,7 @@ async function requestItems(services: Services, rows: readonly ExchangeSummary[]
   return items
 }
 
-async function requestDetail(services: Services, row: ExchangeRow): Promise<RequestDetail> {
+export async function requestDetail(services: Services, row: ExchangeRow): Promise<RequestDetail> {
   return {
     ...(await requestItem(services, row)),
     request_headers: parseHeaders(row.request_headers),

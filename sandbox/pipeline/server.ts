@@ -4,6 +4,7 @@ import { decisionText } from '#compat/decisions.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import { type Assets, assetRoutes } from './assets.ts'
 import { respondToBroken, trackConnection } from './broken-input.ts'
+import { bundleRoutes } from './bundles.ts'
 import { receivedRequest, writeResponse } from './exchange.ts'
 import { archiveRoutes } from './export-import.ts'
 import { frameRoutes } from './frames.ts'
@@ -62,6 +63,7 @@ export function createServer(options: ServerOptions): SandboxServer {
   pipeline.routes.add(
     ...assetRoutes(assets),
     ...frameRoutes(services, assets),
+    ...bundleRoutes(services, assets),
     ...archiveRoutes(services, listeners.withoutDeadline, options.import_idle_ms),
     ...pageRoutes(pipeline, assets, options.seeded_projects[0]),
     ...docsRoutes(pipeline.services, assets),

@@ -187,6 +187,10 @@ export const reasonCodes = {
       'This is not a complete, unchanged export of a sandbox.',
       'Export it again with svc sandbox export. Nothing here was changed.',
     ],
+    bundle_invalid: [
+      'This is not a bundle of svc.',
+      'Send the page that svc bundle wrote, or its JSON, as text. Nothing was imported.',
+    ],
     evidence_broken: [
       'The evidence chain is broken, so it is not signed.',
       'See where: svc evidence verify. Begin a new chain: svc sandbox reset, or restore a snapshot that verifies.',

@@ -11,6 +11,7 @@ import * as fields from './fields.ts'
 import * as beacons from './resources/beacons.ts'
 import * as billing from './resources/billing.ts'
 import * as browser from './resources/browser.ts'
+import * as bundles from './resources/bundles.ts'
 import * as callbacks from './resources/callbacks.ts'
 import * as consent from './resources/consent.ts'
 import * as decisions from './resources/decisions.ts'
@@ -57,6 +58,7 @@ const controlFiles = [
   consent,
   billing,
   evidence,
+  bundles,
   requests,
   callbacks,
   events,

@@ -6,6 +6,8 @@ export const limits = {
   /** Of an imported export, bytes: as sent, and unpacked. */
   import_bytes: 1_073_741_824,
   import_unpacked_bytes: 8_589_934_592,
+  /** Of an imported bundle, bytes: 20 turns with their media. */
+  bundle_bytes: 16_777_216,
   /** A21. */
   slots_requested: { min: 1, max: 4 },
   /** A22. */

@@ -5,15 +5,10 @@
  * guard removes it, so a value's content can never style it.
  */
 import { Chalk } from 'chalk'
+import { escapeCharacter as escaped, unsafe } from '#foundation/unsafe-text.ts'
 import { type System, type SystemStream, withReplaced } from '../run/system.ts'
 import type { ColorChoice, TimeChoice } from '../settings/table.ts'
 
-/**
- * C0 except tab and line end, DEL, C1, and characters that change the reading direction or invisibly break lines. `\r`
- * counts unless a line end follows. Half a surrogate pair would reach a terminal as bytes that are not a character.
- */
-const unsafe =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]|\r(?!\n)|\p{Surrogate}/gu
 /** Most texts need no other check. */
 const isPlain = /^[\t\n -~]*$/
 const isOneLine = /^[^\t\n\r]*$/
@@ -101,10 +96,6 @@ function guarded(stream: () => SystemStream): SystemStream {
       return stream().rows
     },
   }
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** Chalk has the codes. They are marked as this program's own, so that the guard of the stream lets them pass. */

@@ -266,12 +266,16 @@ function textOfLine(bytes: Buffer): string | EncodingError {
   }
 }
 
-function sha256Hex(text: string): string {
+/** SHA-256 of UTF-8 text, hexadecimal. */
+export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
 /** Whether an Ed25519 signature over a text holds. Base64url has several spellings of some bytes: only one is accepted. */
-function isSigned(text: string, { signature, public_key }: Pick<Checkpoint, 'public_key' | 'signature'>): boolean {
+export function isSigned(
+  text: string,
+  { signature, public_key }: Pick<Checkpoint, 'public_key' | 'signature'>,
+): boolean {
   const bytes = Buffer.from(signature, 'base64url')
   const key_bytes = Buffer.from(public_key, 'base64url')
   if (bytes.toString('base64url') !== signature || key_bytes.toString('base64url') !== public_key) return false

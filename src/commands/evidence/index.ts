@@ -2,6 +2,7 @@
  * `svc evidence`: verifies and lists it; `export` writes it to a file with signed checkpoints, `tamper` a copy of that file
  * that fails to verify.
  */
+import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand, namedProject, projectFilter } from '#cli/endpoint/endpoint-command.ts'
@@ -14,6 +15,7 @@ import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
 import { forceOption, writeAtomically } from '../files.ts'
+import { type BundleVerification, verifyBundle } from './bundle-file.ts'
 import { createExportReader, parseLine, readLines, writeLine } from './export-file.ts'
 
 const exportEvidence = endpointCommand('evidence.export', {
@@ -145,9 +147,9 @@ export const evidence: Noun = {
 function verify(): Command {
   const live = endpointCommand('evidence.verify', {
     details:
-      'With an export it checks the file offline, up to its first wrong line: its entries as the sandbox does, its checkpoints, its manifest, and the spelling of each line. A broken chain is exit code 5, and so is evidence without an entry.',
+      'With an export it checks the file offline, up to its first wrong line: its entries as the sandbox does, its checkpoints, its manifest, and the spelling of each line. With a bundle it checks each part and the page around it. A broken chain or a changed part is exit code 5, and so is evidence without an entry.',
     examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
-    arguments: [new Argument('[export]', 'file written by svc evidence export; default: the sandbox')],
+    arguments: [new Argument('[file]', 'file written by svc evidence export or svc bundle; default: the sandbox')],
     options: [
       new Option('--public-key <key>', 'key that must have signed the export; default: any').argParser(publicKey),
     ],
@@ -166,6 +168,8 @@ function verify(): Command {
       }
       if (file === undefined) return live.run(context, input)
       const public_key = textOption(input.options, 'publicKey') ?? null
+      const page = await readPage(resolve(context.system.cwd, file))
+      if (page !== null) return printBundle(context, verifyBundle(page, public_key))
       const reader = createExportReader(public_key)
       for await (const { bytes, isWhole } of readLines(resolve(context.system.cwd, file)))
         if (!reader.add(bytes, isWhole)) break
@@ -178,6 +182,30 @@ function verify(): Command {
       return exitCode(verification)
     },
   }
+}
+
+/** Resolves to the text of a bundle; null for an export. */
+async function readPage(path: string): Promise<string | null> {
+  for await (const { bytes } of readLines(path)) {
+    const isPage = bytes.subarray(0, 15).toString('latin1').toLowerCase() === '<!doctype html>'
+    return isPage || bytes.toString('latin1', 0, 22) === '{"kind":"svc_bundle","' ? readFile(path, 'utf8') : null
+  }
+  return null
+}
+
+function printBundle({ out }: CommandContext, verification: BundleVerification): number {
+  const { ok, chains, public_keys, alterations, not_compared } = verification
+  const entries = chains[0]?.entries ?? 0
+  const text = (style: Style) => [
+    ok
+      ? style.green(`The bundle is as it was signed, with ${plural(entries, 'evidence entry', 'evidence entries')}.`)
+      : style.red('The bundle was changed since it was signed:'),
+    ...alterations.map((alteration) => `  ${alteration}`),
+    ...(not_compared === null ? [] : [`Not compared: ${not_compared}.`]),
+    ...public_keys.map((key) => style.dim(`signed by ${key}`)),
+  ]
+  out.data(verification, text, chains)
+  return (ok ? exitCodes.ok : exitCodes.expectation).exit_code
 }
 
 /** Reads a public key as an export has it: the 32 bytes of Ed25519 in base64url. */

@@ -1,11 +1,10 @@
 /**
- * One case of the page: a line that unfolds into its steps, each with its checks, exchanges and screenshots. Below it the
- * markup of the whole page: values are escaped unless they are markup themselves.
+ * One case of the page: a line that unfolds into its steps, each with its checks, exchanges and screenshots. Marks and bars stand below
+ * it.
  */
-import { printable } from '#cli/output/terminal.ts'
 import { plural, sizeText } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
-import { escapeHtml } from '#foundation/html.ts'
+import { type Hole, html, type Markup } from '#foundation/html.ts'
 import { type Json, parseJson } from '#foundation/json.ts'
 import {
   type CaseExchange,
@@ -189,29 +188,6 @@ export function createScreenshotBudget(): (bytes: number) => boolean {
     left -= bytes
     return true
   }
-}
-
-export interface Markup {
-  readonly markup: string
-}
-
-/** A value in a template: null and false are left out. */
-type Hole = Markup | string | number | null | false | readonly Hole[]
-
-export function html(strings: TemplateStringsArray, ...holes: readonly Hole[]): Markup {
-  return { markup: strings.map((part, index) => (index === 0 ? part : renderHole(holes[index - 1]!) + part)).join('') }
-}
-
-/** Returns text as markup, unescaped: our own style sheet and script. */
-export function trusted(markup: string): Markup {
-  return { markup }
-}
-
-function renderHole(hole: Hole): string {
-  if (hole === null || hole === false) return ''
-  if (typeof hole === 'string') return escapeHtml(printable(hole))
-  if (typeof hole === 'number') return String(hole)
-  return 'markup' in hole ? hole.markup : hole.map(renderHole).join('')
 }
 
 /** An outcome as it looks; `warned`: it passed, and has a reason to look at it. */

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { printable } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
+import { html, type Markup, trusted } from '#foundation/html.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import {
   type CaseResult,
@@ -38,13 +39,10 @@ import {
   chooseLook,
   createScreenshotBudget,
   glyphs,
-  html,
-  type Markup,
   mark,
   maxOpenCases,
   maxOpenFailures,
   type Numbered,
-  trusted,
 } from './case.ts'
 import { copyScript, pageScript } from './script.ts'
 

@@ -1,0 +1,255 @@
+/** Bundles (A105): a turn, or the newest turns of a session, as one signed value; and those that were imported. */
+import { bundleText, findAlterations, hashParts, type UnsignedBundle } from '#contract/bundles/proof.ts'
+import { readBundle } from '#contract/bundles/text.ts'
+import { ApiError } from '#contract/errors.ts'
+import { decodeId, encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import type { Bundle, BundleEvidence, BundleMedia, BundleTurn } from '#contract/resources/bundles.ts'
+import { genesis } from '#contract/resources/evidence.ts'
+import { defaultSettings } from '#contract/resources/projects.ts'
+import { isObject } from '#foundation/json.ts'
+import type { EvidenceRow, SlotRow } from '#store/store.ts'
+import { type Context, defined, fullPage, type Operation, projectFilter, type Services } from './context.ts'
+import { entryItem, findRowProblem } from './evidence.ts'
+import { explainPlacement } from './placements/placement-explanation.ts'
+import { type FrameCreative, previewFrame } from './render.ts'
+import { requestDetail } from './requests.ts'
+
+/** Turns of a session in one bundle. */
+const maxTurns = 20
+/** Exchanges of a turn in a bundle, and those that are searched for them. */
+const maxRequests = 50
+const maxSearched = 2_000
+/** Consent entries that are searched for the one of a turn. */
+const maxConsents = 1_000
+/** What happens of a turn later than this is found in its beacons alone. */
+const turnMs = 3_600_000
+
+interface BundleQuery {
+  slot_id?: string | undefined
+  session_id?: string | undefined
+  client_id?: string | undefined
+  media?: 'true' | 'false' | undefined
+}
+
+/** Resolves to a file that the sandbox serves, by the URL of a creative; null when it has none there. */
+export type ReadMedia = (url: string) => Promise<{ body: Buffer; media_type: string } | null>
+
+/**
+ * Composes and signs a bundle.
+ * @throws ApiError 404 when there is no such placement, 400 for broken evidence
+ */
+export async function composeBundle(
+  services: Services,
+  context: Context,
+  query: BundleQuery,
+  readMedia: ReadMedia,
+): Promise<Bundle> {
+  const { platform, version } = services
+  const { slots, left_out } = await findSlots(services, context, query)
+  const turns: BundleTurn[] = []
+  for (const slot of slots)
+    turns.push(await composeTurn({ services, context, readMedia }, slot, query.media === 'true'))
+  const { project, job } = slots[0]!
+  const unsigned: UnsignedBundle = {
+    kind: 'svc_bundle',
+    v: 1,
+    svc_version: version,
+    at_ms: context.now_ms,
+    clock_offset_ms: platform.clock.offset_ms,
+    client_id: project.client_id,
+    session_id: job.session_id,
+    settings: listChanges('', project.settings, defaultSettings),
+    scenario: services.faults.scenario,
+    fault_rules: services.faults.list().length,
+    left_out,
+    turns,
+  }
+  const parts = hashParts(unsigned, platform.sha256Hex)
+  return { ...unsigned, parts, ...platform.signPublicly(bundleText(unsigned, parts)) }
+}
+
+/** Resolves to the slots that a query names, oldest first; without a name to the newest one. @throws ApiError 404 */
+async function findSlots(services: Services, context: Context, { slot_id, session_id, client_id }: BundleQuery) {
+  const project_id = await projectFilter(services, client_id)
+  if (slot_id !== undefined) {
+    const slot = await services.store.findSlot(decodeId('slot', slot_id) ?? -1)
+    const isMeant =
+      slot !== null &&
+      (session_id === undefined || slot.job.session_id === session_id) &&
+      (project_id === undefined || slot.project.id === project_id)
+    if (!isMeant) throw new ApiError('not_found', { message: 'No such slot in this sandbox.' })
+    return { slots: [slot], left_out: 0 }
+  }
+  const limit = session_id === undefined ? 1 : maxSearched
+  const { rows } = await fullPage(context, { limit, before: null }, (part) =>
+    services.store.listSlots({ ...part, ...defined({ session_id, project_id }) }),
+  )
+  const first = rows[0]
+  if (first === undefined) throw new ApiError('not_found', { message: 'No such placement in this sandbox.' })
+  // A session may have the same name in two projects: the newest one is meant.
+  const own = rows.filter(({ project }) => project.id === first.project.id)
+  return { slots: own.slice(0, maxTurns).reverse(), left_out: Math.max(0, own.length - maxTurns) }
+}
+
+interface TurnContext {
+  services: Services
+  context: Context
+  readMedia: ReadMedia
+}
+
+async function composeTurn(turn: TurnContext, slot: SlotRow, withClip: boolean): Promise<BundleTurn> {
+  const { services, context } = turn
+  const slot_id = encodeId('slot', slot.id)
+  const placement = await explainPlacement(services, context, { params: { slot_id }, query: {}, body: undefined })
+  const accepted = await services.store.listSlotBeacons(slot.id)
+  return {
+    placement: { ...placement, evidence: [] },
+    evidence: await listEvidence(services, slot),
+    requests: await listRequests(services, slot),
+    measurements: accepted.flatMap(({ beacon_id, measurements }) =>
+      measurements === null ? [] : { beacon_id, measurements },
+    ),
+    media: await listMedia(turn, slot_id, withClip),
+  }
+}
+
+/**
+ * Resolves to the entries about a slot and its consent, each with the hash before it.
+ * @throws ApiError for an entry that its row or its hash contradicts
+ */
+async function listEvidence(services: Services, slot: SlotRow): Promise<BundleEvidence[]> {
+  const { store } = services
+  const { id, client_id } = slot.project
+  const consent = await findConsentEntry(services, slot)
+  const rows = [...(consent === null ? [] : [consent]), ...(await store.listSlotEvidence(slot.id))]
+  const entries: BundleEvidence[] = []
+  for (const row of rows.toSorted((a, b) => a.seq - b.seq)) {
+    const [before] = row.seq === 1 ? [] : await store.listChainEntries(id, row.seq - 2, 1)
+    const previous_hash = before?.hash ?? genesis
+    const problem = await findRowProblem(services, { client_id, previous_hash }, row)
+    if (problem !== null) {
+      throw new ApiError('evidence_broken', { message: `The evidence of ${client_id} is not signed. ${problem}` })
+    }
+    entries.push({ ...entryItem(row), previous_hash })
+  }
+  return entries
+}
+
+/** Resolves to the entry of the consent revision that a decision is bound to; null without one. */
+async function findConsentEntry({ store }: Services, { decision, job, project }: SlotRow): Promise<EvidenceRow | null> {
+  const revision = decision?.consent.revision
+  if (revision === undefined || job.session_id === null) return null
+  const { rows } = await store.listEvidence({
+    limit: maxConsents,
+    before: null,
+    project_id: project.id,
+    kind: 'consent',
+  })
+  return rows.find(({ entry }) => namesConsent(entry, job.session_id, revision)) ?? null
+}
+
+function namesConsent(text: string, session_id: string | null, revision: number): boolean {
+  const entry: unknown = JSON.parse(text)
+  return isObject(entry) && entry.session_id === session_id && entry.revision === revision
+}
+
+/** Resolves to what the journal has about a slot and the consent of its session, oldest first. */
+async function listRequests(services: Services, slot: SlotRow): Promise<BundleTurn['requests']> {
+  const { created_at_ms, job, project } = slot
+  const found = []
+  let searched = 0
+  for (let before: number | null = null; ; ) {
+    const page = await services.store.readExchanges({
+      limit: 100,
+      before,
+      project_id: project.id,
+      since_ms: created_at_ms - 60_000,
+      until_ms: created_at_ms + turnMs,
+    })
+    found.push(
+      ...page.rows.filter(
+        ({ slot_id, session_id, path }) =>
+          slot_id === slot.id ||
+          (session_id !== null && session_id === job.session_id && path.startsWith('/v1/consent')),
+      ),
+    )
+    searched += page.rows.length
+    before = page.next
+    if (before === null || searched >= maxSearched) break
+  }
+  return Promise.all(
+    found
+      .reverse()
+      .slice(0, maxRequests)
+      .map((row) => requestDetail(services, row)),
+  )
+}
+
+async function listMedia(
+  { services, readMedia }: TurnContext,
+  slot_id: string,
+  withClip: boolean,
+): Promise<BundleMedia[]> {
+  const frame = await previewFrame(services, slot_id)
+  const media: BundleMedia[] = []
+  for (const { use, url } of frame === null ? [] : listFiles(frame.creative)) {
+    const file = use === 'clip' && !withClip ? null : await readMedia(url)
+    if (file !== null) media.push({ use, media_type: file.media_type, base64: file.body.toString('base64') })
+  }
+  return media
+}
+
+interface CreativeFile {
+  use: BundleMedia['use']
+  url: string
+}
+
+function listFiles(creative: FrameCreative): CreativeFile[] {
+  if (creative.format === 'banner') return [{ use: 'still', url: creative.image_url }]
+  if (creative.format === 'native') {
+    const { image_url, icon_url } = creative.assets
+    return [
+      { use: 'still', url: image_url },
+      { use: 'icon', url: icon_url },
+    ]
+  }
+  const { poster_url, video_url } = creative
+  const poster: CreativeFile[] = poster_url === null ? [] : [{ use: 'still', url: poster_url }]
+  return [...poster, { use: 'clip', url: video_url }]
+}
+
+/** Returns the settings that differ from the defaults, by path. */
+function listChanges(prefix: string, own: object, defaults: object): Bundle['settings'] {
+  const known = new Map<string, unknown>(Object.entries(defaults))
+  return Object.entries(own).flatMap(([name, value]: [string, unknown]) => {
+    const path = `${prefix}${name}`
+    const normal = known.get(name)
+    if (isObject(value) && isObject(normal)) return listChanges(`${path}.`, value, normal)
+    return JSON.stringify(value) === JSON.stringify(normal) ? [] : [{ name: path, value, default: normal }]
+  })
+}
+
+export const listBundles: Operation<Contract['bundles.list']> = async (services) => ({
+  items: services.importedBundles.list(),
+})
+
+export const importBundle: Operation<Contract['bundles.import']> = async (services, { now_ms }, { body }) => {
+  const read = readBundle(body.text)
+  if ('problem' in read) throw new ApiError('bundle_invalid', { message: `This is not a bundle: ${read.problem}.` })
+  const { bundle } = read
+  const { platform } = services
+  const altered = findAlterations(bundle, platform.sha256Hex, platform.isSigned)
+  const { public_key } = platform.signPublicly('')
+  return services.importedBundles.add(bundle, {
+    imported_at_ms: now_ms,
+    problem: altered.length === 0 ? null : altered.join('; '),
+    is_own: bundle.public_key === public_key,
+  })
+}
+
+export const showBundle: Operation<Contract['bundles.show']> = async (services, _context, { params }) => {
+  const found = services.importedBundles.find(params.bundle_id)
+  if (found === null) throw new ApiError('not_found', { message: 'No such bundle was imported since the start.' })
+  return found
+}

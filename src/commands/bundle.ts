@@ -1,0 +1,123 @@
+/** `svc bundle` writes a turn as one signed file, and `svc import` brings such a file back to the inspector. */
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Argument, Option } from 'commander'
+import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
+import { lastPlacement } from '#cli/endpoint/last-placement.ts'
+import { plural, sizeText } from '#cli/output/text.ts'
+import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
+import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
+import { unreadable } from '#cli/run/file-errors.ts'
+import { readBundle } from '#contract/bundles/text.ts'
+import type { Bundle } from '#contract/resources/bundles.ts'
+import { forceOption, writeAtomically } from './files.ts'
+
+export const bundle: Command = {
+  name: 'bundle',
+  summary: 'Write a turn as one signed file that opens anywhere',
+  details:
+    'The file is a page without a script: requests, decision with its trace, creative, beacons with their measurements and verdicts, consent, billing verdict, settings that differ from the defaults, and the evidence with its proof. It opens offline, prints, and holds its data: svc evidence verify FILE says whether something was changed, svc import FILE shows it in an inspector. Keys, tokens and prompt texts are in no byte of it. Without SLOT: your last placement, else the newest of the project.',
+  arguments: [new Argument('[slot]', 'the placement; default: the last one')],
+  options: [
+    new Option('--session <id>', 'the newest turns of this session, at most 20').conflicts('last'),
+    new Option('--last', 'the last placement: the default'),
+    new Option('--out <file>', 'file to write; default: SLOT.svc.html here'),
+    new Option('--with-media', 'with the clip, not only its still'),
+    forceOption(),
+  ],
+  examples: ['bundle', 'bundle --out turn.html --force', 'bundle --with-media -o json'],
+  run: writeBundle,
+}
+
+async function writeBundle(context: CommandContext, { args, options }: CommandInput): Promise<number> {
+  const { system, out, settings } = context
+  const session_id = textOption(options, 'session')
+  if (session_id !== undefined && args[0] !== undefined) {
+    throw new CliError('usage', 'argument_invalid', 'SLOT and --session are both given.', 'Give one of them.')
+  }
+  const client_id = settings.source.client_id === 'default' ? null : settings.client_id
+  const query = {
+    ...(session_id === undefined
+      ? { slot_id: args[0] ?? (await lastPlacement(context, 'slot_id')) }
+      : { session_id, ...(client_id === null ? {} : { client_id }) }),
+    ...(options.withMedia === true ? { media: 'true' } : {}),
+  }
+  const { data: page } = await callEndpoint(context, 'bundles.page', { query })
+  const bundled = requireBundle(page)
+  const file = resolve(system.cwd, textOption(options, 'out') ?? defaultName(bundled))
+  await writeAtomically(context, file, pieces(page), { overwrite: options.overwrite === true })
+  const slot_ids = bundled.turns.map(({ placement }) => placement.slot_id)
+  const size_bytes = Buffer.byteLength(page)
+  const { left_out } = bundled
+  out.data({ file, size_bytes, slot_ids, left_out }, () => [
+    `Wrote ${file}, ${sizeText(size_bytes)}: ${describeTurns(bundled)}.`,
+    ...(left_out === 0 ? [] : [`Left out: ${plural(left_out, 'older turn')} of the session.`]),
+  ])
+  return exitCodes.ok.exit_code
+}
+
+async function* pieces(text: string): AsyncGenerator<string> {
+  yield text
+}
+
+/** @throws CliError when the service sent something else */
+function requireBundle(page: string): Bundle {
+  const read = readBundle(page)
+  if ('bundle' in read) return read.bundle
+  const hint = 'Is the base URL that of a sandbox, of this version? svc sandbox status'
+  throw new CliError('service', 'contract_mismatch', `What the service sent is not a bundle: ${read.problem}.`, hint)
+}
+
+function defaultName({ turns, session_id }: Bundle): string {
+  const [first] = turns
+  if (turns.length === 1 && first !== undefined) return `${first.placement.slot_id}.svc.html`
+  return `${(session_id ?? 'session').replace(/[^\w.-]+/g, '_').slice(0, 64)}.svc.html`
+}
+
+function describeTurns({ turns, session_id }: Bundle): string {
+  const [first] = turns
+  if (turns.length !== 1 || first === undefined)
+    return `${plural(turns.length, 'turn')} of ${session_id ?? 'a session'}`
+  const { slot_id, fill, no_fill_reason, billing } = first.placement
+  if (fill === null) return `${slot_id}, pending`
+  if (!fill) return `${slot_id}, no fill: ${no_fill_reason ?? ''}`
+  return `${slot_id}, ${billing?.would_bill === true ? 'would bill' : 'would not bill'}`
+}
+
+export const importBundle: Command = {
+  name: 'import',
+  summary: 'Look at a bundle beside the present state',
+  details:
+    'Checks a file of svc bundle and keeps it in the running sandbox until that stops: the inspector shows it beside what the sandbox knows of the same slot today. Nothing else in the sandbox changes. One that was altered is imported too, and said to be: exit code 5.',
+  arguments: [new Argument('<file>', 'file written by svc bundle')],
+  examples: ['import turn.html', 'import turn.html -o json'],
+  async run(context, { args }) {
+    const { out, settings, system } = context
+    const file = resolve(system.cwd, args[0]!)
+    const text = await readText(file)
+    const read = readBundle(text)
+    if ('problem' in read) {
+      const hint = 'Name a file that svc bundle wrote. The state of a sandbox is imported by: svc sandbox import FILE'
+      throw new CliError('usage', 'file_invalid', `${file} is not a bundle: ${read.problem}.`, hint)
+    }
+    if (settings.sandbox === null && settings.source.base_url === 'default') throw noSandboxFor(settings)
+    const { data } = await callEndpoint(context, 'bundles.import', { body: { text } })
+    const url = `${settings.sandbox?.public_url ?? settings.base_url}/_sandbox/bundles/${data.bundle_id}`
+    out.data({ ...data, url }, (style) => [
+      `Imported ${plural(data.slot_ids.length, 'turn')}: ${style.cyan(url)}`,
+      data.problem === null
+        ? `Nothing was changed since ${data.is_own ? 'this' : 'another'} sandbox signed it.`
+        : style.red(`Changed since it was signed: ${data.problem}.`),
+    ])
+    return (data.problem === null ? exitCodes.ok : exitCodes.expectation).exit_code
+  },
+}
+
+/** @throws CliError when the file cannot be read */
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw unreadable(file, error as Error, 'Name a file written by svc bundle.')
+  }
+}

@@ -1,0 +1,63 @@
+/** A bundle as evidence: whether anything in its file was changed since a sandbox signed it. */
+
+import { version } from '#cli/run/system.ts'
+import { bundlePage } from '#contract/bundles/page.ts'
+import { findAlterations } from '#contract/bundles/proof.ts'
+import { readBundle } from '#contract/bundles/text.ts'
+import type { Bundle } from '#contract/resources/bundles.ts'
+import type { EvidenceVerification } from '#contract/resources/evidence.ts'
+import { isSigned, sha256Hex } from './export-file.ts'
+
+export type BundleVerification = EvidenceVerification & {
+  public_keys: string[]
+  /** What was changed, in words; empty when nothing was. */
+  alterations: string[]
+  /** What could not be compared; null when everything was. */
+  not_compared: string | null
+}
+
+/** Checks a bundle, as a page or as JSON. @param public_key the key that must have signed it; null for any */
+export function verifyBundle(text: string, public_key: string | null): BundleVerification {
+  const read = readBundle(text)
+  if ('problem' in read) return summarize(null, [read.problem], null)
+  const { bundle } = read
+  const alterations =
+    public_key !== null && bundle.public_key !== public_key
+      ? [`it was signed by another key: ${bundle.public_key}`]
+      : findAlterations(bundle, sha256Hex, isSigned)
+  const isPage = text.startsWith('<!doctype html>')
+  const isComparable = isPage && bundle.svc_version === version
+  if (alterations.length === 0 && isComparable) alterations.push(...findPageChange(text, bundlePage(bundle)))
+  const not_compared =
+    isPage && !isComparable ? `the page around the data, which svc ${bundle.svc_version} wrote` : null
+  return summarize(bundle, alterations, not_compared)
+}
+
+/** The page follows from its data, so that any other text in it was put there. */
+function findPageChange(text: string, page: string): string[] {
+  if (text === page) return []
+  const [lines, expected] = [text.split('\n'), page.split('\n')]
+  const at = lines.findIndex((line, index) => line !== expected[index])
+  return [`the page shows something else than its data, from line ${(at < 0 ? expected.length : at) + 1} on`]
+}
+
+function summarize(bundle: Bundle | null, alterations: string[], not_compared: string | null): BundleVerification {
+  const entries = bundle?.turns.flatMap(({ evidence }) => evidence) ?? []
+  const broken = entries.find(({ seq }) => alterations.some((text) => new RegExp(`entry ${seq}\\b`).test(text)))
+  const isIntact = alterations.length === 0
+  return {
+    ok: isIntact,
+    chains: [
+      {
+        client_id: bundle?.client_id ?? '-',
+        entries: entries.length,
+        head: entries.at(-1)?.hash ?? null,
+        broken_at: broken?.seq ?? null,
+        problem: isIntact ? null : alterations.join('; '),
+      },
+    ],
+    public_keys: bundle === null ? [] : [bundle.public_key],
+    alterations,
+    not_compared,
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The proof of a bundle (A105): each part of it has a hash, the list of hashes is signed, and each evidence entry continues
+ * the hash before it. The sandbox signs by this, and `svc evidence verify FILE.html` and an import check by it.
+ */
+import type { Bundle, BundlePart, BundleTurn } from '../resources/bundles.ts'
+import { chainHash, type Sha256Hex } from '../resources/evidence.ts'
+
+/** A bundle before it is signed. */
+export type UnsignedBundle = Omit<Bundle, 'parts' | 'public_key' | 'signature'>
+
+/** Whether an Ed25519 signature over a text holds; key and signature in base64url. */
+export type IsSigned = (text: string, signed: Pick<Bundle, 'signature' | 'public_key'>) => boolean
+
+/** Returns every part of a bundle with its hash, in the order of the file. */
+export function hashParts(bundle: UnsignedBundle, sha256Hex: Sha256Hex): BundlePart[] {
+  return listParts(bundle).map(([name, value]) => ({ name, sha256: sha256Hex(JSON.stringify(value)) }))
+}
+
+/** Returns the canonical JSON (RFC 8785) that is signed. */
+export function bundleText({ at_ms, client_id }: UnsignedBundle, parts: readonly BundlePart[]): string {
+  const listed = parts.map(({ name, sha256 }) => ({ name, sha256 }))
+  return JSON.stringify({ at_ms, client_id, kind: 'bundle', parts: listed, v: 1 })
+}
+
+/**
+ * Returns every part that is not as it was signed, in words that follow the name of the file; empty when all hold. Which
+ * entry, beacon or request was changed is said by its own part.
+ */
+export function findAlterations(bundle: Bundle, sha256Hex: Sha256Hex, isSigned: IsSigned): string[] {
+  const { parts, public_key, signature, ...rest } = bundle
+  if (!isSigned(bundleText(rest, parts), { public_key, signature })) {
+    return ['the list of its parts is not the one that was signed']
+  }
+  const actual = new Map(hashParts(rest, sha256Hex).map(({ name, sha256 }) => [name, sha256]))
+  const stated = new Map(parts.map(({ name, sha256 }) => [name, sha256]))
+  const changed = parts.flatMap(({ name, sha256 }) => {
+    const found = actual.get(name)
+    if (found === undefined) return [`${name} is missing`]
+    return found === sha256 ? [] : [`${name} was changed`]
+  })
+  const added = [...actual.keys()].filter((name) => !stated.has(name)).map((name) => `${name} was added`)
+  const broken = bundle.turns.flatMap(({ evidence }) =>
+    evidence
+      .filter(({ previous_hash, entry, hash }) => chainHash(previous_hash, entry, sha256Hex) !== hash)
+      .map(({ seq }) => `the hash of evidence entry ${seq} does not match`),
+  )
+  return [...changed, ...added, ...broken]
+}
+
+/** Parts by what they are called in a message. */
+function listParts({ turns, settings, ...head }: UnsignedBundle): [name: string, value: unknown][] {
+  return [
+    ['the head', head],
+    ['the settings', settings],
+    ['the number of turns', turns.length],
+    ...turns.flatMap((turn, index) => listTurnParts(turn, `turn ${index + 1}`)),
+  ]
+}
+
+function listTurnParts(
+  { placement, evidence, requests, measurements, media }: BundleTurn,
+  turn: string,
+): [name: string, value: unknown][] {
+  const { beacons, trace, decision, consent, billing, ...rest } = placement
+  return [
+    [`${turn}, the placement`, rest],
+    [`${turn}, the decision`, decision],
+    [`${turn}, the trace`, trace],
+    [`${turn}, the consent`, consent],
+    [`${turn}, the billing verdict`, billing],
+    ...beacons.map((beacon, index): [string, unknown] => [`${turn}, beacon ${index + 1} (${beacon.event})`, beacon]),
+    ...measurements.map((measured, index): [string, unknown] => [
+      `${turn}, measurements ${index + 1} (${measured.beacon_id})`,
+      measured,
+    ]),
+    ...evidence.map((entry): [string, unknown] => [`${turn}, evidence entry ${entry.seq} (${entry.kind})`, entry]),
+    ...requests.map((request, index): [string, unknown] => [
+      `${turn}, request ${index + 1} (${request.request_id})`,
+      request,
+    ]),
+    ...media.map((file, index): [string, unknown] => [`${turn}, media ${index + 1} (${file.use})`, file]),
+  ]
+}

@@ -1,0 +1,47 @@
+/**
+ * The text of a bundle: JSON, alone or inside its page. There it stands in a script element that no browser runs, with `<`
+ * as an escape, so that no value can end the element.
+ */
+import { z } from 'zod'
+import { parseExactly } from '#foundation/exact-numbers.ts'
+import { isObject, parseJson } from '#foundation/json.ts'
+import { Bundle } from '../resources/bundles.ts'
+
+const begin = '<script type="application/json" id="svc-bundle">'
+const end = '</script>'
+
+/** Returns the element that holds a bundle in its page. */
+export function bundleElement(bundle: Bundle): string {
+  return begin + bundleJson(bundle) + end
+}
+
+function bundleJson(bundle: Bundle): string {
+  return JSON.stringify(bundle).replaceAll('<', '\\u003c')
+}
+
+/** Whether a file is the page of a bundle, by its content. */
+export function isBundlePage(text: string): boolean {
+  return text.includes(begin)
+}
+
+/** Returns the bundle of a text, as JSON or as a page, or what is wrong with it, in words that follow "it". */
+export function readBundle(text: string): { bundle: Bundle } | { problem: string } {
+  const at = text.indexOf(begin)
+  const close = at < 0 ? -1 : text.indexOf(end, at)
+  if (at >= 0 && close < 0) return { problem: 'its data is cut off' }
+  const json = at < 0 ? text : text.slice(at + begin.length, close)
+  // As it was written: numbers with many digits stay exact, or their hash would not match.
+  const value = parseExactly(json)
+  if (value === undefined)
+    return { problem: at < 0 ? 'it is neither JSON nor a page with data' : 'its data is not JSON' }
+  if (!isObject(value) || value.kind !== 'svc_bundle') return { problem: 'its data is not that of a bundle' }
+  if (value.v !== 1)
+    return { problem: `its format is version ${JSON.stringify(value.v)}, and this svc reads version 1` }
+  const checked = Bundle.safeParse(parseJson(json))
+  if (!checked.success)
+    return { problem: `its data is incomplete at ${z.core.toDotPath(checked.error.issues[0]?.path ?? [])}` }
+  const bundle = value as unknown as Bundle
+  if (bundleJson(bundle) !== (at < 0 ? bundleJson(bundle) : json))
+    return { problem: 'its data is spelled differently than svc writes it' }
+  return { bundle }
+}
