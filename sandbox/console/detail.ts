@@ -48,12 +48,19 @@ function drawHeadline(slot: Slot): Branch {
           'Inspector',
           drawIcon('open'),
         ),
+      url !== undefined &&
+        draw('a', { class: 'bar', href: findFileUrl(url), title: 'This turn as one signed file' }, 'File'),
     ),
     draw('p', {}, text),
     ...listNotices(slot).map((code) =>
       draw('p', { class: 'notice', 'data-tone': 'warn' }, drawChip('warn', code), ' ', explainError(code, null)),
     ),
   )
+}
+
+/** The address at which the sandbox serves the turn of a slot as a file, by that of its page in the inspector. */
+function findFileUrl(inspector_url: string): string {
+  return inspector_url.replace(/\/placements\/(\w+)$/, '/bundle.html?slot_id=$1')
 }
 
 /** Would it bill, and if not what is missing. */

@@ -1,4 +1,4 @@
-/** Bundles (A105): a turn, or the newest turns of a session, as one signed value; and those that were imported. */
+/** Bundles (A107): a turn, or the newest turns of a session, as one signed value; and those that were imported. */
 import { bundleText, findAlterations, hashParts, type UnsignedBundle } from '#contract/bundles/proof.ts'
 import { readBundle } from '#contract/bundles/text.ts'
 import { ApiError } from '#contract/errors.ts'

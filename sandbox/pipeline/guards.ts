@@ -184,6 +184,8 @@ export function isOpened(request: Request): boolean {
 export const sharedPaths: ReadonlySet<string> = new Set([
   '/_sandbox/placements',
   '/_sandbox/placements/{slot_id}',
+  '/_sandbox/bundles',
+  '/_sandbox/bundles/{bundle_id}',
   '/_sandbox/beacons',
   '/_sandbox/requests',
   '/_sandbox/requests/{request_id}',

@@ -1,5 +1,4 @@
 /** `svc bundle` writes a turn as one signed file, and `svc import` brings such a file back to the inspector. */
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
@@ -7,7 +6,7 @@ import { lastPlacement } from '#cli/endpoint/last-placement.ts'
 import { plural, sizeText } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
-import { unreadable } from '#cli/run/file-errors.ts'
+import { readUserText } from '#cli/run/user-file.ts'
 import { readBundle } from '#contract/bundles/text.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
 import { forceOption, writeAtomically } from './files.ts'
@@ -19,21 +18,21 @@ export const bundle: Command = {
     'The file is a page without a script: requests, decision with its trace, creative, beacons with their measurements and verdicts, consent, billing verdict, settings that differ from the defaults, and the evidence with its proof. It opens offline, prints, and holds its data: svc evidence verify FILE says whether something was changed, svc import FILE shows it in an inspector. Keys, tokens and prompt texts are in no byte of it. Without SLOT: your last placement, else the newest of the project.',
   arguments: [new Argument('[slot]', 'the placement; default: the last one')],
   options: [
-    new Option('--session <id>', 'the newest turns of this session, at most 20').conflicts('last'),
+    new Option('--session-id <id>', 'the newest turns of this session, at most 20').conflicts('last'),
     new Option('--last', 'the last placement: the default'),
     new Option('--out <file>', 'file to write; default: SLOT.svc.html here'),
     new Option('--with-media', 'with the clip, not only its still'),
     forceOption(),
   ],
-  examples: ['bundle', 'bundle --out turn.html --force', 'bundle --with-media -o json'],
+  examples: ['bundle --force', 'bundle --out turn.html --force', 'bundle --with-media --out turn.html --force -o json'],
   run: writeBundle,
 }
 
 async function writeBundle(context: CommandContext, { args, options }: CommandInput): Promise<number> {
   const { system, out, settings } = context
-  const session_id = textOption(options, 'session')
+  const session_id = textOption(options, 'sessionId')
   if (session_id !== undefined && args[0] !== undefined) {
-    throw new CliError('usage', 'argument_invalid', 'SLOT and --session are both given.', 'Give one of them.')
+    throw new CliError('usage', 'argument_invalid', 'SLOT and --session-id are both given.', 'Give one of them.')
   }
   const client_id = settings.source.client_id === 'default' ? null : settings.client_id
   const query = {
@@ -94,7 +93,7 @@ export const importBundle: Command = {
   async run(context, { args }) {
     const { out, settings, system } = context
     const file = resolve(system.cwd, args[0]!)
-    const text = await readText(file)
+    const text = await readUserText(system, args[0]!)
     const read = readBundle(text)
     if ('problem' in read) {
       const hint = 'Name a file that svc bundle wrote. The state of a sandbox is imported by: svc sandbox import FILE'
@@ -111,13 +110,4 @@ export const importBundle: Command = {
     ])
     return (data.problem === null ? exitCodes.ok : exitCodes.expectation).exit_code
   },
-}
-
-/** @throws CliError when the file cannot be read */
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw unreadable(file, error as Error, 'Name a file written by svc bundle.')
-  }
 }

@@ -52,6 +52,12 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
   { path: 'src/reconciliation', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
   {
+    path: 'src/contract/bundles',
+    modules: ['src/foundation', 'src/contract'],
+    packages: ['zod', 'canonicalize'],
+    builtins: 'none',
+  },
+  {
     path: 'src/client',
     modules: ['src/foundation', 'src/contract'],
     packages: ['zod'],

@@ -53,6 +53,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   reached: ['framed', 'rendered', 'visible', 'billable'],
   missing: ['framed', 'rendered', 'visible', 'billable'],
   from_slot_id: ['slot_00000000000'],
+  media: ['true', 'false'],
 }
 
 /** Endpoints that read or write a few rows, found by their key, whatever else there is. */
@@ -82,6 +83,9 @@ const brief: readonly EndpointId[] = [
   'sandbox.stop',
   'snapshots.delete',
   'placements.explain',
+  'bundles.list',
+  'bundles.show',
+  'bundles.import',
   'console.list',
   'console.confirm',
   'console.revoke',

@@ -63,6 +63,8 @@ export const views: readonly View[] = [
     routes: [
       { path: '/placements', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'PlacementsPage') },
       { path: '/placements/:id', page: page(() => import('../views/placements/PlacementPage.tsx'), 'PlacementPage') },
+      { path: '/bundles', page: page(() => import('../views/placements/BundlePages.tsx'), 'BundlesPage') },
+      { path: '/bundles/:id', page: page(() => import('../views/placements/BundlePages.tsx'), 'BundlePage') },
       { path: '/jobs/:id', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'JobPage') },
       { path: '/campaigns/:id', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'CampaignPage') },
       { path: '/sessions/:id', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'SessionPage') },

@@ -1,9 +1,8 @@
 /** A bundle as evidence: whether anything in its file was changed since a sandbox signed it. */
 
-import { version } from '#cli/run/system.ts'
 import { bundlePage } from '#contract/bundles/page.ts'
 import { findAlterations } from '#contract/bundles/proof.ts'
-import { readBundle } from '#contract/bundles/text.ts'
+import { isBundlePage, readBundle } from '#contract/bundles/text.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
 import { isSigned, sha256Hex } from './export-file.ts'
@@ -16,8 +15,15 @@ export type BundleVerification = EvidenceVerification & {
   not_compared: string | null
 }
 
-/** Checks a bundle, as a page or as JSON. @param public_key the key that must have signed it; null for any */
-export function verifyBundle(text: string, public_key: string | null): BundleVerification {
+interface VerifyOptions {
+  /** The key that must have signed it; null for any. */
+  public_key: string | null
+  /** This version of svc, whose pages it can compare. */
+  svc_version: string
+}
+
+/** Checks a bundle, as a page or as JSON. */
+export function verifyBundle(text: string, { public_key, svc_version }: VerifyOptions): BundleVerification {
   const read = readBundle(text)
   if ('problem' in read) return summarize(null, [read.problem], null)
   const { bundle } = read
@@ -25,8 +31,8 @@ export function verifyBundle(text: string, public_key: string | null): BundleVer
     public_key !== null && bundle.public_key !== public_key
       ? [`it was signed by another key: ${bundle.public_key}`]
       : findAlterations(bundle, sha256Hex, isSigned)
-  const isPage = text.startsWith('<!doctype html>')
-  const isComparable = isPage && bundle.svc_version === version
+  const isPage = isBundlePage(text)
+  const isComparable = isPage && bundle.svc_version === svc_version
   if (alterations.length === 0 && isComparable) alterations.push(...findPageChange(text, bundlePage(bundle)))
   const not_compared =
     isPage && !isComparable ? `the page around the data, which svc ${bundle.svc_version} wrote` : null
@@ -43,7 +49,7 @@ function findPageChange(text: string, page: string): string[] {
 
 function summarize(bundle: Bundle | null, alterations: string[], not_compared: string | null): BundleVerification {
   const entries = bundle?.turns.flatMap(({ evidence }) => evidence) ?? []
-  const broken = entries.find(({ seq }) => alterations.some((text) => new RegExp(`entry ${seq}\\b`).test(text)))
+  const broken = entries.find(({ seq }) => alterations.some((text) => `${text} `.includes(`entry ${seq} `)))
   const isIntact = alterations.length === 0
   return {
     ok: isIntact,

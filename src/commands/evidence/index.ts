@@ -2,7 +2,6 @@
  * `svc evidence`: verifies and lists it; `export` writes it to a file with signed checkpoints, `tamper` a copy of that file
  * that fails to verify.
  */
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand, namedProject, projectFilter } from '#cli/endpoint/endpoint-command.ts'
@@ -12,6 +11,8 @@ import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, type Noun, textOption } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
+import { version } from '#cli/run/system.ts'
+import { readUserText } from '#cli/run/user-file.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
 import { forceOption, writeAtomically } from '../files.ts'
@@ -168,8 +169,8 @@ function verify(): Command {
       }
       if (file === undefined) return live.run(context, input)
       const public_key = textOption(input.options, 'publicKey') ?? null
-      const page = await readPage(resolve(context.system.cwd, file))
-      if (page !== null) return printBundle(context, verifyBundle(page, public_key))
+      const page = await readPage(context, file)
+      if (page !== null) return printBundle(context, verifyBundle(page, { public_key, svc_version: version }))
       const reader = createExportReader(public_key)
       for await (const { bytes, isWhole } of readLines(resolve(context.system.cwd, file)))
         if (!reader.add(bytes, isWhole)) break
@@ -185,10 +186,10 @@ function verify(): Command {
 }
 
 /** Resolves to the text of a bundle; null for an export. */
-async function readPage(path: string): Promise<string | null> {
-  for await (const { bytes } of readLines(path)) {
+async function readPage({ system }: CommandContext, file: string): Promise<string | null> {
+  for await (const { bytes } of readLines(resolve(system.cwd, file))) {
     const isPage = bytes.subarray(0, 15).toString('latin1').toLowerCase() === '<!doctype html>'
-    return isPage || bytes.toString('latin1', 0, 22) === '{"kind":"svc_bundle","' ? readFile(path, 'utf8') : null
+    return isPage || bytes.toString('latin1', 0, 22) === '{"kind":"svc_bundle","' ? readUserText(system, file) : null
   }
   return null
 }

@@ -1,7 +1,8 @@
 /**
- * The proof of a bundle (A105): each part of it has a hash, the list of hashes is signed, and each evidence entry continues
+ * The proof of a bundle (A107): each part of it has a hash, the list of hashes is signed, and each evidence entry continues
  * the hash before it. The sandbox signs by this, and `svc evidence verify FILE.html` and an import check by it.
  */
+import canonicalize from 'canonicalize'
 import type { Bundle, BundlePart, BundleTurn } from '../resources/bundles.ts'
 import { chainHash, type Sha256Hex } from '../resources/evidence.ts'
 
@@ -9,11 +10,11 @@ import { chainHash, type Sha256Hex } from '../resources/evidence.ts'
 export type UnsignedBundle = Omit<Bundle, 'parts' | 'public_key' | 'signature'>
 
 /** Whether an Ed25519 signature over a text holds; key and signature in base64url. */
-export type IsSigned = (text: string, signed: Pick<Bundle, 'signature' | 'public_key'>) => boolean
+type IsSigned = (text: string, signed: Pick<Bundle, 'signature' | 'public_key'>) => boolean
 
-/** Returns every part of a bundle with its hash, in the order of the file. */
+/** Returns every part of a bundle with the hash of its canonical JSON (RFC 8785), in the order of the file. */
 export function hashParts(bundle: UnsignedBundle, sha256Hex: Sha256Hex): BundlePart[] {
-  return listParts(bundle).map(([name, value]) => ({ name, sha256: sha256Hex(JSON.stringify(value)) }))
+  return listParts(bundle).map(([name, value]) => ({ name, sha256: sha256Hex(canonicalize(value) ?? '') }))
 }
 
 /** Returns the canonical JSON (RFC 8785) that is signed. */

@@ -39,7 +39,9 @@ export function readBundle(text: string): { bundle: Bundle } | { problem: string
     return { problem: `its format is version ${JSON.stringify(value.v)}, and this svc reads version 1` }
   const checked = Bundle.safeParse(parseJson(json))
   if (!checked.success)
-    return { problem: `its data is incomplete at ${z.core.toDotPath(checked.error.issues[0]?.path ?? [])}` }
+    return {
+      problem: `its data is not as the format says, at ${z.core.toDotPath(checked.error.issues[0]?.path ?? [])}`,
+    }
   const bundle = value as unknown as Bundle
   if (bundleJson(bundle) !== (at < 0 ? bundleJson(bundle) : json))
     return { problem: 'its data is spelled differently than svc writes it' }

@@ -9,26 +9,26 @@ import { EvidenceEntry } from './evidence.ts'
 import { PlacementDetail } from './placements.ts'
 import { RequestDetail } from './requests.ts'
 
-const BundleMedia = assumedObject('A105', () => ({
+const BundleMedia = assumedObject('A107', () => ({
   use: z.enum(['still', 'icon', 'clip']).describe('What it is in the frame; the still of a clip is its poster.'),
   media_type: z.string().describe('Media type.'),
   base64: z.string().describe('The file.'),
 }))
 export type BundleMedia = z.infer<typeof BundleMedia>
 
-const BundleEvidence = assumedObject('A105', () => ({
+const BundleEvidence = assumedObject('A107', () => ({
   ...EvidenceEntry.shape,
   previous_hash: z.string().describe('The hash before it in the chain of the project, hexadecimal.'),
 }))
 export type BundleEvidence = z.infer<typeof BundleEvidence>
 
-const BundleTurn = assumedObject('A105', () => ({
+const BundleTurn = assumedObject('A107', () => ({
   placement: PlacementDetail.describe('The placement explained, without its evidence.'),
   evidence: z.array(BundleEvidence).describe('Entries about the slot and the consent it is bound to, oldest first.'),
   requests: z.array(RequestDetail).describe('What the journal has about the slot, oldest first.'),
   measurements: z
     .array(
-      assumedObject('A105', () => ({
+      assumedObject('A107', () => ({
         beacon_id: z.string().describe('The accepted beacon.'),
         measurements: Measurements.describe('What it measured.'),
       })),
@@ -38,19 +38,19 @@ const BundleTurn = assumedObject('A105', () => ({
 }))
 export type BundleTurn = z.infer<typeof BundleTurn>
 
-const BundleSetting = assumedObject('A105', () => ({
+const BundleSetting = assumedObject('A107', () => ({
   name: z.string().describe('The setting by dotted path.'),
   value: z.unknown().describe('Its value.'),
   default: z.unknown().describe('Its default.'),
 }))
 
-const BundlePart = assumedObject('A105', () => ({
+const BundlePart = assumedObject('A107', () => ({
   name: z.string().describe('What it is: turn 1, beacon 2 (visible).'),
-  sha256: z.string().describe('Of its JSON, hexadecimal.'),
+  sha256: z.string().describe('Of its canonical JSON (RFC 8785), hexadecimal.'),
 }))
 export type BundlePart = z.infer<typeof BundlePart>
 
-export const Bundle = assumedObject('A105', () => ({
+export const Bundle = assumedObject('A107', () => ({
   kind: z.literal('svc_bundle').describe('What the file is.'),
   v: z.literal(1).describe('Version of the format.'),
   svc_version: z.string().describe('Version of svc.'),
@@ -69,7 +69,7 @@ export const Bundle = assumedObject('A105', () => ({
 }))
 export type Bundle = z.infer<typeof Bundle>
 
-const query = assumedFields('A105', () => ({
+const query = assumedFields('A107', () => ({
   slot_id: SlotFilter.optional().describe('The turn of this slot; without it and session_id, the newest.'),
   session_id: z.string().max(256).optional().describe('The newest turns of this session, at most 20.'),
   client_id: z.string().optional().describe('Only this project.'),
@@ -78,19 +78,19 @@ const query = assumedFields('A105', () => ({
 
 const bundle = {
   ...reading,
-  query: assumedObject('A105', query),
+  query: assumedObject('A107', query),
   errors: ['not_found', 'evidence_broken'],
 } as const
 
 /** A bundle that was imported. It is kept until the sandbox stops. */
-const importedItem = assumedFields('A105', () => ({
+const importedItem = assumedFields('A107', () => ({
   bundle_id: z.string().describe('Identifier of the import.'),
   imported_at_ms: EpochMs.describe('When it was imported.'),
   problem: z.string().nullable().describe('What was changed in it since it was signed; null when nothing was.'),
   is_own: z.boolean().describe('Whether this sandbox signed it.'),
 }))
 
-const ImportedBundle = assumedObject('A105', () => ({
+const ImportedBundle = assumedObject('A107', () => ({
   ...importedItem(),
   client_id: z.string().describe('Project ID.'),
   session_id: z.string().nullable().describe('Session, if it has one.'),
@@ -120,7 +120,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/bundles',
     summary: 'List imported bundles',
     description: 'The last 20, newest first. They are kept until the sandbox stops.',
-    response: assumedObject('A105', () => ({ items: z.array(ImportedBundle).describe('Newest first.') })),
+    response: assumedObject('A107', () => ({ items: z.array(ImportedBundle).describe('Newest first.') })),
   },
   'bundles.import': {
     ...writing,
@@ -128,7 +128,7 @@ export const control = declareEndpoints({
     summary: 'Import a bundle, to look at it beside the present state',
     description:
       'Checks the bundle, part by part, against its signature, and keeps it for the inspector. Nothing else in the sandbox changes. One that was altered is imported too, with what was altered.',
-    body: assumedObject('A105', () => ({
+    body: assumedObject('A107', () => ({
       text: z.string().describe('The bundle: its JSON as the file has it, or the whole page.'),
     })),
     body_limit_bytes: limits.bundle_bytes,
@@ -140,8 +140,8 @@ export const control = declareEndpoints({
     path: '/_sandbox/bundles/{bundle_id}',
     summary: 'Show an imported bundle',
     description: 'The bundle as it was imported, and what was altered in it.',
-    params: assumedObject('A105', () => ({ bundle_id: z.string().describe('Identifier of the import.') })),
-    response: assumedObject('A105', () => ({ ...importedItem(), bundle: Bundle.describe('As it was imported.') })),
+    params: assumedObject('A107', () => ({ bundle_id: z.string().describe('Identifier of the import.') })),
+    response: assumedObject('A107', () => ({ ...importedItem(), bundle: Bundle.describe('As it was imported.') })),
     errors: ['not_found'],
   },
 })

@@ -1,5 +1,5 @@
 /** One slot, from its request to its billing verdict. */
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
@@ -26,9 +26,14 @@ export function PlacementPage({ id }: { id: string }) {
       copies="slot_id"
       lead="A placement, from its request to its billing verdict"
       actions={
-        <a className="small" href={linkTo(`/_sandbox/placements/${encodeURIComponent(id)}?raw`)}>
-          JSON
-        </a>
+        <>
+          <a className="small" href={linkTo(`/_sandbox/bundle.html?slot_id=${encodeURIComponent(id)}`)} download>
+            Save as a file
+          </a>
+          <a className="small" href={linkTo(`/_sandbox/placements/${encodeURIComponent(id)}?raw`)}>
+            JSON
+          </a>
+        </>
       }
     >
       <Shown
@@ -42,7 +47,7 @@ export function PlacementPage({ id }: { id: string }) {
         {(placement) => (
           <>
             <Missing placement={placement} />
-            <Placement placement={placement} />
+            <PlacementPanels placement={placement} />
           </>
         )}
       </Shown>
@@ -62,7 +67,13 @@ function Missing({ placement: { fix, billing, no_fill_reason } }: { placement: P
   )
 }
 
-function Placement({ placement }: { placement: PlacementDetail }) {
+interface PlacementPanelsProps {
+  placement: PlacementDetail
+  /** In place of the preview of its frame: the placement may be unknown here. */
+  frame?: ReactNode
+}
+
+export function PlacementPanels({ placement, frame }: PlacementPanelsProps) {
   const { decision, billing, consent, partner_request, personal_data, evidence } = placement
   return (
     <div className="columns">
@@ -101,11 +112,12 @@ function Placement({ placement }: { placement: PlacementDetail }) {
       <div className="column">
         <SummaryPanel placement={placement} />
         {billing !== null && <BillingPanel billing={billing} />}
-        {decision?.fill === true && (
-          <Panel title="Rendered frame" lead="A preview: nothing is counted and no beacons are sent.">
-            <FramePreview slot_id={placement.slot_id} {...decision.dimensions} />
-          </Panel>
-        )}
+        {frame ??
+          (decision?.fill === true && (
+            <Panel title="Rendered frame" lead="A preview: nothing is counted and no beacons are sent.">
+              <FramePreview slot_id={placement.slot_id} {...decision.dimensions} />
+            </Panel>
+          ))}
         <Panel title="Consent at decision">
           {consent === null ? (
             <p className="soft">No consent was bound.</p>

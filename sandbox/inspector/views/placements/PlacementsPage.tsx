@@ -56,6 +56,11 @@ export function PlacementsPage() {
       filters={filters}
       isPausable
       noun="placement"
+      actions={() => (
+        <Link className="small" href="/bundles">
+          Open a bundle
+        </Link>
+      )}
       empty={
         <Empty icon="placements" title="No placements yet">
           <p>Request the first one:</p>

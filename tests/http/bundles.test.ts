@@ -1,0 +1,163 @@
+/** Bundles: what they hold, that they are proven, and that every change of one is named. */
+import { expect, test } from 'vitest'
+import { verifyBundle } from '#commands/evidence/bundle-file.ts'
+import { bundlePage } from '#contract/bundles/page.ts'
+import { formats } from '#contract/fields.ts'
+import type { Bundle } from '#contract/resources/bundles.ts'
+import { setValue } from '#foundation/json.ts'
+import { packageVersion } from '#sandbox/fixtures.ts'
+import { asked, beacon, fill, key, type Stage, stage } from './stage.ts'
+
+const anyKey = { public_key: null, svc_version: packageVersion() }
+const promptText = 'how do I hide a body of text'
+const secrets = /sk_test_sandbox|ast_[0-9a-z]{11}_(?!redacted)|bt_[0-9a-z]{11}_(?!redacted)|hide a body/
+
+const seen = { visible_ratio: 1, visible_ms: 2_500, page_visible: true }
+
+async function bundleOf(on: Stage, slot_id: string, query: Record<string, string> = {}): Promise<Bundle> {
+  const { body, text } = await on.api.accept('bundles.create', { query: { slot_id, ...query } })
+  expect(text).not.toMatch(secrets)
+  return body
+}
+
+/** The page of a bundle, as the sandbox sends it. */
+async function pageOf(on: Stage, slot_id: string, query: Record<string, string> = {}): Promise<string> {
+  const address = `${on.sandbox.url}/_sandbox/bundle.html?${new URLSearchParams({ slot_id, ...query })}`
+  const response = await fetch(address)
+  expect(response.headers.get('content-disposition')).toContain(`${slot_id}.svc.html`)
+  return response.text()
+}
+
+async function frame(on: Stage, asset_token: string) {
+  expect((await fetch(`${on.sandbox.url}/v1/render/${asset_token}`)).status).toBe(200)
+}
+
+/** One turn of each outcome of each format, by what its page says first. */
+const outcomes: Readonly<Record<string, (on: Stage, format: (typeof formats)[number]) => Promise<string>>> = {
+  'would bill': async (on, format) => {
+    const filled = await fill(on.api, { format, body: asked({ prompt: { topic: 'coffee', text: promptText } }) })
+    await frame(on, filled.asset_token)
+    for (const event of ['render', 'visible', ...(format === 'clip' ? ['completion'] : [])]) {
+      await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, event, { measurements: seen }) })
+      on.clock.advance(3_000)
+    }
+    return filled.slot_id
+  },
+  'would not bill': async (on, format) => {
+    const filled = await fill(on.api, { format })
+    await frame(on, filled.asset_token)
+    await on.api.refuse('beacons.send', {
+      as: key,
+      body: { ...beacon(on.clock, filled, 'render'), occurred_at_ms: on.clock.now() - 900_000 },
+    })
+    return filled.slot_id
+  },
+  expired: async (on, format) => {
+    const { slot_id } = await fill(on.api, { format })
+    on.clock.advance(3_600_000)
+    return slot_id
+  },
+  'no fill': async (on, format) => {
+    const body = asked({ test_outcome: 'no_fill', overrides: { allowed_formats: [format] } })
+    return (await on.api.accept('placements.create', { as: key, body })).body.slot_id
+  },
+}
+
+for (const [outcome, play] of Object.entries(outcomes)) {
+  test.each(formats)(`a turn that ends with ${outcome}, for a %s, is proven and fits its limit`, async (format) => {
+    await using on = await stage()
+    const slot_id = await play(on, format)
+    const page = await pageOf(on, slot_id)
+    expect(verifyBundle(page, anyKey)).toMatchObject({ ok: true, alterations: [], not_compared: null })
+    expect(page).not.toMatch(secrets)
+    expect(page.length).toBeLessThan(300_000)
+    expect(page).not.toMatch(/<script(?! type="application\/json")|<[^>]* (?:src|href)="(?!data:)/)
+    const bundle = await bundleOf(on, slot_id)
+    const [turn] = bundle.turns
+    expect(turn!.requests[0]).toMatchObject({ method: 'POST', path: '/v1/placements' })
+    expect(turn!.evidence.map(({ kind }) => kind)).toContain('decision')
+    expect(turn!.media.length > 0).toBe(outcome !== 'no fill')
+    if (outcome === 'would bill') {
+      expect(turn!.placement.billing).toMatchObject({ would_bill: true })
+      expect(turn!.measurements).toHaveLength(format === 'clip' ? 3 : 2)
+      expect(page).toContain('visible_ms 2500')
+    }
+  })
+}
+
+test('every value of a bundle that is changed is named by its part', async () => {
+  await using on = await stage()
+  const bundle = await bundleOf(on, await outcomes['would bill']!(on, 'banner'))
+  const expected: [path: string, name: RegExp][] = [
+    ['at_ms', /the list of its parts/],
+    ['session_id', /^the head was changed$/],
+    [
+      'turns.0.placement.billing.would_bill',
+      /^its data is not as the format says, at turns\[0\].placement.billing.would_bill$/,
+    ],
+    ['turns.0.placement.billing.explanation', /^turn 1, the billing verdict was changed$/],
+    ['turns.0.placement.beacons.1.beacon_id', /^turn 1, beacon 2 \(visible\) was changed$/],
+    ['turns.0.measurements.0.measurements.visible_ms', /^turn 1, measurements 1 /],
+    ['turns.0.requests.0.status', /^turn 1, request 1 \(req_\w+\) was changed$/],
+    [
+      'turns.0.evidence.0.hash',
+      /^turn 1, evidence entry 1 \(decision\) was changed; the hash of evidence entry 1 does not/,
+    ],
+    ['turns.0.media.0.base64', /^turn 1, media 1 \(still\) was changed$/],
+    ['parts.3.sha256', /the list of its parts/],
+  ]
+  for (const [path, name] of expected) {
+    const copy = structuredClone(bundle) as unknown as Record<string, unknown>
+    setValue(copy, path.split('.'), path.endsWith('status') || path.endsWith('_ms') ? 1 : 'other')
+    const { ok, alterations } = verifyBundle(JSON.stringify(copy), anyKey)
+    expect([path, ok, alterations.join('; ')]).toEqual([path, false, expect.stringMatching(name)])
+  }
+  const dropped = structuredClone(bundle)
+  dropped.turns[0]!.placement.beacons.pop()
+  expect(verifyBundle(JSON.stringify(dropped), anyKey).alterations).toEqual(['turn 1, beacon 2 (visible) is missing'])
+})
+
+test('one byte changed anywhere in the file is noticed', async () => {
+  await using on = await stage()
+  const page = Buffer.from(await pageOf(on, await outcomes['would bill']!(on, 'native')))
+  const missed: number[] = []
+  for (let at = 0; at < page.length; at += 211) {
+    const changed = Buffer.from(page)
+    changed[at] = changed[at] === 0x61 ? 0x62 : 0x61
+    if (verifyBundle(changed.toString('utf8'), anyKey).ok) missed.push(at)
+  }
+  expect(missed).toEqual([])
+})
+
+test('a session is a bundle of its newest turns, and the clip is in it when it is asked for', async () => {
+  await using on = await stage()
+  const [first, second] = [await fill(on.api, { format: 'clip' }), await fill(on.api, { format: 'banner' })]
+  await on.api.accept('placements.create', { as: key, body: asked({ session_id: 'sess_2' }) })
+  const { body } = await on.api.accept('bundles.create', { query: { session_id: 'sess_1' } })
+  expect(body.turns.map(({ placement }) => placement.slot_id)).toEqual([first.slot_id, second.slot_id])
+  expect(verifyBundle(bundlePage(body), anyKey).ok).toBe(true)
+  const uses = async (query: Record<string, string>) =>
+    (await bundleOf(on, first.slot_id, query)).turns[0]!.media.map(({ use }) => use)
+  expect(await uses({})).toEqual(['still'])
+  expect(await uses({ media: 'true' })).toEqual(['still', 'clip'])
+  for (const query of [{ slot_id: 'slot_00000000000' }, { session_id: 'nowhere' }, { client_id: 'proj_nowhere' }]) {
+    expect((await on.api.refuse('bundles.create', { query })).status).toBe(404)
+  }
+})
+
+test('an import is checked, listed and shown; one that was altered says so; another file is refused', async () => {
+  await using on = await stage()
+  const { slot_id } = await fill(on.api)
+  const page = await pageOf(on, slot_id)
+  const intact = await on.api.accept('bundles.import', { body: { text: page } })
+  expect(intact.body).toMatchObject({ problem: null, is_own: true, slot_ids: [slot_id] })
+  const altered = await on.api.accept('bundles.import', { body: { text: page.replace('"fill":true', '"fill":null') } })
+  expect(altered.body.problem).toMatch(/^turn 1, the placement was changed/)
+  const listed = (await on.api.accept('bundles.list')).body.items
+  expect(listed.map(({ bundle_id }) => bundle_id)).toEqual([altered.body.bundle_id, intact.body.bundle_id])
+  const { bundle_id } = intact.body
+  const shown = await on.api.accept('bundles.show', { params: { bundle_id } })
+  expect(shown.body.bundle.turns[0]!.placement.slot_id).toBe(slot_id)
+  expect((await on.api.refuse('bundles.import', { body: { text: '<p>' } })).body.reason_code).toBe('bundle_invalid')
+  expect((await on.api.refuse('bundles.show', { params: { bundle_id: 'bun_0' } })).status).toBe(404)
+})
