@@ -6,9 +6,9 @@ import type { SandboxServer } from '#pipeline/server.ts'
 import { watchDescriptors } from '#platform/descriptors.ts'
 import { type Platform, sha256Hex } from '#platform/platform.ts'
 import { createAccess } from '#runtime/access.ts'
-import type { NetworkOptions } from '#runtime/callback-network.ts'
-import type { CallbackNetwork } from '#runtime/callback-request.ts'
-import { createCallbacks } from '#runtime/callbacks.ts'
+import { createCallbacks } from '#runtime/callbacks/callbacks.ts'
+import type { NetworkOptions } from '#runtime/callbacks/network.ts'
+import type { CallbackNetwork } from '#runtime/callbacks/request.ts'
 import { createConsoleGrants } from '#runtime/console-grants.ts'
 import { createDrainLock } from '#runtime/drain-lock.ts'
 import { createFaults } from '#runtime/faults.ts'
@@ -107,7 +107,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
 function loadNetwork(options: NetworkOptions): CallbackNetwork {
   let loading: Promise<CallbackNetwork> | undefined
   const load = () => {
-    loading ??= import('#runtime/callback-network.ts').then(({ createCallbackNetwork }) =>
+    loading ??= import('#runtime/callbacks/network.ts').then(({ createCallbackNetwork }) =>
       createCallbackNetwork(options),
     )
     return loading

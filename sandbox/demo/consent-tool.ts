@@ -1,5 +1,5 @@
 /** The consent tool that a publisher has in its page, simulated: the product asks it as it would ask a real one. */
-import { type ConsentToolSetup, simulateConsentTool } from '#foundation/consent-tool.ts'
+import { type ConsentToolSetup, simulateConsentTool } from '#foundation/consent/tool.ts'
 import type { Choices } from './surfaces.ts'
 
 export type ToolStrings = Omit<ConsentToolSetup, 'state' | 'after_ms'>

@@ -9,6 +9,7 @@ import { genesis } from '#contract/resources/evidence.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import { isObject } from '#foundation/json.ts'
 import type { EvidenceRow, SlotRow } from '#store/store.ts'
+import { withoutPersonalData } from './bundle-privacy.ts'
 import { type Context, defined, fullPage, type Operation, projectFilter, type Services } from './context.ts'
 import { entryItem, findRowProblem } from './evidence.ts'
 import { explainPlacement } from './placements/placement-explanation.ts'
@@ -50,7 +51,7 @@ export async function composeBundle(
   const turns: BundleTurn[] = []
   for (const slot of slots)
     turns.push(await composeTurn({ services, context, readMedia }, slot, query.media === 'true'))
-  const { project, job } = slots[0]!
+  const { project } = slots[0]!
   const unsigned: UnsignedBundle = {
     kind: 'svc_bundle',
     v: 1,
@@ -58,7 +59,7 @@ export async function composeBundle(
     at_ms: context.now_ms,
     clock_offset_ms: platform.clock.offset_ms,
     client_id: project.client_id,
-    session_id: job.session_id,
+    session_id: turns[0]!.placement.session_id,
     settings: listChanges('', project.settings, defaultSettings),
     scenario: services.faults.scenario,
     fault_rules: services.faults.list().length,
@@ -103,7 +104,7 @@ async function composeTurn(turn: TurnContext, slot: SlotRow, withClip: boolean):
   const slot_id = encodeId('slot', slot.id)
   const placement = await explainPlacement(services, context, { params: { slot_id }, query: {}, body: undefined })
   const accepted = await services.store.listSlotBeacons(slot.id)
-  return {
+  return withoutPersonalData({
     placement: { ...placement, evidence: [] },
     evidence: await listEvidence(services, slot),
     requests: await listRequests(services, slot),
@@ -111,7 +112,7 @@ async function composeTurn(turn: TurnContext, slot: SlotRow, withClip: boolean):
       measurements === null ? [] : { beacon_id, measurements },
     ),
     media: await listMedia(turn, slot_id, withClip),
-  }
+  })
 }
 
 /**

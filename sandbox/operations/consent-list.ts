@@ -51,7 +51,7 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
 /** Resolves to what the strings in the stored data of a consent say. Without one, the decoder is not loaded. */
 async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
   if (!/"(tcf|gpp)_\w*string"/.test(extras)) return []
-  const { decodeConsentStrings } = await import('#foundation/consent-strings.ts')
+  const { decodeConsentStrings } = await import('#foundation/consent/strings.ts')
   return decodeConsentStrings(JSON.parse(extras))
 }
 

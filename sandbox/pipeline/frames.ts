@@ -6,9 +6,9 @@ import { frameAncestors } from '#contract/origins.ts'
 import { framePage, frameProblemPage } from '#frame-html/page.ts'
 import type { Services } from '#operations/context.ts'
 import { loadFrame, previewFrame } from '#operations/render.ts'
-import type { Assets } from './assets.ts'
 import type { OpenExchange, PipelineResponse, Request, Route } from './exchange.ts'
 import { toApiError } from './failures.ts'
+import type { Assets } from './files/assets.ts'
 import { createPathError } from './routes.ts'
 
 export function frameRoutes(services: Services, assets: Assets): Route[] {

@@ -5,7 +5,7 @@
  */
 import type { Platform } from '#platform/platform.ts'
 import type { Store, StoreChange } from '#store/store.ts'
-import type { Callbacks } from './callbacks.ts'
+import type { Callbacks } from './callbacks/callbacks.ts'
 import type { ConsoleGrants } from './console-grants.ts'
 import type { Faults } from './faults.ts'
 import type { Markets } from './markets.ts'

@@ -47,7 +47,7 @@ export const importTable: readonly ImportRule[] = [
     packages: ['cross-spawn'],
     builtins: ['node:child_process', 'node:events'],
   },
-  { path: 'src/foundation/consent-strings.ts', packages: ['@iabgpp/cmpapi', '@iabtcf/core'], builtins: 'none' },
+  { path: 'src/foundation/consent/strings.ts', packages: ['@iabgpp/cmpapi', '@iabtcf/core'], builtins: 'none' },
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
   { path: 'src/reconciliation', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
@@ -196,7 +196,7 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   {
-    path: 'sandbox/runtime/callback-network.ts',
+    path: 'sandbox/runtime/callbacks/network.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox/runtime'],
     builtins: ['node:dns', 'node:http', 'node:https', 'node:net'],
   },

@@ -53,7 +53,7 @@ test('nothing seen is a failure that says what was looked at', { timeout: 60_000
 })
 
 test('strings of a consent tool are decoded where a placement is explained and consent is shown', async () => {
-  const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
+  const { encodeConsentStrings } = await import('#foundation/consent/strings.ts')
   const now_ms = Date.UTC(2026, 10, 26, 12)
   const { tcf, gpp } = encodeConsentStrings({ purposes: [1, 7], vendors: [4, 5, 9], now_ms })
   const set = `consent set --session-id told --decision granted --set purposes.semantic_targeting=true`

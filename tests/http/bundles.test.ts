@@ -161,3 +161,17 @@ test('an import is checked, listed and shown; one that was altered says so; anot
   expect((await on.api.refuse('bundles.import', { body: { text: '<p>' } })).body.reason_code).toBe('bundle_invalid')
   expect((await on.api.refuse('bundles.show', { params: { bundle_id: 'bun_0' } })).status).toBe(404)
 })
+
+test('personal data that a client sent is in no byte of the file, which is proven all the same', async () => {
+  await using on = await stage()
+  const private_texts = ['ann.smith@example.org', '+49 151 23456789', 'DE89370400440532013000']
+  const [session_id, topic, iban] = private_texts
+  const filled = await fill(on.api, { body: asked({ session_id, prompt: { topic } }) })
+  const sent = beacon(on.clock, filled, 'render', { metadata: { account: iban, theme: 'dark' } })
+  await on.api.accept('beacons.send', { as: key, body: sent })
+  const page = await pageOf(on, filled.slot_id)
+  for (const text of private_texts) expect(page).not.toContain(text)
+  expect(page).toContain('[removed]')
+  expect(page).toContain('dark')
+  expect(verifyBundle(page, anyKey)).toMatchObject({ ok: true, alterations: [] })
+})

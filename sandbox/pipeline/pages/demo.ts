@@ -8,12 +8,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { contract } from '#contract/index.ts'
 import { ownAgents } from '#contract/own-requests.ts'
-import type { ConsentToolSetup } from '#foundation/consent-tool.ts'
+import type { ConsentToolSetup } from '#foundation/consent/tool.ts'
 import { fillPath } from '#foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
 import type { Services } from '#operations/context.ts'
-import { type Asset, type Assets, assetResponse } from '../assets.ts'
 import { internalRequest, type OpenExchange, type PipelineResponse, type Route, readHeader } from '../exchange.ts'
+import { type Asset, type Assets, assetResponse } from '../files/assets.ts'
 import { createPipeline, type Pipeline, respondTo } from '../pipeline.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
@@ -57,7 +57,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
     }),
     get('/_sandbox/demo/settings', async (exchange) => {
       const { client_id, publishable_key } = project
-      const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
+      const { encodeConsentStrings } = await import('#foundation/consent/strings.ts')
       const now_ms = services.platform.clock.now()
       const settings: DemoSettings = {
         // The token that opened the page, or that of this start where none was needed.

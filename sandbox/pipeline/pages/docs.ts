@@ -3,8 +3,8 @@
  * request. The pages name the address of a sandbox on its default port; they are served with the address of this one.
  */
 import type { Services } from '#operations/context.ts'
-import { type Asset, type Assets, assetResponse } from '../assets.ts'
 import type { OpenExchange, PipelineResponse, Route } from '../exchange.ts'
+import { type Asset, type Assets, assetResponse } from '../files/assets.ts'
 
 const root = '/_sandbox/docs/'
 /** The address in the sources of the documentation. */

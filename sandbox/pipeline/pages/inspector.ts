@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto'
 import { isLoopback } from '#foundation/http.ts'
 import type { Services } from '#operations/context.ts'
 import { type GuardOptions, sharedPaths } from '#pipeline/guards.ts'
-import { type Assets, assetResponse } from '../assets.ts'
 import { type OpenExchange, type PipelineResponse, type Request, type Route, readHeader } from '../exchange.ts'
+import { type Assets, assetResponse } from '../files/assets.ts'
 
 const root = '/_sandbox/inspector'
 

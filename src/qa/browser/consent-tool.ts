@@ -1,7 +1,7 @@
 /** The simulated consent tool as a step: installed before the scripts of a page, or changed later as the user does. */
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { type ConsentToolSetup, simulateConsentTool } from '#foundation/consent-tool.ts'
+import { type ConsentToolSetup, simulateConsentTool } from '#foundation/consent/tool.ts'
 import { Duration, durationMs } from '../suite/variables.ts'
 
 const states = ['granted', 'denied', 'withdrawn', 'late', 'absent'] as const satisfies ConsentToolSetup['state'][]
@@ -36,7 +36,7 @@ export async function changeConsentTool(page: Page, step: ConsentToolStep, now_m
 }
 
 async function prepareConsent(step: ConsentToolStep, now_ms: number): Promise<ConsentToolSetup> {
-  const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
+  const { encodeConsentStrings } = await import('#foundation/consent/strings.ts')
   const { state, after, purposes = allPurposes } = typeof step === 'string' ? { state: step } : step
   return {
     state,

@@ -9,8 +9,8 @@ import { contract } from '#contract/index.ts'
 import { limits } from '#contract/limits.ts'
 import type { Services } from '#operations/context.ts'
 import { importState as importBytes } from '#operations/sandbox/snapshots.ts'
-import { refuseQuery, validate } from './body/validation.ts'
-import { type OpenExchange, type PipelineResponse, type Request, type Route, successResponse } from './exchange.ts'
+import { refuseQuery, validate } from '../body/validation.ts'
+import { type OpenExchange, type PipelineResponse, type Request, type Route, successResponse } from '../exchange.ts'
 
 const { 'sandbox.export': exportState, 'sandbox.import': importState } = contract
 

@@ -8,8 +8,8 @@ import { contract } from '#contract/index.ts'
 import { pathPattern } from '#foundation/http.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { RecordedMedia } from '#runtime/playback/recorded-media.ts'
-import { publicHeaders } from './cors.ts'
-import { type Coding, codingFor, readEncoded } from './encodings.ts'
+import { publicHeaders } from '../cors.ts'
+import { type Coding, codingFor, readEncoded } from '../encodings.ts'
 import {
   matchesTag,
   type OpenExchange,
@@ -18,8 +18,8 @@ import {
   type Route,
   readHeader,
   sourceHeader,
-} from './exchange.ts'
-import { createPathError } from './routes.ts'
+} from '../exchange.ts'
+import { createPathError } from '../routes.ts'
 
 export interface Asset {
   body: Buffer

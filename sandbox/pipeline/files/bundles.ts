@@ -4,9 +4,9 @@ import { contract } from '#contract/index.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
 import { composeBundle, type ReadMedia } from '#operations/bundles.ts'
 import type { Services } from '#operations/context.ts'
+import { validate } from '../body/validation.ts'
+import { type OpenExchange, type Route, successResponse } from '../exchange.ts'
 import type { Assets } from './assets.ts'
-import { validate } from './body/validation.ts'
-import { type OpenExchange, type Route, successResponse } from './exchange.ts'
 
 const { 'bundles.create': create, 'bundles.page': page } = contract
 

@@ -7,8 +7,8 @@ import dns from 'node:dns'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import type { CallbackNetwork, CallbackResult } from './callback-request.ts'
-import { type CallbackTarget, classifyAddress, findAddressProblem, parseCallbackUrl } from './callback-url.ts'
+import type { CallbackNetwork, CallbackResult } from './request.ts'
+import { type CallbackTarget, classifyAddress, findAddressProblem, parseCallbackUrl } from './url.ts'
 
 /** How long one attempt may take, from the lookup to the response, real milliseconds. */
 const attemptTimeoutMs = 5_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CallbackTarget, classifyAddress, findAddressProblem, parseCallbackUrl } from './callback-url.ts'
+import { type CallbackTarget, classifyAddress, findAddressProblem, parseCallbackUrl } from './url.ts'
 
 const target = (text: string): CallbackTarget => {
   const parsed = parseCallbackUrl(text)

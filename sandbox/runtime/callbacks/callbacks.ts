@@ -10,9 +10,9 @@
 import { ApiError } from '#contract/errors.ts'
 import type { Platform } from '#platform/platform.ts'
 import type { CallbackRow, Store } from '#store/store.ts'
-import { createCallbackQueue, type Delivery } from './callback-queue.ts'
-import { type CallbackNetwork, outcome, sendCallback } from './callback-request.ts'
-import { createTimers } from './timers.ts'
+import { createTimers } from '../timers.ts'
+import { createCallbackQueue, type Delivery } from './queue.ts'
+import { type CallbackNetwork, outcome, sendCallback } from './request.ts'
 
 export interface Callbacks {
   /** Resolves to why a callback may not go to this URL, or null: a clause about `callback_url`. */
