@@ -2,13 +2,13 @@
  * `/bundles`: files of `svc bundle`, dropped here, which came from this sandbox or another. `/bundles/bun_...` shows one beside
  * what this sandbox knows of the same slot today.
  */
-import { type ReactNode, useState } from 'react'
-import { Button, type DropItem, DropZone, FileTrigger } from 'react-aria-components'
+import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { BundleTurn, ImportedBundle } from '#contract/resources/bundles.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'
+import { FileDrop } from '../../parts/FileDrop.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { KeyValues, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/Shown.tsx'
@@ -49,38 +49,21 @@ export function BundlesPage() {
 
 function Drop({ action }: { action: Action }) {
   const [, navigate] = useLocation()
-  const [isOver, setOver] = useState(false)
-  const importFile = (file: File | undefined) => {
-    if (file === undefined) return
-    void action.run(async () => {
+  const importFile = (load: () => Promise<File>) =>
+    action.run(async () => {
+      const file = await load()
       const { bundle_id } = await call('bundles.import', { body: { text: await file.text() } })
       navigate(`/bundles/${bundle_id}`)
       return `${file.name} is imported.`
     })
-  }
   return (
-    <DropZone
-      className={isOver ? 'drop over' : 'drop'}
-      onDropEnter={() => setOver(true)}
-      onDropExit={() => setOver(false)}
-      onDrop={({ items }) => {
-        setOver(false)
-        void findFile(items).then(importFile)
-      }}
-    >
-      <p>Drop a file of svc bundle here</p>
-      <FileTrigger acceptedFileTypes={['.html', '.json']} onSelect={(files) => importFile(files?.[0])}>
-        <Button className="small" isDisabled={action.isRunning}>
-          Choose a file
-        </Button>
-      </FileTrigger>
-    </DropZone>
+    <FileDrop
+      label="Drop a bundle here"
+      remark="A file that svc bundle wrote, here or elsewhere."
+      types={['.html', '.json']}
+      onChoose={(load) => void importFile(load)}
+    />
   )
-}
-
-async function findFile(items: readonly DropItem[]): Promise<File | undefined> {
-  const item = items.find(({ kind }) => kind === 'file')
-  return item?.kind === 'file' ? item.getFile() : undefined
 }
 
 function ImportedLine({ item }: { item: ImportedBundle }) {

@@ -1,6 +1,5 @@
 /** Compares a file of the integrator's own counts with what was accepted: `svc billing reconcile` on a page. */
 import { useMemo, useState } from 'react'
-import { Button, DropZone, FileTrigger, Text } from 'react-aria-components'
 import type { Mode } from '#contract/fields.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
 import { defaultMode, type OwnReport, type Reconciliation, reconcile } from '#reconciliation/reconciliation.ts'
@@ -8,6 +7,7 @@ import { readTurns, type Turns } from '#reconciliation/turns.ts'
 import { call } from '../../data/api.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, TextInput } from '../../parts/Fields.tsx'
+import { FileDrop } from '../../parts/FileDrop.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Loading } from '../../parts/Shown.tsx'
@@ -37,47 +37,19 @@ export function ReconciliationPage() {
       lead="What you counted beside what was accepted, and the cause of each difference. The file stays in this tab."
     >
       <div className="column">
-        <FileDrop name={file?.name ?? null} onChoose={choose} />
+        <FileDrop
+          label="Drop a file of your counts here"
+          name={file?.name ?? null}
+          remark="CSV, TSV or JSON lines, with a row for each slot, asset token, session or day, or for each event."
+          types={['.csv', '.tsv', '.jsonl', '.ndjson', '.txt', 'text/csv', 'text/tab-separated-values']}
+          onChoose={(load) => choose(async () => loadFile(await load()))}
+        />
         {action.isRunning && <Loading label="Reading the file and the turns" />}
         <Outcome action={action} />
         {read !== null && <ColumnChoices read={read} chosen={columns} onChange={setColumns} />}
         {read?.status === 'read' && turns !== null && <Comparison own={read.report} turns={turns.turns} />}
       </div>
     </Page>
-  )
-}
-
-interface FileDropProps {
-  /** The file that is shown; null before one is chosen. */
-  name: string | null
-  onChoose(load: () => Promise<ChosenFile>): void
-}
-
-/** Where a file is dropped, pasted or chosen. */
-function FileDrop({ name, onChoose }: FileDropProps) {
-  return (
-    <DropZone
-      className="file-drop"
-      getDropOperation={() => 'copy'}
-      onDrop={({ items }) => {
-        const item = items.find(({ kind }) => kind === 'file')
-        if (item?.kind === 'file') onChoose(async () => loadFile(await item.getFile()))
-      }}
-    >
-      <Text slot="label">{name ?? 'Drop a file of your counts here'}</Text>
-      <FileTrigger
-        acceptedFileTypes={['.csv', '.tsv', '.jsonl', '.ndjson', '.txt', 'text/csv', 'text/tab-separated-values']}
-        onSelect={(files) => {
-          const file = files?.[0]
-          if (file !== undefined) onChoose(() => loadFile(file))
-        }}
-      >
-        <Button className="small">{name === null ? 'Choose a file' : 'Choose another file'}</Button>
-      </FileTrigger>
-      <p className="faint tiny">
-        CSV, TSV or JSON lines, with a row for each slot, asset token, session or day, or for each event.
-      </p>
-    </DropZone>
   )
 }
 
