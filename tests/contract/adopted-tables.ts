@@ -86,6 +86,7 @@ export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
     'callback_key_missing',
     'callback_undecided',
     'callback_key_lost',
+    'personal_data_in_field',
   ],
   401: ['grant_invalid', 'ticket_invalid'],
   403: ['origin_refused', 'role_missing'],
