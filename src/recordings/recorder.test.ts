@@ -286,34 +286,33 @@ describe('what passes', () => {
 describe('keys', () => {
   const live = `sk_live_${'k'.repeat(32)}`
 
-  test.each([
+  const places: [string, RequestInit][] = [
     ['a header', { headers: { authorization: `Bearer ${live}` } }],
     ['basic authentication', { headers: { authorization: `Basic ${btoa(`${live}:`)}` } }],
     ['a body', { method: 'POST', body: JSON.stringify({ publishable_key: 'pk_live_abc' }) }],
     ['an escaped body', { method: 'POST', body: '{"k":"sk\\u005flive\\u005fabc"}' }],
-  ] satisfies [string, RequestInit][])(
-    'of production are refused in %s, and nothing reaches the service or the file',
-    async (_, init: RequestInit) => {
-      const bodies: string[] = []
-      await using on = await stage((incoming, response) => {
-        incoming.on('data', (chunk: Buffer) => bodies.push(chunk.toString()))
-        incoming.on('end', () => response.end())
-        incoming.on('error', () => undefined)
-      })
-      const response = await fetch(on.url + place, {
-        ...init,
-        headers: { origin: 'http://a.example', ...init.headers },
-      })
-      expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([403, 'http://a.example'])
-      expect(await response.json()).toMatchObject({
-        error: 'forbidden',
-        message: expect.stringContaining('production'),
-      })
-      expect(await on.finish()).toEqual([])
-      expect([bodies, on.refusals]).toEqual([[], ['live_key']])
-      expect(on.summary()).toMatchObject({ exchanges: 0, left_out: { request_refused: 1 } })
-    },
-  )
+  ]
+
+  test.each(places)('of production are refused in %s, and nothing reaches the service or the file', async (_, init) => {
+    const bodies: string[] = []
+    await using on = await stage((incoming, response) => {
+      incoming.on('data', (chunk: Buffer) => bodies.push(chunk.toString()))
+      incoming.on('end', () => response.end())
+      incoming.on('error', () => undefined)
+    })
+    const response = await fetch(on.url + place, {
+      ...init,
+      headers: { origin: 'http://a.example', ...init.headers },
+    })
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([403, 'http://a.example'])
+    expect(await response.json()).toMatchObject({
+      error: 'forbidden',
+      message: expect.stringContaining('production'),
+    })
+    expect(await on.finish()).toEqual([])
+    expect([bodies, on.refusals]).toEqual([[], ['live_key']])
+    expect(on.summary()).toMatchObject({ exchanges: 0, left_out: { request_refused: 1 } })
+  })
 
   test('of production pass with --allow-live, and test keys always; the file has neither', async () => {
     const seen: (string | undefined)[] = []

@@ -44,7 +44,7 @@ export function learnProseHeaders(
   kept: Readonly<Record<string, string>>,
 ): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (kept[name] !== value && !credential.test(value)) learnProse(memory, value)
+    if (kept[name] !== value && !credential.test(listDecoded(value).at(-1) ?? '')) learnProse(memory, value)
   }
 }
 

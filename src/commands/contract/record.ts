@@ -137,16 +137,22 @@ function printReady({ out }: CommandContext, { url }: Recorder, upstream: URL, f
 }
 
 function printSummary({ out }: CommandContext, summary: RecordingSummary): void {
-  if (out.format === 'jsonl') out.item({ type: 'summary', ...summary }, () => '')
+  if (out.format === 'json') return
   const { file, exchanges, endpoints, left_out } = summary
-  for (const [endpoint, times] of Object.entries(endpoints).toSorted(([, one], [, other]) => other - one)) {
-    out.note(`${String(times).padStart(6)}  ${findEntry(endpointNames, endpoint) ?? endpoint}`)
-  }
-  for (const [reason, times] of Object.entries(left_out)) {
-    out.note(`${String(times).padStart(6)}  left out: ${findEntry(leftOutNames, reason) ?? reason}`)
-  }
+  const rows = [
+    ...Object.entries(endpoints)
+      .toSorted(([, one], [, other]) => other - one)
+      .map(([endpoint, times]) => [times, findEntry(endpointNames, endpoint) ?? endpoint] as const),
+    ...Object.entries(left_out).map(
+      ([reason, times]) => [times, `left out: ${findEntry(leftOutNames, reason) ?? reason}`] as const,
+    ),
+  ]
   const hint = exchanges === 0 ? ' Give the app the printed URL as its base URL.' : ''
-  out.note(`Recorded ${plural(exchanges, 'exchange')} in ${file}.${hint}`)
+  out.item({ type: 'summary', ...summary }, () => [
+    '',
+    `Recorded ${plural(exchanges, 'exchange')} in ${file}.${hint}`,
+    ...rows.map(([times, name]) => `${String(times).padStart(8)}  ${name}`),
+  ])
 }
 
 const endpointNames: Readonly<Record<string, string>> = {
