@@ -22,6 +22,7 @@ import { type PassedExchange, toHeaderRecord } from './exchange.ts'
 import { type LeftOut, type ReceivedBody, readReceivedBody, readSentBody } from './recorded-body.ts'
 import type { SecretMemory } from './secret-memory.ts'
 import {
+  learnDocument,
   learnHeaders,
   learnParameters,
   learnProseHeaders,
@@ -84,7 +85,8 @@ async function readExchange(passed: PassedExchange, origin: string): Promise<Rea
 
 /** Learns every secret before anything is redacted: the request can have one that only the response gives away. */
 function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): void {
-  const { passed, endpoint, params, request_headers, response_headers, sent, sent_json, received_json } = exchange
+  const { passed, endpoint, params, request_headers, response_headers, sent, sent_json, received_json, received } =
+    exchange
   learnHeaders(memory, request_headers)
   learnHeaders(memory, response_headers)
   learnProseHeaders(memory, request_headers, keepRequestHeaders(request_headers))
@@ -92,6 +94,9 @@ function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): vo
   const isKnown = isOfApi(endpoint) && isKnownBody(endpoint, sent)
   if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)
   if (received_json !== undefined) learnResponse(memory, received_json)
+  if (received.kind === 'text' && endpoint !== 'file' && endpoint !== 'render.script') {
+    learnDocument(memory, received.text)
+  }
 }
 
 function isOfApi(endpoint: RecordedEntry['endpoint']): endpoint is RecordedId {

@@ -428,6 +428,7 @@ describe('the file', () => {
   test('has tokens of any shape redacted alike, wherever they occur, in this exchange and in later ones', async () => {
     const token = 'ast_9f8e7d6c5b4a39281706f5e4d3c2b1a0'
     const activation = 'opaque.credential/with+signs=='
+    const beacons = 'bt_a81bc81b-dead-4e5d-abff-90865d1e13b1'
     await using on = await stage((incoming, response) => {
       const answers: Record<string, () => void> = {
         '/v1/browser/activate': () => respondWith(JSON.stringify({ activation_token: activation }))(incoming, response),
@@ -440,7 +441,10 @@ describe('the file', () => {
       }
       const answer = answers[incoming.url!]
       if (answer !== undefined) return answer()
-      respondWith(`<script>start("${token}")</script>`, { 'content-type': 'text/html' })(incoming, response)
+      respondWith(`<script>start("${token}", "${beacons}", at_least_some)</script>`, { 'content-type': 'text/html' })(
+        incoming,
+        response,
+      )
     })
     const call = async (path: string, init: RequestInit = {}) => (await fetch(on.url + path, init)).text()
     await call('/v1/browser/activate', { method: 'POST', body: '{"publishable_key":"pk_test_abcdefgh"}' })
@@ -459,7 +463,9 @@ describe('the file', () => {
     expect(text.split(name).length - 1).toBeGreaterThanOrEqual(5)
     expect(new Set(text.match(/ast_\w+/g))).toEqual(new Set([name]))
     expect(entries[2]!.request.url).toBe(`${on.service}/v1/render/${name}`)
-    expect(entries[2]!.response.content.text).toBe(`<script>start("${name}")</script>`)
+    expect(entries[2]!.response.content.text).toMatch(
+      new RegExp(`^<script>start\\("${name}", "bt_[0-7][0-9a-z]{10}_redacted", at_least_some\\)</script>$`),
+    )
   })
 
   test('has no prompt that a response repeats, no address of a user and no device', async () => {
@@ -483,13 +489,15 @@ describe('the file', () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', 'cf-connecting-ip': '203.0.113.8', cookie: 'me=zephyrine' }
     await fetch(on.url + place, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) })
     await fetch(`${on.url}/v1/render/ast_1`)
+    const beacon = { beacon_id: 'b', asset_token: 'ast_1', event: 'click', metadata: { note: 'call +49 170 1234567' } }
+    await fetch(`${on.url}/v1/beacons`, { method: 'POST', headers: json, body: JSON.stringify(beacon) })
     await fetch(`${on.url}/v1/unknown?q=${encodeURIComponent(prompt)}`, {
       method: 'POST',
       body: JSON.stringify({ note: prompt }),
     })
     const entries = await on.finish()
-    expect(entries).toHaveLength(3)
-    expect(on.text()).not.toMatch(/zephyrine|divorce|203\.0\.113/i)
+    expect(entries).toHaveLength(4)
+    expect(on.text()).not.toMatch(/zephyrine|divorce|203\.0\.113|170 ?1234567/i)
     expect(entries[0]!.request.postData!.text).toContain('"topic":"law"')
     expect(entries[0]!._session_id).toBeDefined()
   })

@@ -21,8 +21,6 @@ export interface SecretMemory {
 const startLength = 8
 /** Prompt texts, of which a session has any number. */
 const maxTexts = 2_000
-/** One word alone is no prose, and could be a name of the contract. */
-const word = /^[\w.:-]{0,24}$/
 
 export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory {
   /** The replacement of each spelling, by its beginning: the longest first. */
@@ -59,7 +57,6 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       for (const spelling of listSpellings(secret)) add(spelling, replacement)
     },
     learnText(text, replacement) {
-      if (word.test(text)) return
       const added = listSpellings(text).filter((spelling) => add(spelling, replacement))
       if (added.length === 0) return
       texts.push(added)

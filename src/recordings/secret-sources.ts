@@ -1,8 +1,9 @@
 /** Where an exchange has secrets that only their place gives away: learnt before any part of it is written. */
 import { findRole } from '#contract/recordings/field-roles.ts'
-import { emailAddress, isSecretHeader } from '#contract/recordings/recorded-parts.ts'
+import { emailAddress, isFreeField, isSecretHeader } from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
 import { isObject } from '#foundation/json.ts'
+import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { SecretMemory } from './secret-memory.ts'
 
@@ -94,6 +95,7 @@ export function learnRequest(memory: SecretMemory, value: unknown): void {
     if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
     else if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) learnProse(memory, text)
     for (const [address] of text.matchAll(emailAddress)) memory.learnText(address, '[removed: e-mail address]')
+    if (isFreeField(path) && findPersonalData(text).length > 0) memory.learnText(text, '[removed: personal data]')
   })
 }
 
@@ -118,6 +120,14 @@ export function learnResponse(memory: SecretMemory, value: unknown): void {
   walk(value, (name, text) => {
     if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
   })
+}
+
+/** A token by its prefix, whatever follows: at least as long as one with 80 bits, and not all letters like a name in code. */
+const prefixedToken = /(?<![A-Za-z0-9_])(?:ast|at|bt|wst)_(?=[A-Za-z._~-]*[0-9])[A-Za-z0-9._~-]{16,512}/g
+
+/** Learns the tokens in a document, such as the one with which a frame sends its beacons. */
+export function learnDocument(memory: SecretMemory, text: string): void {
+  for (const [token] of text.matchAll(prefixedToken)) memory.learnSecret(token, 'tok')
 }
 
 const maxDepth = 32

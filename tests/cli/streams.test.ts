@@ -16,7 +16,7 @@ import { root, spawnSvc } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 /** Commands that go on until they are stopped, and the first line of what they print. */
-const endless = new Set(['start', 'stream', 'tail', 'logs', 'observe', 'listen'])
+const endless = new Set(['start', 'stream', 'tail', 'logs', 'observe', 'listen', 'record'])
 /** Every suite takes a while: tests/cli/qa.test.ts runs them. */
 const wholeRun = 'qa run --fresh'
 const short: Readonly<Record<string, string>> = { 'qa run': 'qa run formats', 'qa hosts': 'qa hosts --list' }

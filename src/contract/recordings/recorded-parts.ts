@@ -4,6 +4,7 @@
  */
 import { isExactNumber } from '#foundation/exact-numbers.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
+import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactWithBase64 } from '#foundation/redaction.ts'
 import { describeRemoved, journalHeaders, journalPath, redactHeaderValue } from './redaction.ts'
 
@@ -76,19 +77,31 @@ const personalFields: ReadonlySet<string> = new Set([
 /** Takes part in matching, and is that of many. */
 const country = /^[A-Za-z]{2,3}$/
 
+/** Fields whose text an app is free to choose, so that it may be about a user. */
+const freeFields: ReadonlySet<string> = new Set(['topic', 'session_id', 'chat_session_id', 'metadata'])
+
+/** Whether an app is free to choose the text of a field. @param path its names, from the body on */
+export function isFreeField(path: readonly string[]): boolean {
+  return path.some((name) => freeFields.has(name))
+}
+
 /** Returns the body of a request without what identifies a user: texts by their length, numbers as 0. */
-export function withoutPersonal(value: unknown, isPersonal = false): unknown {
+export function withoutPersonal(value: unknown, path: readonly string[] = []): unknown {
+  const isPersonal = path.some((name) => personalFields.has(name))
   if (isExactNumber(value) || typeof value === 'number') return isPersonal ? 0 : value
-  if (typeof value === 'string') return isPersonal ? describeRemoved(value) : value.replace(emailAddress, removedEmail)
-  if (Array.isArray(value)) return value.map((item) => withoutPersonal(item, isPersonal))
+  if (typeof value === 'string') {
+    if (isPersonal && !(path.at(-1) === 'country' && country.test(value))) return describeRemoved(value)
+    const isAboutUser = isFreeField(path) && findPersonalData(withoutEmail(value)).length > 0
+    return isAboutUser ? removedPersonal : withoutEmail(value)
+  }
+  if (Array.isArray(value)) return value.map((item) => withoutPersonal(item, path))
   if (!isObject(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => {
-      if (name === 'country' && typeof inner === 'string' && country.test(inner)) return [name, inner]
-      return [name, withoutPersonal(inner, isPersonal || personalFields.has(name))]
-    }),
+    Object.entries(value).map(([name, inner]) => [name, withoutPersonal(inner, [...path, name])]),
   )
 }
+
+const removedPersonal = '[removed: personal data]'
 
 /** An address of e-mail, wherever it is. */
 export const emailAddress = /[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}/g
