@@ -6,10 +6,10 @@
 import { type AcceptedBeacon, type BillingModel, judgeBeacons, maxJudged } from '#contract/beacon-verdict.ts'
 import type { Format } from '#contract/fields.ts'
 import type { Measurements, Metric } from '#contract/resources/beacons.ts'
-import type { BillingDimension } from '#contract/resources/billing.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
+import { groupName } from './billing-groups.ts'
 import { cacheRow, parseRow } from './rows.ts'
-import type { BillingCounts, BillingScope, BillingStore, ProjectRow, StoredJobFields } from './store.ts'
+import type { BillingCounts, BillingScope, BillingStore, ProjectRow } from './store.ts'
 
 /** The settings of each project that a verdict depends on, by its id. */
 type BillingRules = Readonly<
@@ -36,32 +36,6 @@ export type StoredAcceptedBeacon = Omit<AcceptedBeacon, 'measurements'> & { meas
 /** The columns of a `StoredBeacon`, and which beacons may count: a view alone is judged by what was measured. */
 export const judgedColumns =
   "id, event, occurred_at_ms, received_at_ms, CASE WHEN event = 'visible' THEN measurements END AS measurements"
-
-const groupColumns: Readonly<Record<BillingDimension, string>> = {
-  // Of each beacon, not of its slot.
-  day: 'NULL',
-  campaign: 'slot.campaign_id',
-  format: 'slot.format',
-  job_type: 'job.job_type',
-  session: '(SELECT session.session_id FROM session WHERE session.id = job.session)',
-  country: 'job.facts',
-}
-
-/** Returns the column of a slot from which the group of a report follows. */
-export function groupColumn({ by }: BillingScope): string {
-  return `${by === undefined ? 'NULL' : groupColumns[by]} AS grouping`
-}
-
-/** Returns the group of a counted beacon. */
-function groupName({ by }: BillingScope, { grouping }: BilledSlot, received_at_ms: number): string | null {
-  if (by === 'day') {
-    const date = new Date(received_at_ms)
-    // Only a damaged file has a time that is no date.
-    return Number.isNaN(date.getTime()) ? null : date.toISOString().slice(0, 10)
-  }
-  if (by === 'country' && grouping !== null) return parseRow<StoredJobFields>(grouping).country ?? null
-  return grouping
-}
 
 function createBillingRules(projects: readonly ProjectRow[]): BillingRules {
   return Object.fromEntries(
@@ -128,7 +102,7 @@ export function countSlot(
     const { metric, reason_code } = verdicts.get(id)!
     if (received_at_ms < since_ms || received_at_ms >= until_ms) continue
     if (metric !== null) {
-      const group = scope.by === undefined ? undefined : groupName(scope, slot, received_at_ms)
+      const group = scope.by === undefined ? undefined : groupName(scope, slot.grouping, received_at_ms)
       countMetric(counts, slot, { metric, group }, times)
     } else if (reason_code !== 'OK') {
       add(counts.missed, reason_code, times)

@@ -61,17 +61,23 @@ function createPair({ turn, metric, rows }: Pick<Pair, 'turn' | 'metric' | 'rows
   const counted = turn === undefined ? null : findCounted(turn, metric)
   const isOfMode = scope.mode === 'all' || turn?.mode === scope.mode
   const accepted = counted !== null && isOfMode && isInScope(scope, counted.received_at_ms) ? 1 : 0
+  // A row without a time happened when the sandbox says.
+  const turn_ms = counted?.received_at_ms ?? turn?.created_at_ms ?? null
+  return { turn, metric, rows, accepted, own: sumRows(rows, metric, scope, turn_ms) }
+}
+
+/** @param turn_ms the time of the turn; null for one that is not known */
+function sumRows(rows: readonly OwnCount[], metric: Metric, scope: Scope, turn_ms: number | null): OwnTurn {
   const own: OwnTurn = { inside: 0, outside: 0, time_ms: null }
   for (const { counts, time_ms } of rows) {
     const count = counts[metric] ?? 0
     if (count === 0) continue
-    // A row without a time happened when the sandbox says.
-    const at_ms = time_ms ?? counted?.received_at_ms ?? turn?.created_at_ms ?? null
+    const at_ms = time_ms ?? turn_ms
     if (at_ms === null || isInScope(scope, at_ms)) own.inside += count
     else own.outside += count
-    if (time_ms !== null && (own.time_ms === null || time_ms < own.time_ms)) own.time_ms = time_ms
+    if (time_ms !== null) own.time_ms = Math.min(time_ms, own.time_ms ?? time_ms)
   }
-  return { turn, metric, own, rows, accepted }
+  return own
 }
 
 function explainPair({ turn, metric, own, rows, accepted }: Pair, scope: Scope, offset_ms: number): Explanation {

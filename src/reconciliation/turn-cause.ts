@@ -27,7 +27,7 @@ export function explainExcess(turn: Turn, metric: Metric, mode: Mode | 'all', ow
 export function explainDoubled({ beacons }: Turn, metric: Metric): Explanation {
   const repeated = beacons.find(
     (beacon) =>
-      isOf(beacon, metric) && (beacon.reason_code === 'DUPLICATE' || beacon.reason_code === 'ALREADY_COUNTED'),
+      isEvidence(beacon, metric) && (beacon.reason_code === 'DUPLICATE' || beacon.reason_code === 'ALREADY_COUNTED'),
   )
   return because('doubled', repeated?.reason_code ?? null)
 }
@@ -35,26 +35,26 @@ export function explainDoubled({ beacons }: Turn, metric: Metric): Explanation {
 /** Returns how often the sandbox itself received the beacon of a metric again. */
 export function countRepeated({ beacons }: Turn, metric: Metric): number {
   const again = new Set(['DUPLICATE', 'ALREADY_COUNTED'])
-  return beacons.filter((beacon) => isOf(beacon, metric) && again.has(beacon.reason_code)).length
+  return beacons.filter((beacon) => isEvidence(beacon, metric) && again.has(beacon.reason_code)).length
 }
 
 function because(cause: Cause, reason_code: string | null = null): Explanation {
   return { cause, reason_code }
 }
 
-function isOf({ event }: TurnBeacon, metric: Metric): boolean {
+function isEvidence({ event }: TurnBeacon, metric: Metric): boolean {
   return event !== null && eventMetrics[event] === metric
 }
 
 /** Returns what the beacons of a turn say about a metric that did not count; null when there is none of it. */
 function explainBeacons(turn: Turn, metric: Metric): Explanation | null {
-  const accepted = turn.beacons.findLast((beacon) => beacon.verdict === 'accepted' && isOf(beacon, metric))
+  const accepted = turn.beacons.findLast((beacon) => beacon.verdict === 'accepted' && isEvidence(beacon, metric))
   if (accepted?.reason_code === 'AWAITING_RENDER') {
     return explainBeacons(turn, 'rendered_impression') ?? because('beacon_never_sent', 'AWAITING_RENDER')
   }
   if (accepted !== undefined)
     return because(findEntry(acceptedCauses, accepted.reason_code) ?? 'does_not_count', accepted.reason_code)
-  const refused = turn.beacons.findLast((beacon) => beacon.verdict === 'rejected' && isOf(beacon, metric))
+  const refused = turn.beacons.findLast((beacon) => beacon.verdict === 'rejected' && isEvidence(beacon, metric))
   return refused === undefined ? null : explainRefused(turn, refused)
 }
 

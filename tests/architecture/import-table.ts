@@ -17,6 +17,7 @@ const base = ['src/foundation', 'src/contract', 'src/client']
 
 /** What both adapters of the store build on. */
 const sharedByAdapters = [
+  'sandbox/store/billing-groups.ts',
   'sandbox/store/billing.ts',
   'sandbox/store/foreign-exchanges.ts',
   'sandbox/store/list-conditions.ts',

@@ -13,11 +13,11 @@ import {
   countAgain,
   countSlot,
   countUnaccepted,
-  groupColumn,
   isOfAllTime,
   judgedColumns,
   type NumberedBeacon,
 } from '../billing.ts'
+import { groupColumn } from '../billing-groups.ts'
 import type { BillingCounts, BillingScope, BillingStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { byId } from './open.ts'

@@ -11,12 +11,12 @@ import {
   countAgain,
   countSlot,
   countUnaccepted,
-  groupColumn,
   isOfAllTime,
   judgedColumns,
   type NumberedBeacon,
   type StoredAcceptedBeacon,
 } from '../billing.ts'
+import { groupColumn } from '../billing-groups.ts'
 import type { BeaconScope, BillingCounts, BillingScope } from '../store.ts'
 import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
 
