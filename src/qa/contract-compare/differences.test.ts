@@ -1,0 +1,143 @@
+/** What two responses to one request differ in, and who breaks the contract: every kind once, and what is no difference. */
+import { expect, test } from 'vitest'
+import { v1 } from '#contract/index.ts'
+import type { Json, JsonObject } from '#foundation/json.ts'
+import { type ComparedResponse, compareResponses } from './differences.ts'
+
+const config: JsonObject = {
+  client_id: 'proj_demo',
+  mode: 'test',
+  enabled: true,
+  defaults: {
+    allowed_formats: ['banner', 'clip'],
+    native_template_id: 'card',
+    timing: 'during',
+    position: 'inline',
+    max_width: null,
+    max_height: null,
+    formats: ['banner', 'clip'],
+    decision_delivery: 'polling',
+  },
+  disclosure: { label_text: 'Sponsored', label_required: true },
+  consent: { required: false, mechanism: 'none', required_purposes: [], ttl_ms: 5 },
+  viewability: {
+    ratio: 0.5,
+    duration_ms: 1_000,
+    large_area_px2: 242_000,
+    large_ratio: 0.3,
+    clip_ratio: 0.5,
+    clip_duration_ms: 2_000,
+    billing_model: 'cpm_viewable',
+  },
+  beacons: { max_age_ms: 1, max_future_skew_ms: 1, heartbeat_interval_ms: 1 },
+  allowed_origins: ['http://localhost:3000'],
+  renderer: { script_url: 'http://localhost/v1/render.js', version: '1' },
+  server_time_ms: 1_769_860_800_000,
+  config_revision: 1,
+  request_id: 'req_00000000001',
+}
+
+const headers = {
+  'x-request-id': 'req_00000000001',
+  'content-type': 'application/json',
+  etag: '"1"',
+  'cache-control': 'private, max-age=60',
+}
+
+function toResponse(json: Json, more: Partial<ComparedResponse> = {}): ComparedResponse {
+  return { status: 200, headers, json, text: JSON.stringify(json), ...more }
+}
+
+/** Compares a config as the service has it with the one above. */
+function compareConfig(service: Json, more: Partial<ComparedResponse> = {}) {
+  const { differences } = compareResponses(v1['projects.config'], toResponse(service, more), toResponse(config))
+  return differences.map(({ weight, what, expected, observed, breaks }) => [weight, what, expected, observed, breaks])
+}
+
+function withFields(group: string, fields: JsonObject): JsonObject {
+  return { ...config, [group]: { ...(config[group] as JsonObject), ...fields } }
+}
+
+test('identifiers, times, counts and addresses are no difference, and neither is the order of a list', () => {
+  const service = {
+    ...withFields('defaults', { allowed_formats: ['clip', 'banner'] }),
+    ...{ client_id: 'proj_mine', request_id: 'req_00000000002', server_time_ms: 1_700_000_000_000, config_revision: 9 },
+    renderer: { script_url: 'https://ads.example.com/v1/render.js', version: '1' },
+    allowed_origins: ['https://app.example'],
+  }
+  const other = { ...headers, 'x-request-id': 'req_00000000002', etag: '"2"' }
+  expect(compareConfig(service, { headers: other })).toEqual([])
+})
+
+test.each<[name: string, service: Json, expected: unknown[]]>([
+  [
+    'another value',
+    withFields('disclosure', { label_text: 'Ad' }),
+    ['assumed', 'response disclosure.label_text', 'Sponsored', 'Ad', 'neither'],
+  ],
+  [
+    'another type',
+    withFields('beacons', { max_age_ms: '1' }),
+    ['assumed', 'response beacons.max_age_ms', '1', '1', 'service'],
+  ],
+  [
+    'a value instead of null',
+    withFields('defaults', { max_width: 640 }),
+    ['assumed', 'response defaults.max_width', 'null', '640', 'neither'],
+  ],
+  [
+    'a field that is missing',
+    withFields('disclosure', { label_required: undefined as never }),
+    ['assumed', 'response disclosure.label_required', 'true', 'missing', 'service'],
+  ],
+  ['a field that is new', { ...config, region: 'eu' }, ['addition', 'response region', 'missing', 'eu', 'service']],
+  [
+    'a value that the contract does not list',
+    withFields('viewability', { billing_model: 'cpa' }),
+    ['assumed', 'response viewability.billing_model', 'cpm_viewable', 'cpa', 'service'],
+  ],
+  [
+    'another list',
+    withFields('defaults', { formats: ['banner'] }),
+    ['observed', 'response defaults.formats', '["banner","clip"]', '["banner"]', 'neither'],
+  ],
+])('%s', (_, service, expected) => {
+  expect(compareConfig(JSON.parse(JSON.stringify(service)) as Json)).toEqual([expected])
+})
+
+test('a header of the contract that is missing, and one that says something else', () => {
+  const { etag: _, ...others } = headers
+  expect(compareConfig(config, { headers: { ...others, 'cache-control': 'no-store' } })).toEqual([
+    ['assumed', 'header etag', '"1"', 'missing', 'service'],
+    ['assumed', 'header cache-control', 'private, max-age=60', 'no-store', 'neither'],
+  ])
+})
+
+test('another status is one difference; which side breaks the document is not always known', () => {
+  const error = { error: 'not_found', message: 'm', request_id: 'req_00000000001', reason_code: 'not_found' }
+  const refused = toResponse({ ...error, hint: 'h', fields: [], retryable: false, docs_url: 'd' }, { status: 404 })
+  const { differences } = compareResponses(v1['projects.config'], refused, toResponse(config))
+  expect(differences).toMatchObject([
+    { weight: 'documented', what: 'status', expected: '200', observed: '404 not_found', breaks: 'either' },
+  ])
+})
+
+test('of an error the code and the cause are compared, not the words; a recording without bodies has its headers', () => {
+  const error = { error: 'not_found', message: 'm', request_id: 'req_00000000001', reason_code: 'not_found' }
+  const whole = { ...error, hint: 'h', fields: [], retryable: false, docs_url: 'd' }
+  const compare = (service: ComparedResponse) =>
+    compareResponses(v1['projects.config'], service, toResponse(whole, { status: 404 })).differences
+  expect(
+    compare(toResponse({ ...whole, message: 'No such thing', hint: 'x', docs_url: 'y' }, { status: 404 })),
+  ).toEqual([])
+  expect(compare(toResponse({ ...whole, reason_code: 'project_unknown' }, { status: 404 }))).toMatchObject([
+    {
+      weight: 'assumed',
+      what: 'error.reason_code',
+      expected: 'not_found',
+      observed: 'project_unknown',
+      breaks: 'service',
+    },
+  ])
+  expect(compare({ status: 404, headers, text: null, json: undefined })).toEqual([])
+})
