@@ -73,6 +73,9 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
     [() => `billing reconcile ${file('head.csv', 'slot_id,views\n')}`, /There is no row in head\.csv\./],
     [() => `billing reconcile ${file('zero.csv', 'slot_id,views\na,0\n')}`, /counts 0, and the sandbox has no turn\./],
   ],
+  'contract compare': [
+    [() => `contract compare ${file('empty.har', '{"log":{"entries":[]}}')}`, /Nothing of empty\.har was compared\./],
+  ],
   'requests verify': [
     [() => 'requests verify', /Expected at least 1, found 0\./],
     [() => 'requests verify --none --status-class 5xx', /Nothing was verified: the journal has no request\./],
@@ -115,6 +118,7 @@ test('no other module ends a command with exit code 5', () => {
     'beacons',
     'billing/reconcile',
     'contract/check',
+    'contract/compare',
     'doctor',
     'evidence/index',
     'qa/hosts',

@@ -52,6 +52,9 @@ export function exampleFolder({ home }: TestCli, path: string): string {
   const folder = join(home, 'examples', path.split(' ')[0]!)
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(import.meta.dirname, '../../fixtures/requests/beacons.render.json'), join(folder, 'beacons.jsonl'))
+  for (const name of ['service', 'today', 'yesterday']) {
+    copyFileSync(join(import.meta.dirname, 'recordings/proxy.har'), join(folder, `${name}.har`))
+  }
   writeFileSync(join(folder, 'counts.csv'), 'day,views,Ad clicks\n2020-01-01,0,0\n')
   return folder
 }

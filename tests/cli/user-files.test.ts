@@ -67,6 +67,12 @@ const read: Readonly<Record<string, UserFile>> = {
     text: '||ads.test^',
     code: null,
   },
+  '--overrides <file>': {
+    line: 'start --port 0 --ephemeral --overrides FILE',
+    name: 'o.json',
+    text: '{"source":"tea ☕","overrides":[]}',
+    code: null,
+  },
   '--tls-cert <file>': { line: 'start --tls-cert FILE --tls-key FILE', name: 'a.pem', text: 'x', code: null },
   '--tls-key <file>': { line: 'start --tls-cert FILE --tls-key FILE', name: 'a.pem', text: 'x', code: null },
 }
@@ -79,6 +85,7 @@ const notRead: Readonly<Record<string, string>> = {
   'evidence export [file]': 'is written',
   'evidence export --file <file>': 'is written',
   'evidence verify [file]': 'has a signature over each byte: tests/cli/evidence-forgeries.test.ts',
+  '--write-overrides <file>': 'is written',
   '--db <file>': 'is a database',
   '--browser-path <file>': 'is a program',
 }
