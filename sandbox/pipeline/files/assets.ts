@@ -152,6 +152,12 @@ function findTestFile(format: string | undefined, query: Request['query']): stri
   return `clip-${size}-${length}.${one('poster') === 'true' ? 'webp' : 'mp4'}`
 }
 
+/** A file of someone else is shown, and never acts: an image may be a document with scripts. */
+const recordedHeaders = {
+  [sourceHeader]: 'recording',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+}
+
 export function assetRoutes(assets: Assets): Route[] {
   const forAnHour = 'public, max-age=3600'
   const file = (path: string, cache: string, find: (request: Request) => Promise<Asset | null>): Route => ({
@@ -159,7 +165,7 @@ export function assetRoutes(assets: Assets): Route[] {
     path,
     async respond(exchange) {
       const recorded = assets.recorded(exchange.request.url)
-      if (recorded !== null) exchange.context.headers[sourceHeader] = 'recording'
+      if (recorded !== null) Object.assign(exchange.context.headers, recordedHeaders)
       const asset = recorded ?? (await find(exchange.request))
       return assetResponse(exchange, asset, { ...publicHeaders, 'cache-control': cache })
     },

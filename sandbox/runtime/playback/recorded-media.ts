@@ -1,5 +1,5 @@
 /** The media of a recording: served at their recorded paths, and shown by the frames of the fills that name them. */
-import { locate, type RecordedExchange } from '#contract/recordings/recording.ts'
+import type { RecordedExchange } from '#contract/recordings/recording.ts'
 import type { RecordedCampaigns } from './recorded-campaigns.ts'
 
 interface RecordedFile {
@@ -28,16 +28,13 @@ export function createRecordedMedia(
   exchanges: readonly RecordedExchange[],
   campaigns: Pick<RecordedCampaigns, 'list'>,
 ): RecordedMedia {
-  const files = new Map(
-    exchanges.flatMap((exchange) => readFile(exchange) ?? []).map(({ path, ...file }) => [path, file]),
-  )
-  const pathOf = (address: string | null): string | null => {
-    const path = address === null ? null : (locate('GET', address)?.path ?? null)
-    return path !== null && files.has(path) ? path : null
-  }
+  const read = exchanges.flatMap((exchange) => readFile(exchange) ?? [])
+  const files = new Map(read.map(({ path, file }) => [path, file]))
+  const pathsByAddress = new Map(read.map(({ address, path }) => [address, path]))
+  const findPath = (address: string | null) => (address === null ? null : (pathsByAddress.get(address) ?? null))
   const creatives = new Map(
     campaigns.list().map(({ fill, names }): [string, CreativePaths] => {
-      const paths = { image: pathOf(fill.image_url), video: pathOf(fill.video_url), icon: pathOf(fill.icon_url) }
+      const paths = { image: findPath(fill.image_url), video: findPath(fill.video_url), icon: findPath(fill.icon_url) }
       return [names.creative_id, { ...paths, mime_type: fill.mime_type }]
     }),
   )
@@ -48,14 +45,19 @@ export function createRecordedMedia(
   }
 }
 
-/** A file of the service, whole. */
-function readFile(exchange: RecordedExchange): (RecordedFile & { path: string }) | null {
-  const { endpoint, status, response_headers, response_body, path } = exchange
+/** Pages, scripts and endpoints of the emulator are not for a recording to replace. */
+const ownPaths = /^\/(?:_sandbox|public|v1(?!\/test-assets\/))(?:\/|$)/
+
+/** A file of the service, whole: an image or a video. */
+function readFile(exchange: RecordedExchange): { address: string; path: string; file: RecordedFile } | null {
+  const { endpoint, status, base_url, response_headers, response_body, path } = exchange
+  const media_type = response_headers['content-type'] ?? ''
   if (endpoint !== null || response_body === null) return null
+  if (ownPaths.test(path) || !/^(?:image|video)\//.test(media_type)) return null
   const body =
     'base64' in response_body ? Buffer.from(response_body.base64, 'base64') : Buffer.from(response_body.text, 'utf8')
   if (status !== 200 && !(status === 206 && isWhole(response_headers['content-range'], body.length))) return null
-  return { path, body, media_type: response_headers['content-type'] ?? 'application/octet-stream' }
+  return { address: base_url + path, path, file: { body, media_type } }
 }
 
 /** Players ask for a range of a video, which is often all of it. */

@@ -398,6 +398,41 @@ describe('what was not recorded', () => {
   })
 })
 
+test('a file of a recording never acts on the pages of the sandbox', async () => {
+  const file = (path: string, type: string, text: string) => ({
+    startedDateTime: '2026-01-01T00:00:00.000Z',
+    time: 1,
+    request: { method: 'GET', url: `${service}${path}`, headers: [] },
+    response: { status: 200, headers: [{ name: 'Content-Type', value: type }], content: { text } },
+  })
+  const { log } = JSON.parse(await record((on) => takeTurn(on, asked())))
+  log.entries.push(
+    file('/assets/one.svg', 'image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+    file('/assets/two.js', 'text/javascript', 'alert(1)'),
+    file('/assets/three.html', 'text/html', '<script>alert(1)</script>'),
+  )
+  for (const path of ['/_sandbox/', '/v1/render.js', '/v1/decisions/x']) {
+    log.entries.push({
+      ...file(path, 'image/png', 'not a page'),
+      request: { method: 'GET', url: `https://ads.example${path}`, headers: [] },
+    })
+  }
+  await using on = await stage(playing(JSON.stringify({ log })))
+  const read = async (path: string) => {
+    const { status, headers } = await fetch(on.sandbox.url + path)
+    return [status, headers.get('content-type'), headers.get('content-security-policy')]
+  }
+  expect(await read('/assets/one.svg')).toEqual([
+    200,
+    'image/svg+xml',
+    expect.stringMatching(/default-src 'none'.*; sandbox$/),
+  ])
+  expect((await read('/assets/two.js'))[0]).toBe(404)
+  expect((await read('/assets/three.html'))[0]).toBe(404)
+  expect((await read('/v1/render.js'))[1]).toContain('javascript')
+  expect((await read('/_sandbox/'))[1]).not.toBe('image/png')
+})
+
 test('media of the recording are served at their paths and shown by frames; others are those of the emulator', async () => {
   const picture = Buffer.from('not really a picture')
   const recording = await record(async (on) => {
