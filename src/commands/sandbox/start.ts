@@ -65,7 +65,7 @@ export const start: Command = {
     'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it immediately, with 130. When its terminal closes, it stops too, unless it has none: nohup svc start goes on, like other servers.',
     `Options can also be set in the sandbox section of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag takes precedence, then a variable; paths are relative to the file that names them.`,
     'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is the name they know this computer by. Requests to any other name are refused, and the control plane then requires the admin token from all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it automatically.',
-    'With --store, any number of nodes share one database: svc docs team.',
+    'With --store, any number of nodes share one database: svc docs team. With --playback, it responds as a recording of the service does: svc docs recordings.',
   ].join('\n\n'),
   options: [
     ...flags.values(),
