@@ -11,6 +11,8 @@ import { beaconTable } from './beacons.ts'
 import { billingTable } from './billing.ts'
 import { callbackTable } from './callbacks.ts'
 import { consentTable } from './consent.ts'
+import { snapshotMethods } from './copies/snapshots.ts'
+import { copyFromFile } from './copies/state-copy.ts'
 import { eventTable } from './events.ts'
 import { counterProblems, evidenceTable } from './evidence.ts'
 import { explain } from './failures.ts'
@@ -23,7 +25,7 @@ import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { findMeta } from './rows.ts'
 import { sharingMethods } from './sharing.ts'
-import { applySeed, clearAll, copyFromFile, snapshotMethods, startGeneration } from './snapshots.ts'
+import { applySeed, clearAll, startGeneration } from './state.ts'
 
 interface PostgresStoreOptions extends StoreOptions {
   url: string
