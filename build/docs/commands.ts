@@ -1,6 +1,6 @@
 /** The commands in Markdown: every command with its arguments, flags, values and examples, in the order of the help. */
 
-import { commonOptions } from '#cli/run/command-line.ts'
+import { commonOptions } from '#cli/run/common-options.ts'
 import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '#cli/run/help.ts'
 import { commands, sections } from '#src/program.ts'
 

@@ -2,12 +2,12 @@
  * `svc callbacks`: lists and resends them; `listen` receives them, checks their signatures, prints them, and forwards them
  * unchanged.
  */
-
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { callEndpoint, describeRecord, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
-import { portNumber } from '#cli/endpoint/input.ts'
+import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { describeRecord } from '#cli/endpoint/listed-page.ts'
+import { portNumber } from '#cli/endpoint/option-values.ts'
 import { paintStatus, paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { formatTime } from '#cli/output/text.ts'

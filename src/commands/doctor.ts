@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { repeatable, sinceText } from '#cli/endpoint/input.ts'
+import { repeatable, sinceText } from '#cli/endpoint/option-values.ts'
 import { plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, listOption, textOption } from '#cli/run/command.ts'
 import { serviceClient } from '#cli/run/command-client.ts'

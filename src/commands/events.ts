@@ -1,6 +1,6 @@
 /** `svc events`. */
 import { endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
-import { endpointOptions, flagValues } from '#cli/endpoint/input.ts'
+import { endpointOptions, flagValues } from '#cli/endpoint/flags.ts'
 import { cutText, formatValue, timeText } from '#cli/output/text.ts'
 import { type CommandContext, type Noun, noteFollowing } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'

@@ -3,23 +3,22 @@
  * Facts are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to
  * judge by, so that "nothing was seen" is not mistaken for "all is well".
  */
-
 import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { mapTable } from '#foundation/table-entry.ts'
-import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
-import type { Machine, SandboxReport } from './facts/machine.ts'
-import type { PageSeen } from './facts/page.ts'
-import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import {
   countPhrase,
   formatRoute,
   groupBy,
-  type Journal,
   type NonEmpty,
   type RecordedExchange,
   takeLast,
   textAt,
-} from './journal.ts'
+} from './exchange.ts'
+import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
+import type { Machine, SandboxReport } from './facts/machine.ts'
+import type { PageSeen } from './facts/page.ts'
+import type { RendererSource, ServedFiles } from './facts/served-files.ts'
+import type { Journal } from './journal.ts'
 
 /** The facts about an integration, and how complete its journal is. */
 export interface Observed extends Journal {

@@ -1,6 +1,6 @@
 /** The tool `observe`: judges the requests that the app under test sent, as `svc qa observe --since` does. */
 import { z } from 'zod'
-import { sinceText } from '#cli/endpoint/input.ts'
+import { sinceText } from '#cli/endpoint/option-values.ts'
 import { nothingChecked } from '#cli/run/errors.ts'
 import { readJournal } from '#diagnosis/journal.ts'
 import { judge } from '#diagnosis/observe.ts'

@@ -6,7 +6,7 @@ import { sendDirectly } from '#client/node-fetch.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '#sandbox/index.ts'
-import { describeMissingBeacon } from './expectations.ts'
+import { describeMissingBeacon } from './describe-received.ts'
 import { defaultWaitMs, eventually, sinceQuery, type TestSandbox } from './test-sandbox.ts'
 
 /** The sandbox of a test with the methods that only fixtures call. */

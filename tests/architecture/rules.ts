@@ -313,6 +313,7 @@ const windowsTests: Readonly<Record<string, string>> = {
   'src/cli/output/pager.ts': 'tests/cli/pager.test.ts',
   'src/cli/output/terminal.ts': 'tests/cli/pager.test.ts',
   'src/cli/settings/state-directory.ts': 'tests/cli/settings.test.ts',
+  'src/cli/process/process-group.ts': 'tests/cli/exec.test.ts',
   'src/commands/exec.ts': 'tests/cli/exec.test.ts',
 }
 
@@ -447,12 +448,12 @@ export function unquotedIdentifiers({ path, text }: Source): string[] {
 /** What may make a regular expression at run time, and why no text of a user can make it slow there. */
 const patternMakers: Readonly<Record<string, string>> = {
   'src/qa/expect/pattern.ts': 'runs those of users, and ends them',
-  'src/qa/expect/expectations.ts': 'only compiles one, to report what is wrong with it',
+  'src/qa/expect/operators.ts': 'only compiles one, to report what is wrong with it',
   'src/commands/qa/index.ts': 'only compiles one, to report what is wrong with it',
   'src/qa/run/plan.ts': 'the name of an axis is a word',
   'src/qa/report/html/page.ts': 'a secret, escaped',
   'src/qa/suite/builtin.ts': 'a number of our own',
-  'src/cli/endpoint/input.ts': 'a pattern of the contract',
+  'src/cli/endpoint/flags.ts': 'a pattern of the contract',
   'src/cli/output/jq.ts': 'the name of a function, of word characters',
   'src/foundation/http.ts': 'a path template of the contract, escaped',
   'src/diagnosis/facts/renderer-use.ts': 'names of our own',
@@ -465,7 +466,7 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/foundation/personal-data/access-keys.ts': 'prefixes of our own',
   'src/foundation/personal-data/phone-numbers.ts': 'words of our own',
   'src/foundation/personal-data/postal-addresses.ts': 'words of our own',
-  'src/mcp/server.ts': 'names of our own',
+  'src/mcp/result-text.ts': 'names of our own',
   'src/recordings/rewriting.ts': 'an origin, escaped',
   'sandbox/demo/canvases.ts': 'names of our own',
   'sandbox/domain/catalogue.ts': 'a prefix of our own',

@@ -6,7 +6,7 @@ import { InvalidArgumentError, type Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endpoints } from '#cli/endpoint/facts.ts'
 import { loadAll, tableOptions } from '#cli/run/command.ts'
-import { commonOptions } from '#cli/run/command-line.ts'
+import { commonOptions } from '#cli/run/common-options.ts'
 import { commands } from '#src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 

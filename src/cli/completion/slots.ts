@@ -1,9 +1,8 @@
 /** The places of the command line that completion knows: after each command, what may follow. */
-
 import { Option } from 'commander'
+import { commonOptions } from '#cli/run/common-options.ts'
 import { topics } from '#cli/run/help-topics.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { commonOptions } from '../run/command-line.ts'
 import type { CommandNode, OptionNode } from '../run/help.ts'
 import { outputFormats } from '../settings/table.ts'
 

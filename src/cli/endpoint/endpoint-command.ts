@@ -4,37 +4,21 @@ import type { ResponseMeta } from '#client/client.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { Output as Response } from '#contract/endpoint.ts'
 import type { Contract, EndpointId } from '#contract/index.ts'
-import { isTime } from '#contract/separated.ts'
-import { formatDuration } from '#foundation/duration.ts'
 import { isLoopback } from '#foundation/http.ts'
-import { isObject } from '#foundation/json.ts'
-import { type Column, printTable } from '../output/table.ts'
 import type { Style } from '../output/terminal.ts'
-import { fieldLines, formatValue, timeText } from '../output/text.ts'
 import { type Command, type CommandContext, type CommandInput, listOption, textOption } from '../run/command.ts'
 import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
 import type { PermittedKey } from '../settings/settings.ts'
 import { type EndpointSchema, endpoints } from './facts.ts'
-import {
-  type Body,
-  bodyOptions,
-  buildBody,
-  checkRequired,
-  chooseVariant,
-  endpointOptions,
-  flagValues,
-} from './input.ts'
+import { chooseVariant, endpointOptions, flagValues } from './flags.ts'
+import { type Body, bodyOptions, buildBody, checkRequired } from './input.ts'
+import { describeRecord, isPage, type Listing, printPage } from './listed-page.ts'
 
 /** The parts of a command that its endpoint does not declare. */
 type EndpointCommand<Id extends EndpointId> = Details<Id> & List
 
 /** A list: its columns, and the note on how to add an item, printed when it is empty and not filtered. */
 type List = Listing | { columns?: undefined; empty?: undefined }
-
-interface Listing {
-  columns: readonly Column[]
-  empty: string
-}
 
 /** What a text may say about the call itself, in addition to its response. */
 interface CompletedCall<Data> {
@@ -268,58 +252,6 @@ function printResponse<Id extends EndpointId>(
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
   else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, style, call), rows?.(data))
   else out.data(data, (style) => describeRecord(data, style))
-}
-
-/** Returns a response as indented `name  value` lines for reading: `ttl_ms: 15552000000` as `ttl  180d`. */
-export function describeRecord(value: unknown, style: Style): string[] {
-  return fieldLines(value, style, (name, field) => {
-    const [, base = name, unit] = style.view.time === 'ms' ? [] : (/^(.+)_(ms|s)$/.exec(name) ?? [])
-    const label = base.replaceAll('_', ' ')
-    if (typeof field === 'boolean') return { label, text: field ? 'yes' : 'no' }
-    if (typeof field !== 'number') return { label, text: formatValue(field) }
-    if (isTime(name)) return { label, text: timeText(field, style) }
-    if (unit === undefined || field < 0) return { label: name.replaceAll('_', ' '), text: formatValue(field) }
-    const span_ms = unit === 's' ? field * 1_000 : field
-    const isWhole = Number.isInteger(span_ms)
-    return { label, text: isWhole ? formatDuration(span_ms, 5) : `${Math.round(span_ms * 10) / 10}ms` }
-  })
-}
-
-interface ListedPage {
-  items: readonly object[]
-  /** Absent from a list that is never more than one page. */
-  next_cursor?: string | null | undefined
-}
-
-/** Returns the note below an empty list: when flags filter it, there may still be items. */
-export function emptyNote({ command_name }: CommandContext, filters: { limit?: unknown }, empty: string): string {
-  const { limit: _, ...others } = filters
-  const isFiltered = Object.values(others).some((value) => value !== undefined)
-  return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty.replace(/\bsvc(?= [a-z])/, command_name)
-}
-
-/**
- * Prints one page of a list as a table, and notes how to get the next one, or why there is none. A script that set a
- * limit knows that there may be more; the JSON of a page has its `next_cursor`.
- */
-export function printPage(
-  context: CommandContext,
-  page: ListedPage,
-  query: { limit?: unknown },
-  { columns, empty }: Listing,
-): void {
-  const { out, system } = context
-  const { items, next_cursor = null } = page
-  printTable(out, columns, { whole: page, items })
-  if (items.length === 0) out.note(emptyNote(context, query, empty))
-  if (next_cursor === null) return
-  if (system.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
-  else if (query.limit === undefined && out.format !== 'json')
-    out.note(`Only ${items.length} are listed. More: --limit N, or --cursor ${next_cursor}`)
-}
-
-function isPage(data: unknown): data is ListedPage {
-  return isObject(data) && Array.isArray(data.items)
 }
 
 /** Distinguishes a project that the running sandbox does not have from one whose key is unknown here. */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { plainStyle } from '../output/terminal.ts'
 import { describeValue } from '../output/text.ts'
-import { describeRecord } from './endpoint-command.ts'
 import { endpoints } from './facts.ts'
-import { assign, type Body, chooseVariant } from './input.ts'
+import { chooseVariant } from './flags.ts'
+import { assign, type Body } from './input.ts'
+import { describeRecord } from './listed-page.ts'
 
 const PlacementRequest = chooseVariant(endpoints['placements.create'].body, [])
 const JobRequest = chooseVariant(endpoints['jobs.create'].body, [])

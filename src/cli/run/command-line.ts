@@ -6,21 +6,10 @@
  * and adds its arguments and options, or the names of the next level: only commands on the path are loaded. The common
  * options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
-
-import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
-import { findEntry } from '#foundation/table-entry.ts'
+import { Command as Commander, CommanderError, Option } from 'commander'
 import type { OutputOptions } from '../output/output.ts'
 import { chooseStyle, guardStreams, oneLine, type View } from '../output/terminal.ts'
-import {
-  type ColorChoice,
-  colorChoices,
-  type Flags,
-  outputFormats,
-  settingNames,
-  settingsTable,
-  type TimeChoice,
-  timeChoices,
-} from '../settings/table.ts'
+import { type ColorChoice, colorChoices, timeChoices } from '../settings/table.ts'
 import {
   type AnyCommand,
   type Command,
@@ -30,9 +19,17 @@ import {
   load,
   tableOptions,
 } from './command.ts'
+import { type CommonOptions, choiceError, commonOptions, outputOptions, readCommonOptions } from './common-options.ts'
 import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
-import type { CommandNode } from './help.ts'
 import { commandName, type System, version } from './system.ts'
+import {
+  type ReachedCommand,
+  unknownFlagHint,
+  verbHint,
+  verbsHint,
+  withCurrentFlags,
+  withTypedFlags,
+} from './usage-hints.ts'
 
 const defaultColumns = 80
 
@@ -105,19 +102,6 @@ async function renderHelp(
   })
 }
 
-/** The output that the command line and the environment request. The settings files can still change it. */
-function outputOptions(common: CommonOptions, env: System['env']): Omit<OutputOptions, 'view'> {
-  const wanted = common.settings.output ?? env.SVC_OUTPUT
-  const { quiet, color, isInteractive, isPaged, filter } = common
-  return {
-    format: outputFormats.find((format) => format === wanted) ?? 'text',
-    quiet,
-    color,
-    isPaged: isInteractive && isPaged,
-    filter: filter ?? null,
-  }
-}
-
 /** Only problems of suites and of rows have their own lines: elsewhere a line end belongs to a name or a value. */
 const linedCodes: ReadonlySet<string> = new Set(['suite_invalid', 'rows_invalid'])
 
@@ -139,21 +123,6 @@ type ParsedLine = { common: CommonOptions } & (
   | { kind: 'version' }
   | { kind: 'invalid'; error: CliError }
 )
-
-/** Options that every command takes. */
-interface CommonOptions {
-  settings: Flags
-  quiet: boolean
-  color: ColorChoice
-  /** Whether a command may ask questions on a terminal. */
-  isInteractive: boolean
-  /** Whether a long list may go to a pager. */
-  isPaged: boolean
-  /** How times are shown; null without the flag. */
-  time: TimeChoice | null
-  /** The transformation of the JSON: `--jq` or `--template`. */
-  filter: OutputOptions['filter']
-}
 
 /** Parses a command line. Unknown words are returned as `invalid`, with the nearest known one. */
 export async function parseCommandLine(commands: readonly AnyCommand[], args: readonly string[]): Promise<ParsedLine> {
@@ -299,32 +268,6 @@ function commandPath(commander: Commander): string {
   return parent === null || parent.parent === null ? commander.name() : `${commandPath(parent)} ${commander.name()}`
 }
 
-/** Earlier spellings of flags, which still work. */
-const earlierFlags: Readonly<Record<string, string>> = {
-  '--session': '--session-id',
-  '--slot': '--slot-id',
-  '--client': '--client-id',
-}
-
-/** Returns a command line with the current spelling of its flags. The words after `--` stay unchanged. */
-function withCurrentFlags(args: readonly string[]): string[] {
-  const own = args.includes('--') ? args.indexOf('--') : args.length
-  return args.map((word, index) => {
-    const [name = ''] = word.split('=', 1)
-    const current = index < own ? findEntry(earlierFlags, name) : undefined
-    return current === undefined ? word : current + word.slice(name.length)
-  })
-}
-
-/** Returns a message about a command line with the flags as they were typed. */
-function withTypedFlags(message: string, args: readonly string[]): string {
-  for (const [earlier, current] of Object.entries(earlierFlags)) {
-    const isTyped = args.some((word) => word.split('=', 1)[0] === earlier)
-    if (isTyped && message.includes(`'${current}'`)) return message.replace(current, earlier)
-  }
-  return message
-}
-
 /** Returns a message that quotes a command line, without the passwords of its URLs. */
 function withoutPasswords(message: string, args: readonly string[]): string {
   const given = args.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])
@@ -342,116 +285,4 @@ function redactUrlPassword(word: string): string {
     .replace(/^([^:]*:\/\/[^:@[]*):(?!\d{1,5}(?:\/|$)|\*{3}@).*$/s, '$1:***')
     .replace(/([?&]password=)[^&]*/gi, '$1***')
     .replace(/^[^:@][^:]*@/s, '***@')
-}
-
-/** Returns the options that every command takes: for settings and for output. */
-export function commonOptions(): Option[] {
-  const settings = settingNames.flatMap((name) => {
-    const { flag, description } = settingsTable[name]
-    return flag === null ? [] : [new Option(flag, description)]
-  })
-  return [
-    ...settings,
-    new Option('--json', 'short for -o json'),
-    new Option('--allow-http', 'also send keys without TLS beyond this computer'),
-    new Option('--jq <expression>', 'filter the JSON with jq: .items[].slot_id'),
-    new Option(
-      '--template <text>',
-      'format the JSON with a Handlebars template: {{slot_id}}; svc docs output',
-    ).conflicts('jq'),
-    new Option('--time <form>', 'show times as 12:03:41, as 2m ago, or in milliseconds')
-      .choices(timeChoices)
-      .argParser(String),
-    new Option('-q, --quiet', 'print no notes on stderr'),
-    new Option('--no-input', 'never ask, not even on a terminal'),
-    new Option('--no-pager', 'print long lists without a pager'),
-    // Not checked by commander, which would stop before it has read the -o that determines how errors are reported.
-    new Option('--color <when>', 'colour the output').choices(colorChoices).argParser(String).default('auto'),
-  ]
-}
-
-function choiceError(flags: string, value: string, choices: readonly string[]): string {
-  return `option '${flags}' argument '${value}' is invalid. Allowed choices are ${choices.join(', ')}.`
-}
-
-function readCommonOptions(options: Record<string, unknown>): CommonOptions {
-  const settings: CommonOptions['settings'] = {}
-  for (const name of settingNames) {
-    const value = options[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
-    if (typeof value === 'string') settings[name] = value
-  }
-  return {
-    settings: {
-      ...settings,
-      ...(options.json === true ? { output: 'json' } : {}),
-      ...(options.allowHttp === true ? { allow_http: true } : {}),
-    },
-    quiet: options.quiet === true,
-    color: options.color as ColorChoice,
-    isInteractive: options.input !== false,
-    isPaged: options.pager !== false,
-    time: timeChoices.find((choice) => choice === options.time) ?? null,
-    filter:
-      typeof options.jq === 'string'
-        ? { kind: 'jq', text: options.jq }
-        : typeof options.template === 'string'
-          ? { kind: 'template', text: options.template }
-          : null,
-  }
-}
-
-/** If more commands than this end with a word, it is unclear which one was meant. */
-const maxVerbHints = 4
-
-/** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
-async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
-  const { commandTree } = await import('./help.ts')
-  const listPaths = ({ name, commands }: CommandNode): string[] =>
-    commands === undefined ? [name] : commands.flatMap(listPaths).map((path) => `${name} ${path}`)
-  const all = (await commandTree(commands)).flatMap(listPaths)
-  const found = all.filter((path) => path.endsWith(` ${word}`)).map((path) => `svc ${path}`)
-  if (found.length === 0 || found.length > maxVerbHints) return null
-  return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
-}
-
-/** A hint lists at most this many commands of a group; its help lists all of them. */
-const maxListedVerbs = 14
-
-/** Returns the commands of the group that the words lead to, or null: `Commands of svc consent: set, withdraw, show.` */
-async function verbsHint(commands: readonly AnyCommand[], words: readonly string[]): Promise<string | null> {
-  const { commandTree } = await import('./help.ts')
-  let within = await commandTree(commands)
-  const path: string[] = []
-  for (const word of words) {
-    const inner = within.find(({ name }) => name === word)?.commands
-    if (inner === undefined) break
-    within = inner
-    path.push(word)
-  }
-  if (within.length > maxListedVerbs) return null
-  return `Commands of svc ${path.join(' ')}: ${within.map(({ name }) => name).join(', ')}.`
-}
-
-/** The command whose words are parsed, and the words that call it. */
-interface ReachedCommand {
-  command: Command
-  path: string
-}
-
-function unknownFlagHint(message: string, { command, path }: ReachedCommand, hasDashes: boolean): string | null {
-  if (/'-\d/.test(message)) return command.negativeHint ?? null
-  if (!command.passesThrough || hasDashes) return argumentHint(message, path, command)
-  return message.includes('Did you mean') ? null : `Write the command after --: svc ${command.examples[0]}`
-}
-
-/** Returns how to give the argument that an unknown flag names: `--file x` for a command that takes `[file]`. */
-function argumentHint(message: string, path: string, { arguments: all = [] }: Command): string | null {
-  const [, typed] = /unknown option '--([^'=]+)/.exec(message) ?? []
-  const known = all.find((argument) => argument.name().replaceAll('_', '-') === typed)
-  return known === undefined ? null : `It is an argument: svc ${path} ${argumentPlaceholder(known)}`
-}
-
-function argumentPlaceholder(argument: Argument): string {
-  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
-  return argument.required ? `<${name}>` : `[${name}]`
 }

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand, namedProject, projectFilter } from '#cli/endpoint/endpoint-command.ts'
-import { countFromOne } from '#cli/endpoint/input.ts'
+import { countFromOne } from '#cli/endpoint/option-values.ts'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'

@@ -1,6 +1,6 @@
 /** `svc qa hosts`: a page under the conditions in which ads get lost, as a matrix. */
 import { Option } from 'commander'
-import { durationMs, repeatable } from '#cli/endpoint/input.ts'
+import { durationMs, repeatable } from '#cli/endpoint/option-values.ts'
 import { type Column, paintDim, paintWord, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines } from '#cli/output/text.ts'
@@ -11,10 +11,10 @@ import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Client } from '#client/client.ts'
+import { startOnFreePort } from '#commands/sandbox/start.ts'
 import type { CauseRow } from '#hosts/matrix.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
 import { onFirstInterrupt } from '../exec.ts'
-import { startOnFreePort } from '../sandbox/start.ts'
 import { listBases, loadDrive } from './observe.ts'
 import {
   browserPathOption,

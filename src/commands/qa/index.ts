@@ -2,13 +2,12 @@
  * `svc qa`, and `svc qa run`: chooses cases and targets, runs them, and reports. `--last-failed` reruns the cases that
  * failed last; `--watch` reruns on every change of a file.
  */
-
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
-import { countFromOne, durationMs, repeatable } from '#cli/endpoint/input.ts'
+import { countFromOne, durationMs, repeatable } from '#cli/endpoint/option-values.ts'
 import { ownControl } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'

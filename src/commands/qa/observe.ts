@@ -1,7 +1,7 @@
 /** `svc qa observe`: runs or watches an integration, then judges its requests and its page. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import { durationMs, sinceText } from '#cli/endpoint/input.ts'
+import { durationMs, sinceText } from '#cli/endpoint/option-values.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
@@ -9,9 +9,10 @@ import { type System, version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Client } from '#client/client.ts'
 import { fetchText } from '#client/node-fetch.ts'
+import { isAdRequest, type RecordedExchange } from '#diagnosis/exchange.ts'
 import { findService, type Machine } from '#diagnosis/facts/machine.ts'
 import type { PageSeen } from '#diagnosis/facts/page.ts'
-import { isAdRequest, type RecordedExchange, readJournal } from '#diagnosis/journal.ts'
+import { readJournal } from '#diagnosis/journal.ts'
 import type { Watched } from '#diagnosis/observe.ts'
 import { curlCommand, isLoopback } from '#foundation/http.ts'
 import { shownCommand } from '#foundation/redaction.ts'
@@ -254,7 +255,8 @@ interface Observation {
 }
 
 async function report(context: CommandContext, flags: Watching, observation: Observation): Promise<number> {
-  const { createObservationList, judge, toRunResult } = await import('#diagnosis/observe.ts')
+  const { judge, toRunResult } = await import('#diagnosis/observe.ts')
+  const { createObservationList } = await import('#diagnosis/observation-list.ts')
   const { system, out, settings, command_name } = context
   const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags

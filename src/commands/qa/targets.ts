@@ -5,18 +5,18 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import { repeatable } from '#cli/endpoint/input.ts'
+import { repeatable } from '#cli/endpoint/option-values.ts'
 import { type CommandContext, suggestValues } from '#cli/run/command.ts'
 import { CliError, noSandbox } from '#cli/run/errors.ts'
 import type { SystemStream } from '#cli/run/system.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
+import { startOnFreePort } from '#commands/sandbox/start.ts'
 import { replaceFile } from '#foundation/file-system.ts'
 import { type Engine, engineNames, engines, installHints } from '#qa/browser/engines.ts'
 import type { BrowserHost, BrowserOptions } from '#qa/browser/launch.ts'
 import type { OwnReporters } from '#qa/report/reporters.ts'
 import { QaError, type Reporter } from '#qa/result.ts'
 import type { Target, TargetOptions } from '#qa/run/target.ts'
-import { startOnFreePort } from '../sandbox/start.ts'
 
 export type TargetFlags = {
   fresh?: true

@@ -3,9 +3,12 @@
  * curl command that sends it again, and `replay` has the sandbox send it again.
  */
 import { Argument, Option } from 'commander'
-import { callEndpoint, describeRecord, endpointCommand, printPage } from '#cli/endpoint/endpoint-command.ts'
-import { chooseVariant, endpointOptions, flagValues, readAssignment, repeatable } from '#cli/endpoint/input.ts'
+import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { chooseVariant, endpointOptions, flagValues } from '#cli/endpoint/flags.ts'
+import { readAssignment } from '#cli/endpoint/input.ts'
 import { lastPlacement } from '#cli/endpoint/last-placement.ts'
+import { describeRecord, printPage } from '#cli/endpoint/listed-page.ts'
+import { repeatable } from '#cli/endpoint/option-values.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '#cli/output/table.ts'
 import { alignPairs, describeValue } from '#cli/output/text.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
-import { emptyNote } from '#cli/endpoint/endpoint-command.ts'
+import { emptyNote } from '#cli/endpoint/listed-page.ts'
 import { type Command, type CommandContext, hasScreen, noteFollowing } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'
 import { type Client, nextCursor } from '#client/client.ts'

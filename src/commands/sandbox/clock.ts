@@ -1,7 +1,7 @@
 /** `svc sandbox clock`. */
 import { Argument } from 'commander'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
-import { parseTime } from '#cli/endpoint/input.ts'
+import { parseTime } from '#cli/endpoint/option-values.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, timeText } from '#cli/output/text.ts'
 import type { CommandGroup } from '#cli/run/command.ts'

@@ -1,5 +1,6 @@
 /** `svc sandbox faults`. */
-import { describeRecord, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { describeRecord } from '#cli/endpoint/listed-page.ts'
 import { type Column, paintReason, paintStatus } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'

@@ -2,7 +2,7 @@
 import { dirname, join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { Option } from 'commander'
-import { flagValues } from '#cli/endpoint/input.ts'
+import { flagValues } from '#cli/endpoint/flags.ts'
 import { printable, type Style } from '#cli/output/terminal.ts'
 import { alignPairs, plural, timeText } from '#cli/output/text.ts'
 import { startInBackground } from '#cli/process/background.ts'

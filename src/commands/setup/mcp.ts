@@ -12,11 +12,11 @@ import {
   stateProblem,
   writeLocator,
 } from '#cli/settings/state-directory.ts'
+import { startOnFreePort } from '#commands/sandbox/start.ts'
 import { diagnose } from '#diagnosis/doctor.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
 import { gather } from '../doctor.ts'
 import { onFirstInterrupt } from '../exec.ts'
-import { startOnFreePort } from '../sandbox/start.ts'
 
 export const mcp: Command = {
   name: 'mcp',

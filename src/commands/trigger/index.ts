@@ -1,7 +1,7 @@
 /** `svc trigger`: plays whole turns over HTTP, as an integration would, and prints each step. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { countFromOne } from '#cli/endpoint/input.ts'
+import { countFromOne } from '#cli/endpoint/option-values.ts'
 import { type Column, paintDim, paintStatus, printTable } from '#cli/output/table.ts'
 import { cutText, padEnd, plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'

@@ -4,8 +4,9 @@
  */
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '#contract/resources/beacons.ts'
+import { isBeacon, type RecordedExchange, textAt } from '#diagnosis/exchange.ts'
 import { valueAt } from '#foundation/json.ts'
-import { isBeacon, type Journal, type RecordedExchange, textAt } from '../journal.ts'
+import type { Journal } from '../journal.ts'
 import type { AcceptedInFile } from './beacon-file.ts'
 
 /** One placement of which beacons were accepted. */

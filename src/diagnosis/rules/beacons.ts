@@ -3,8 +3,6 @@ import { plural } from '#cli/output/text.ts'
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import type { AcceptCode, BeaconItem } from '#contract/resources/beacons.ts'
-import { valueAt } from '#foundation/json.ts'
-import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../facts/shown-ads.ts'
 import {
   countPhrase,
   groupBy,
@@ -16,7 +14,9 @@ import {
   type NonEmpty,
   type RecordedExchange,
   takeLast,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { valueAt } from '#foundation/json.ts'
+import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../facts/shown-ads.ts'
 import {
   completeUntil,
   type Finding,

@@ -1,8 +1,8 @@
 /** Callbacks: whether they are delivered. For `svc doctor`. */
 import { plural } from '#cli/output/text.ts'
 import { problemHeader } from '#contract/endpoint.ts'
+import { groupBy, listSlots, type RecordedExchange, takeLast } from '#diagnosis/exchange.ts'
 import { withoutQuery } from '#foundation/http.ts'
-import { groupBy, listSlots, type RecordedExchange, takeLast } from '../journal.ts'
 import { type Finding, ruleSet } from '../rule.ts'
 
 export const callbackRules = ruleSet('journal', {

@@ -1,6 +1,4 @@
 /** Consent: whether it is requested, respected and sent. */
-import { withoutQuery } from '#foundation/http.ts'
-import { valueAt } from '#foundation/json.ts'
 import {
   countPhrase,
   groupBy,
@@ -13,7 +11,9 @@ import {
   readNoFillReason,
   sessionKey,
   textAt,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { withoutQuery } from '#foundation/http.ts'
+import { valueAt } from '#foundation/json.ts'
 import { findingFor, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
 
 export const consentRules = ruleSet('journal', {

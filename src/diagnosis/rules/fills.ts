@@ -1,10 +1,7 @@
 /** Fills: whether they are shown, in time, once, and fit. */
 import { plural } from '#cli/output/text.ts'
-import { valueAt } from '#foundation/json.ts'
-import { isAccepted, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
 import {
   countPhrase,
-  followedSlots,
   groupBy,
   isFrame,
   isPlacementRequest,
@@ -13,7 +10,10 @@ import {
   openSlots,
   type RecordedExchange,
   readNoFillReason,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { valueAt } from '#foundation/json.ts'
+import { isAccepted, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
+import { followedSlots } from '../journal.ts'
 import { completeUntil, findingFor, judgeMatching, type Observed, ruleSet } from '../rule.ts'
 
 export const fillRules = ruleSet('journal', {

@@ -1,7 +1,14 @@
 /** Loaded frames that sent no beacons, or none that counts. */
 import type { BeaconEvent } from '#contract/exports.ts'
+import {
+  countPhrase,
+  isBeacon,
+  isFromBrowser,
+  listSlots,
+  loadedFrames,
+  type RecordedExchange,
+} from '#diagnosis/exchange.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { countPhrase, isBeacon, isFromBrowser, listSlots, loadedFrames, type RecordedExchange } from '../journal.ts'
 import { completeUntil, type Finding, findingFor, type Observed } from '../rule.ts'
 
 export const silenceCauses =

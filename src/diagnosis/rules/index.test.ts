@@ -1,8 +1,9 @@
 /** The rule set as a whole. */
 import { expect, test } from 'vitest'
-import { checks } from '../doctor.ts'
+import { checks } from '#diagnosis/checks.ts'
 import type { RuleText } from '../rule.ts'
-import { beaconFileRules, beaconSlotRules } from './beacon-file.ts'
+import { beaconFileRules } from './beacon-file.ts'
+import { beaconSlotRules } from './beacon-slots.ts'
 import { allPageRules, checkableRules, observeRules } from './index.ts'
 import { machineRules, sandboxRules } from './machine.ts'
 

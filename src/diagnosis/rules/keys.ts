@@ -1,6 +1,6 @@
 /** Keys and projects: who sends a request, and for which project. */
 import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
-import { countPhrase, formatRoute, hasWarning, isFromBrowser } from '../journal.ts'
+import { countPhrase, formatRoute, hasWarning, isFromBrowser } from '#diagnosis/exchange.ts'
 import { findingFor, findRefusals, judgeMatching, judgeRefused, ruleSet } from '../rule.ts'
 import { originRefused } from './origins.ts'
 import { projectsHere } from './project-config.ts'

@@ -1,6 +1,5 @@
 /** Origins: from which page a request came, and whether its project allows it. */
 import { originEntryProblem, serializeOrigin } from '#contract/origins.ts'
-import { isLoopback } from '#foundation/http.ts'
 import {
   countPhrase,
   formatRoute,
@@ -10,7 +9,8 @@ import {
   type NonEmpty,
   type RecordedExchange,
   takeLast,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { isLoopback } from '#foundation/http.ts'
 import { type Finding, findRefusals, type Observed, type RuleBody, ruleSet } from '../rule.ts'
 
 export const originRefused: RuleBody<'journal'> = {

@@ -1,9 +1,9 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { plural } from '#cli/output/text.ts'
+import { loadedFrames } from '#diagnosis/exchange.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
-import { loadedFrames } from '../journal.ts'
 import { type Finding, type Judgement, ruleSet } from '../rule.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'
 

@@ -1,8 +1,6 @@
 /** Rules for polling pending slots. */
-import { valueAt } from '#foundation/json.ts'
 import {
   countPhrase,
-  followedSlots,
   formatRoute,
   groupBy,
   joinFirst,
@@ -10,7 +8,9 @@ import {
   openSlots,
   polledSlot,
   type RecordedExchange,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { valueAt } from '#foundation/json.ts'
+import { followedSlots } from '../journal.ts'
 import {
   completeUntil,
   type Finding,

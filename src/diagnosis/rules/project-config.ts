@@ -1,7 +1,7 @@
 import { originOfUrl } from '#contract/origins.ts'
+import { groupBy, isActivated, isBeacon, type RecordedExchange, textAt } from '#diagnosis/exchange.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { valueAt } from '#foundation/json.ts'
-import { groupBy, isActivated, isBeacon, type RecordedExchange, textAt } from '../journal.ts'
 import { findingFor, judgeMatching, type Observed, ruleSet } from '../rule.ts'
 
 /** Rules about the stored project config, for `svc doctor`: the third of the five points to check when migrating. */

@@ -3,10 +3,6 @@ import { type FieldError, isTypeWord, type ReasonCode } from '#contract/errors.t
 import { v1 } from '#contract/index.ts'
 import { beaconEventSpellings } from '#contract/resources/beacons.ts'
 import { variantFieldNames } from '#contract/variant-fields.ts'
-import { pathPattern, withoutQuery } from '#foundation/http.ts'
-import { isObject, valueAt } from '#foundation/json.ts'
-import { nearestName } from '#foundation/nearest-name.ts'
-import { findEntry } from '#foundation/table-entry.ts'
 import {
   countPhrase,
   formatRoute,
@@ -16,7 +12,11 @@ import {
   type RecordedExchange,
   takeLast,
   textAt,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { pathPattern, withoutQuery } from '#foundation/http.ts'
+import { isObject, valueAt } from '#foundation/json.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
 import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacon-fields.ts'
 

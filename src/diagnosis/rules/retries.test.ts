@@ -1,6 +1,6 @@
 /** Which requests count as the same, and how long a response asks to wait. */
 import { expect, test } from 'vitest'
-import type { RecordedExchange } from '../journal.ts'
+import type { RecordedExchange } from '#diagnosis/exchange.ts'
 import { findInVain, findRepetitions, findTooSoon, readWaitMs } from './retries.ts'
 
 const noon = 1_769_860_800_000

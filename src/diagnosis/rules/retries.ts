@@ -1,6 +1,5 @@
 /** Rules for retries after an error or a no-fill. */
 import { errorCodes, type ReasonCode } from '#contract/errors.ts'
-import { retryAfterMs } from '#foundation/http.ts'
 import {
   countPhrase,
   formatRoute,
@@ -10,7 +9,8 @@ import {
   readNoFillReason,
   sessionKey,
   takeLast,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { retryAfterMs } from '#foundation/http.ts'
 import { judgeMatching, type RuleBody, ruleSet } from '../rule.ts'
 
 /** A repetition within this time comes from a program, not from the next turn of a conversation. */

@@ -10,7 +10,7 @@ import {
   joinFirst,
   type RecordedExchange,
   takeLast,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
 import { findingFor, findingPerGroup, judgeMatching, judgeRefused, ruleSet } from '../rule.ts'
 
 /** Activations of one page closer together than this, several in a row, are not page loads. */

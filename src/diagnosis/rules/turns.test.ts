@@ -1,8 +1,8 @@
 /** What each rule about turns finds, and what it must not: the same beacons are right in one page and wrong in another. */
 import { describe, expect, test } from 'vitest'
+import type { RecordedExchange } from '#diagnosis/exchange.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
-import type { RecordedExchange } from '../journal.ts'
 import type { Observed } from '../rule.ts'
 import { turnRules } from './turns.ts'
 

@@ -4,9 +4,9 @@
  * beside the ad.
  */
 import { plural } from '#cli/output/text.ts'
+import { groupBy, isPlacementRequest, joinFirst, type NonEmpty, type RecordedExchange } from '#diagnosis/exchange.ts'
 import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
-import { groupBy, isPlacementRequest, joinFirst, type NonEmpty, type RecordedExchange } from '../journal.ts'
 import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
 
 const nameTheMessage =

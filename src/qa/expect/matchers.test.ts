@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '#foundation/json.ts'
-import { describeExpected, matches, operators } from './expectations.ts'
+import { describeExpected, matches, operators } from './operators.ts'
 
 const holding: [Json, Json | undefined][] = [
   ['a', 'a'],

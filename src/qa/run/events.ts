@@ -4,7 +4,7 @@ import { readEvents } from '#client/response.ts'
 import { contract } from '#contract/index.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
 import { type Json, valueAt } from '#foundation/json.ts'
-import { matches } from '../expect/expectations.ts'
+import { matches } from '#qa/expect/operators.ts'
 import type { Target } from './target.ts'
 
 export type WantedEvent = string | { type: string; data?: Record<string, Json> | undefined }

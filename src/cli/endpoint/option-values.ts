@@ -1,0 +1,85 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { parseSince, parseSpan } from '#foundation/duration.ts'
+import { formatTime } from '../output/text.ts'
+import { CliError } from '../run/errors.ts'
+
+/** Returns an RFC 3339 time, or a day, as epoch milliseconds; any other text unchanged. */
+export function timeText(text: string): string {
+  return /^\d{4}-\d\d-\d\d/.test(text) ? String(parseTime(text)) : text
+}
+
+/** A flag that can be repeated. Its value is the list of all given values. */
+export function repeatable(flags: string, description: string): Option {
+  return new Option(flags, `${description} (repeatable)`).argParser(append)
+}
+
+/** Returns a list with one more value, for flags that collect their values. */
+export function append(value: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), value]
+}
+
+/** Reads a whole number of at most nine digits. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+/** Reads a span as milliseconds: `1500`, `2s`. */
+export function spanMs(text: string): number {
+  const span_ms = parseSpan(text)
+  if (span_ms === null) throw new InvalidArgumentError('It must be milliseconds or a span such as 2s.')
+  return span_ms
+}
+
+/** Reads a port; 0 stands for any free one. */
+export function portNumber(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It must be a port from 0 to 65535.')
+  return Number(text)
+}
+
+/** Reads a whole number that is not zero. */
+export function countFromOne(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, at least 1.')
+  return Number(text)
+}
+
+/** Reads a duration such as `20s` or `2m`, in milliseconds; never zero. */
+export function durationMs(text: string): number {
+  const duration_ms = parseSpan(text)
+  if (duration_ms === null || duration_ms === 0)
+    throw new InvalidArgumentError('It must be a duration such as 20s or 2m, or milliseconds.')
+  return duration_ms
+}
+
+/** Reads the start of a filter, which the sandbox counts from its own clock. */
+export function sinceText(text: string): string {
+  const since = timeText(text)
+  if (parseSince(since) === null)
+    throw new InvalidArgumentError('It must be a span such as 10m, a time such as 2027-01-31, or epoch milliseconds.')
+  return since
+}
+
+/**
+ * Returns the epoch milliseconds of an RFC 3339 time, or of a day (its first moment, UTC), or themselves; null for `now`. Throws CliError
+ * for anything else.
+ */
+export function parseTime(text: string): number | null {
+  if (text === 'now') return null
+  if (/^\d{12,15}$/.test(text)) return Number(text)
+  const isTimestamp = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/i.test(text)
+  const at_ms = isTimestamp && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
+  if (at_ms >= 0) return at_ms
+  throw new CliError(
+    'usage',
+    'instant_invalid',
+    `'${text}' is not a time since 1970.`,
+    'Write a day or a time with its zone: 2027-01-01, 2027-01-01T00:00:00Z or 2027-01-01T01:00:00+01:00.',
+  )
+}
+
+/** Whether the calendar has this day: Date.parse takes 2027-02-30 for the second of March. */
+function isDay(text: string): boolean {
+  const day_ms = Date.parse(text)
+  return !Number.isNaN(day_ms) && formatTime(day_ms).startsWith(text)
+}

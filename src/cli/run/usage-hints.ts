@@ -1,0 +1,86 @@
+import type { Argument } from 'commander'
+import { findEntry } from '#foundation/table-entry.ts'
+import type { AnyCommand, Command } from './command.ts'
+import type { CommandNode } from './help.ts'
+
+/** Earlier spellings of flags, which still work. */
+const earlierFlags: Readonly<Record<string, string>> = {
+  '--session': '--session-id',
+  '--slot': '--slot-id',
+  '--client': '--client-id',
+}
+
+/** Returns a command line with the current spelling of its flags. The words after `--` stay unchanged. */
+export function withCurrentFlags(args: readonly string[]): string[] {
+  const own = args.includes('--') ? args.indexOf('--') : args.length
+  return args.map((word, index) => {
+    const [name = ''] = word.split('=', 1)
+    const current = index < own ? findEntry(earlierFlags, name) : undefined
+    return current === undefined ? word : current + word.slice(name.length)
+  })
+}
+
+/** Returns a message about a command line with the flags as they were typed. */
+export function withTypedFlags(message: string, args: readonly string[]): string {
+  for (const [earlier, current] of Object.entries(earlierFlags)) {
+    const isTyped = args.some((word) => word.split('=', 1)[0] === earlier)
+    if (isTyped && message.includes(`'${current}'`)) return message.replace(current, earlier)
+  }
+  return message
+}
+
+/** If more commands than this end with a word, it is unclear which one was meant. */
+const maxVerbHints = 4
+
+/** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
+export async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
+  const { commandTree } = await import('./help.ts')
+  const listPaths = ({ name, commands }: CommandNode): string[] =>
+    commands === undefined ? [name] : commands.flatMap(listPaths).map((path) => `${name} ${path}`)
+  const all = (await commandTree(commands)).flatMap(listPaths)
+  const found = all.filter((path) => path.endsWith(` ${word}`)).map((path) => `svc ${path}`)
+  if (found.length === 0 || found.length > maxVerbHints) return null
+  return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
+}
+
+/** A hint lists at most this many commands of a group; its help lists all of them. */
+const maxListedVerbs = 14
+
+/** Returns the commands of the group that the words lead to, or null: `Commands of svc consent: set, withdraw, show.` */
+export async function verbsHint(commands: readonly AnyCommand[], words: readonly string[]): Promise<string | null> {
+  const { commandTree } = await import('./help.ts')
+  let within = await commandTree(commands)
+  const path: string[] = []
+  for (const word of words) {
+    const inner = within.find(({ name }) => name === word)?.commands
+    if (inner === undefined) break
+    within = inner
+    path.push(word)
+  }
+  if (within.length > maxListedVerbs) return null
+  return `Commands of svc ${path.join(' ')}: ${within.map(({ name }) => name).join(', ')}.`
+}
+
+/** The command whose words are parsed, and the words that call it. */
+export interface ReachedCommand {
+  command: Command
+  path: string
+}
+
+export function unknownFlagHint(message: string, { command, path }: ReachedCommand, hasDashes: boolean): string | null {
+  if (/'-\d/.test(message)) return command.negativeHint ?? null
+  if (!command.passesThrough || hasDashes) return argumentHint(message, path, command)
+  return message.includes('Did you mean') ? null : `Write the command after --: svc ${command.examples[0]}`
+}
+
+/** Returns how to give the argument that an unknown flag names: `--file x` for a command that takes `[file]`. */
+function argumentHint(message: string, path: string, { arguments: all = [] }: Command): string | null {
+  const [, typed] = /unknown option '--([^'=]+)/.exec(message) ?? []
+  const known = all.find((argument) => argument.name().replaceAll('_', '-') === typed)
+  return known === undefined ? null : `It is an argument: svc ${path} ${argumentPlaceholder(known)}`
+}
+
+function argumentPlaceholder(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
+}
