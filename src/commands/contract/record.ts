@@ -1,7 +1,7 @@
 /** `svc record` passes the requests of an app on to the service, and writes each exchange to a HAR file. */
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
-import { portNumber } from '#cli/endpoint/input.ts'
+import { portNumber } from '#cli/endpoint/option-values.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'

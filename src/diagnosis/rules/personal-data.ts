@@ -2,8 +2,6 @@
 
 import type { FieldError } from '#contract/errors.ts'
 import { findPersonalFields } from '#contract/personal-data/personal-fields.ts'
-import { isObject, valueAt } from '#foundation/json.ts'
-import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import {
   countPhrase,
   formatRoute,
@@ -12,7 +10,9 @@ import {
   isBeacon,
   type RecordedExchange,
   takeLast,
-} from '../journal.ts'
+} from '#diagnosis/exchange.ts'
+import { isObject, valueAt } from '#foundation/json.ts'
+import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { type Finding, judgeMatching, ruleSet } from '../rule.ts'
 
 export const personalDataRules = ruleSet('journal', {
