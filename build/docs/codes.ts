@@ -8,7 +8,7 @@ import { isRetryable, type NoFillReason, noFillReasons } from '#contract/no-fill
 import { warnings } from '#contract/warnings.ts'
 import { rulesOfDoctor } from '#diagnosis/checks.ts'
 import type { RuleText } from '#diagnosis/rule.ts'
-import { beaconFileRules } from '#diagnosis/rules/beacon-file.ts'
+import { beaconFileRules } from '#diagnosis/rules/beacons/file.ts'
 import { beaconSlotRules, fileTurnRules } from '#diagnosis/rules/beacon-slots.ts'
 import { allPageRules, checkableRules, journalRules } from '#diagnosis/rules/index.ts'
 import { machineRules, sandboxRules } from '#diagnosis/rules/machine.ts'

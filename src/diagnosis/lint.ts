@@ -5,8 +5,8 @@ import { readOccurrence } from '#contract/resources/beacons.ts'
 import type { Place } from '#foundation/json-syntax.ts'
 import { type AcceptedInFile, type BeaconFile, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
-import { beaconFileRules } from './rules/beacon-file.ts'
 import { beaconSlotRules, fileTurnRules } from './rules/beacon-slots.ts'
+import { beaconFileRules } from './rules/beacons/file.ts'
 
 interface LintFinding extends Place {
   /** `error`: the service refuses it. `warning`: it is accepted, but not billed, or not as it should be. */

@@ -6,7 +6,7 @@ import { canonicalEvent } from '#contract/resources/beacons.ts'
 import type { AcceptedInFile } from '../facts/beacon-file.ts'
 import { adsInFile } from '../facts/shown-ads.ts'
 import { type RuleBody, ruleSet } from '../rule.ts'
-import { type Found, findingAt, refused, type Words } from './beacon-file.ts'
+import { type Found, findingAt, refused, type Words } from './beacons/file.ts'
 import { countedTwice, findAskedAgain, findCountedByTurn, turnAskedAgain } from './turns.ts'
 
 type FoundInSlot = Omit<Found, 'in'> & { of: AcceptedInFile }

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { checks } from '#diagnosis/checks.ts'
 import type { RuleText } from '../rule.ts'
-import { beaconFileRules } from './beacon-file.ts'
 import { beaconSlotRules } from './beacon-slots.ts'
+import { beaconFileRules } from './beacons/file.ts'
 import { allPageRules, checkableRules, observeRules } from './index.ts'
 import { machineRules, sandboxRules } from './machine.ts'
 

@@ -3,7 +3,7 @@
  * `svc doctor` are selections of them and of its own rules. Rules about the computer are in `machine.ts`, and the rules
  * of `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */
-import { beaconCheckRules, beaconRules } from './beacons.ts'
+import { beaconCheckRules, beaconRules } from './beacons/beacons.ts'
 import { callbackRules } from './callbacks.ts'
 import { consentRules } from './consent.ts'
 import { fillCheckRules, fillRules } from './fills.ts'

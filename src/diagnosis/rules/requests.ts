@@ -18,7 +18,7 @@ import { isObject, valueAt } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
-import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacon-fields.ts'
+import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacons/fields.ts'
 
 const isPost = ({ method }: RecordedExchange) => method === 'POST'
 const isAny = () => true

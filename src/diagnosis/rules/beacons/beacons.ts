@@ -3,6 +3,7 @@ import { plural } from '#cli/output/text.ts'
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import type { AcceptCode, BeaconItem } from '#contract/resources/beacons.ts'
+import { valueAt } from '#foundation/json.ts'
 import {
   countPhrase,
   groupBy,
@@ -14,9 +15,8 @@ import {
   type NonEmpty,
   type RecordedExchange,
   takeLast,
-} from '#diagnosis/exchange.ts'
-import { valueAt } from '#foundation/json.ts'
-import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../facts/shown-ads.ts'
+} from '../../exchange.ts'
+import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../../facts/shown-ads.ts'
 import {
   completeUntil,
   type Finding,
@@ -27,8 +27,8 @@ import {
   judgeRefused,
   type Observed,
   ruleSet,
-} from '../rule.ts'
-import { frameReports, missingReports, silenceCauses, slotsWith } from './frame-reports.ts'
+} from '../../rule.ts'
+import { frameReports, missingReports, silenceCauses, slotsWith } from '../frame-reports.ts'
 
 /** Events that happen once in the life of one mount. */
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])

@@ -13,9 +13,9 @@ import {
 import type { Place } from '#foundation/json-syntax.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
-import { beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
-import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
-import { fieldMeant, fixUnknown, fixValue, measurementFields, topFields } from './beacon-fields.ts'
+import { beaconPath, type FileBeacon, oldBeaconPath } from '../../facts/beacon-file.ts'
+import { type Finding, type RuleBody, type RuleText, ruleSet } from '../../rule.ts'
+import { fieldMeant, fixUnknown, fixValue, measurementFields, topFields } from './fields.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
 /** A finding at a field of a beacon, or at the beacon. Without a message, the title of the rule is used. */
