@@ -277,6 +277,15 @@ describe('recordings of other programs', () => {
   })
 })
 
+test('a service that is not there is exit code 7; a production key is refused, and no key is printed', async () => {
+  const file = join(import.meta.dirname, 'recordings/proxy.har')
+  const gone = await recorded.svc(`contract compare ${file} --with http://127.0.0.1:9 ${keys}`)
+  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining('No response comes from http://127.0.0.1:9.')])
+  const live = await recorded.svc(`contract compare ${file} --with ${proxy.url} ${keys.replace('sk_test', 'sk_live')}`)
+  expect([live.code, live.stderr]).toEqual([4, expect.stringContaining('This is a production key.')])
+  expect(gone.stdout + gone.stderr + live.stdout + live.stderr).not.toMatch(/[sp]k_(?:test|live)_sandbox/)
+})
+
 describe('svc start --overrides', () => {
   test('says so in the start and in the status, and refuses a file that is wrong, with the place', async () => {
     const rule = { endpoint: 'placements.create', path: 'decision.constraints.max_render_delay_ms', value: 7 }

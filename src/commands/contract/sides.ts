@@ -12,6 +12,7 @@ import { type RecordedExchange, type Recording, RecordingError, readRecording } 
 import type { ExchangePair } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import type { OwnValues } from '#qa/contract-compare/request-mapping.ts'
+import { QaError } from '#qa/result.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
 
@@ -167,7 +168,7 @@ async function sendAll(
 ): Promise<Pick<ComparedSides, 'pairs' | 'not_compared'>> {
   const { replayExchanges, toPair } = await import('#qa/contract-compare/replay.ts')
   const pairs: ExchangePair[] = []
-  const notCompared = await replayExchanges(exchanges, {
+  const sending = replayExchanges(exchanges, {
     own,
     user_agent: contractCheckClient.user_agent,
     now: () => system.now(),
@@ -175,6 +176,10 @@ async function sendAll(
     onPair(exchange, recorded, sent) {
       pairs.push(...(isService ? toPair(exchange, sent, recorded) : toPair(exchange, recorded, sent)))
     },
+  })
+  const notCompared = await sending.catch((error: unknown) => {
+    if (!(error instanceof QaError)) throw error
+    throw new CliError('unreachable', 'target_missing', error.message, error.hint)
   })
   return { pairs, not_compared: listReasons(notCompared) }
 }

@@ -3,6 +3,7 @@ import type { RecordedExchange } from '#contract/recordings/recording.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { QaError } from '../result.ts'
 import { HttpClient, type HttpRequest, type HttpResponse, NoResponseError } from '../run/http-client.ts'
 import { pause } from '../steps/step-kind.ts'
 import type { ComparedResponse } from './differences.ts'
@@ -27,8 +28,12 @@ interface ReplayOptions {
 const minWait_ms = 1_000
 /** How often a request that is over the rate limit is sent again. */
 const maxAttempts = 5
+/** Longer than a service may hold a request, milliseconds. */
+const timeout_ms = 20_000
+/** After this many requests in a row without a response, the service is not there. */
+const maxUnanswered = 3
 
-/** Resolves to what was not sent, or got no response. */
+/** Resolves to what was not sent, or got no response. Throws QaError when the service does not respond at all. */
 export async function replayExchanges(
   exchanges: readonly RecordedExchange[],
   { own, user_agent, now, signal, onPair }: ReplayOptions,
@@ -38,6 +43,7 @@ export async function replayExchanges(
   const notCompared: NotCompared = new Map()
   const clock = createClock(now)
   let activation_token: string | null = null
+  let unanswered = 0
   try {
     for (const exchange of exchanges) {
       signal.throwIfAborted()
@@ -49,9 +55,11 @@ export async function replayExchanges(
       }
       const sent = await sendPatiently(http, mapped.request, signal)
       if (sent === null) {
+        if (++unanswered === maxUnanswered) throw serviceGone(own.base_url)
         countReason(notCompared, `no response came from ${own.base_url}`)
         continue
       }
+      unanswered = 0
       clock.set(sent.headers.date)
       const json = parseJson(sent.text)
       if (exchange.endpoint === 'browser.activate')
@@ -102,7 +110,8 @@ async function sendPatiently(
   signal: AbortSignal,
 ): Promise<HttpResponse | null> {
   for (let attempt = 1; ; attempt++) {
-    const response = await http.send(request, signal).catch((error: unknown) => {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)])
+    const response = await http.send(request, limited).catch((error: unknown) => {
       signal.throwIfAborted()
       if (error instanceof NoResponseError) return null
       throw error
@@ -111,6 +120,10 @@ async function sendPatiently(
     const wait_ms = retryAfterMs(response.headers['retry-after'], Date.parse(response.headers.date ?? '')) ?? 0
     await pause(Math.max(minWait_ms, wait_ms), { signal })
   }
+}
+
+function serviceGone(base_url: string): QaError {
+  return new QaError('target_missing', `No response comes from ${base_url}.`, 'Check the URL. Is the service running?')
 }
 
 /** The clock of the other service: it may have been moved, and its Date headers say so. */
