@@ -1,8 +1,8 @@
 /**
  * Writes the generated files that are committed: docs/reference.md from the contract, docs/commands.md from the commands,
  * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, those of docs/host-pages.md from the
- * pages of the tests, the first paragraph of every code in docs/codes, the JSON schemas of svc.config.json, of QA suites and of
- * overrides from their own. With --check it writes nothing, and exits 1 when one is out of date.
+ * pages of the tests, the first paragraph of every code in docs/codes, the JSON schemas of svc.config.json, of QA suites, of
+ * overrides and of game days from their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '#cli/settings/schemas.ts'
@@ -10,6 +10,7 @@ import { startFlags } from '#cli/settings/start-options.ts'
 import { settingNames, settingsTable } from '#cli/settings/table.ts'
 import { overridesSchema } from '#contract/recordings/overrides.ts'
 import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
+import { gamedaySchema } from '#gameday/gameday-file.ts'
 import { qaSuiteSchema } from '#qa/suite/schema.ts'
 import { groupNames, writeGroup } from './codes.ts'
 import { commandsMarkdown } from './commands.ts'
@@ -30,6 +31,7 @@ const files: Record<string, string> = {
   'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
   'guides/settings.md': withSettings(current('guides/settings.md') ?? ''),
   '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,
+  '../fixtures/svc.gameday.schema.json': `${JSON.stringify(gamedaySchema(), null, 2)}\n`,
   '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,
   '../fixtures/svc.overrides.schema.json': `${JSON.stringify(overridesSchema(), null, 2)}\n`,
 }

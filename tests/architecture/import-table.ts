@@ -99,6 +99,12 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
+    path: 'src/gameday',
+    modules: [...base, 'src/cli/output', 'src/diagnosis', 'src/qa'],
+    packages: ['playwright-core', 'zod'],
+    builtins: ['node:crypto', 'node:timers/promises'],
+  },
+  {
     path: 'src/hosts',
     modules: [...base, 'src/cli/output', 'src/diagnosis', 'src/qa'],
     packages: ['@ghostery/adblocker', 'playwright-core'],
@@ -126,6 +132,7 @@ export const importTable: readonly ImportRule[] = [
       'src/tail',
       'src/hosts',
       'src/diagnosis',
+      'src/gameday',
       'src/mcp',
       'src/qa',
       'src/reconciliation',

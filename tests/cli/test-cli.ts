@@ -47,6 +47,9 @@ export async function startTestCli({ database: file = ':memory:' } = {}): Promis
   }
 }
 
+const gameday =
+  'gameday: outage\nrate: 2\nlength: 5s\ntimeline: [{ fault: away, at: 2s, for: 1s }]\nexpect: { billed: 50 % }\n'
+
 /** Creates the folder in which the examples of a noun run, with the files that some of them read. */
 export function exampleFolder({ home }: TestCli, path: string): string {
   const folder = join(home, 'examples', path.split(' ')[0]!)
@@ -55,6 +58,7 @@ export function exampleFolder({ home }: TestCli, path: string): string {
   for (const name of ['service', 'today', 'yesterday']) {
     copyFileSync(join(import.meta.dirname, 'recordings/proxy.har'), join(folder, `${name}.har`))
   }
+  writeFileSync(join(folder, 'gameday.yaml'), gameday)
   writeFileSync(join(folder, 'counts.csv'), 'day,views,Ad clicks\n2020-01-01,0,0\n')
   return folder
 }

@@ -24,6 +24,7 @@ export const unrunReasons = {
   registry: 'installs from a registry',
   checkout: 'installs and tests the checkout that this test is a part of',
   display: 'needs a display, or waits for a person',
+  minutes: 'takes minutes, and a test of its own plays a shorter one',
   production: 'calls the real service, with its keys',
 } as const
 

@@ -217,7 +217,7 @@ export function listBases(base_url: string): string[] {
 }
 
 /** Resolves when the URL responds. Throws CliError if the program ends first, or after `readyTimeoutMs`. */
-async function untilResponding(
+export async function untilResponding(
   url: string,
   words: readonly string[],
   { group, exitCode }: SandboxProgram,

@@ -114,5 +114,6 @@ export const sandbox: Noun = {
     clock,
     faults,
     scenario,
+    { name: 'gameday', load: async () => (await import('../gameday/index.ts')).gameday },
   ],
 }
