@@ -43,6 +43,9 @@ async function silentService() {
 
 const observeNothing = `qa observe -- ${process.execPath} -e 0`
 
+const day =
+  'gameday: day\nrate: 2\nlength: 1s\ntimeline: [{ fault: away, at: 0s, for: 500ms }]\nexpect: { billed: 50 % }\n'
+
 /** Command lines with nothing to judge, each with what its error says that it looked at. */
 const nothing: Readonly<Record<string, readonly (readonly [args: () => string, says: RegExp])[]>> = {
   doctor: [
@@ -75,6 +78,9 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
   ],
   'contract compare': [
     [() => `contract compare ${file('empty.har', '{"log":{"entries":[]}}')}`, /Nothing of empty\.har was compared\./],
+  ],
+  'sandbox gameday': [
+    [() => `sandbox gameday ${file('day.yaml', day)} -- ${process.execPath} -e 0`, /the app requested no ad/],
   ],
   'requests verify': [
     [() => 'requests verify', /Expected at least 1, found 0\./],
@@ -121,6 +127,8 @@ test('no other module ends a command with exit code 5', () => {
     'contract/compare',
     'doctor',
     'evidence/index',
+    'gameday/app-runs',
+    'gameday/index',
     'qa/hosts',
     'qa/index',
     'qa/observe',
