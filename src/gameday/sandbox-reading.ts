@@ -2,7 +2,7 @@
 import { type Client, nextCursor } from '#client/client.ts'
 import { type FillStep, fillSteps } from '#contract/resources/funnel.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
-import { isAdRequest, type RecordedExchange } from '#diagnosis/journal.ts'
+import { isAdRequest, type RecordedExchange } from '#diagnosis/exchange.ts'
 import type { RunRecord, TurnRecord, TurnStep, Wait } from './records.ts'
 
 /** Returns how far each slot got that was created since a time, sandbox epoch milliseconds. */
