@@ -10,7 +10,9 @@ import { QaError } from '#qa/result.ts'
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
 export async function loadServiceSettings({ system, flags }: CommandContext, url: string): Promise<Settings> {
-  if (isValidSetting('base_url', url)) return loadSettings(system, { ...flags, base_url: url })
+  // The format of a command, such as markdown, is no setting.
+  const { output: _, ...others } = flags
+  if (isValidSetting('base_url', url)) return loadSettings(system, { ...others, base_url: url })
   const hint = 'For example: svc contract check http://127.0.0.1:4010'
   throw new CliError('usage', 'argument_invalid', `'${url}' is not an http or https URL.`, hint)
 }
