@@ -441,7 +441,7 @@ describe('the file', () => {
       }
       const answer = answers[incoming.url!]
       if (answer !== undefined) return answer()
-      respondWith(`<script>start("${token}", "${beacons}", at_least_some)</script>`, { 'content-type': 'text/html' })(
+      respondWith(`<script>start("${token}", "${beacons}", at_most_some)</script>`, { 'content-type': 'text/html' })(
         incoming,
         response,
       )
@@ -464,7 +464,7 @@ describe('the file', () => {
     expect(new Set(text.match(/ast_\w+/g))).toEqual(new Set([name]))
     expect(entries[2]!.request.url).toBe(`${on.service}/v1/render/${name}`)
     expect(entries[2]!.response.content.text).toMatch(
-      new RegExp(`^<script>start\\("${name}", "bt_[0-7][0-9a-z]{10}_redacted", at_least_some\\)</script>$`),
+      new RegExp(`^<script>start\\("${name}", "bt_[0-7][0-9a-z]{10}_redacted", at_most_some\\)</script>$`),
     )
   })
 

@@ -69,6 +69,16 @@ describe('readRecording', () => {
     expect(kept).not.toMatch(/secret plan|k{8}|t{8}/)
   })
 
+  it('leaves out an entry of which a kill left the beginning, and counts it', () => {
+    const entries = ['one', 'two'].map((name) => JSON.stringify(entry('GET', `http://h/v1/decisions/${name}`)))
+    const text = `{"log":{"version":"1.2","entries":[\n${entries.join(',\n')}\n]}}\n`
+    expect(readRecording(text).exchanges).toHaveLength(2)
+    const cut = readRecording(text.slice(0, text.indexOf('two') + 1))
+    expect([cut.exchanges.map(({ path }) => path), cut.left_out.no_response]).toEqual([['/v1/decisions/one'], 1])
+    const first = readRecording(text.slice(0, text.indexOf('one') + 1))
+    expect([first.exchanges, first.left_out.no_response]).toEqual([[], 1])
+  })
+
   it.each([
     ['no json', 'is not JSON; a recording is a HAR file'],
     ['{"log":{}}', 'is not a HAR file: it has no log.entries'],

@@ -98,12 +98,13 @@ const File = z.object({
  * @throws RecordingError when it is not JSON, not HAR, or has an entry that is not one
  */
 export function readRecording(text: string): Recording {
-  const json = parseJson(text)
+  const whole = parseJson(text)
+  const json = whole ?? parseJson(withoutCutEntry(text))
   if (json === undefined) throw new RecordingError('is not JSON; a recording is a HAR file')
   const file = File.safeParse(json)
   if (!file.success) throw new RecordingError('is not a HAR file: it has no log.entries')
   const { creator, entries } = file.data.log
-  const left_out: Recording['left_out'] = { not_of_api: 0, preflight: 0, no_response: 0 }
+  const left_out: Recording['left_out'] = { not_of_api: 0, preflight: 0, no_response: whole === undefined ? 1 : 0 }
   const exchanges: RecordedExchange[] = []
   const read = entries.map(readEntry)
   const services = new Set(read.flatMap((entry) => (locateEntry(entry) === null ? [] : [readOrigin(entry)])))
@@ -122,6 +123,15 @@ export function readRecording(text: string): Recording {
     left_out,
     recorded_at_ms: kept.at(-1)?.at_ms ?? null,
   }
+}
+
+/**
+ * Returns the text of a file of `svc record` without its last entry: a kill in the middle of writing it, some microseconds,
+ * leaves the beginning of one, each on a line of its own.
+ */
+function withoutCutEntry(text: string): string {
+  const start = text.lastIndexOf('\n{"startedDateTime":')
+  return start < 0 ? '' : `${text.slice(0, start).replace(/,$/, '')}\n]}}`
 }
 
 /** Whether a file is one of the app, whose assets may have a path like those of the service: no response names it. */
