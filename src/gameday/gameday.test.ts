@@ -190,7 +190,7 @@ test('requests of an app in the span of the run are its turns, and one without a
     ...{ mode: 'test' as const, format: null, status: 'ready' as const, fill: no_fill_reason === null },
     ...{ no_fill_reason, campaign_id: null, created_at_ms: 1_000, decided_at_ms: 1_250 },
   })
-  const record = recordApp({
+  const run = {
     exchanges: [
       exchange(900, 'slot_1'),
       exchange(1_000, 'slot_1'),
@@ -200,11 +200,13 @@ test('requests of an app in the span of the run are its turns, and one without a
       exchange(9_000, 'slot_1'),
     ],
     placements: [slot('slot_1'), slot('slot_2', 'no_demand'), slot('slot_3')],
-    reached: new Map([['slot_1', 'billed']]),
+    reached: new Map<string, TurnStep>([['slot_1', 'billed']]),
     started_at_ms: 1_000,
     length_ms: 5_000,
-    waits: null,
-  })
+  }
+  const record = recordApp({ ...run, waits: null })
+  // Pages ask when they have loaded.
+  expect(recordApp({ ...run, waits: [] }).turns.at(-1)).toEqual({ at_ms: 4_999, step: 'billed', reason: null })
   expect(record.turns).toEqual([
     { at_ms: 0, step: 'billed', reason: null },
     { at_ms: 0, step: 'billed', reason: null },

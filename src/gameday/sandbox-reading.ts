@@ -53,12 +53,15 @@ interface AppRun {
 
 /**
  * Returns the record of an app: a turn for each of its requests for an ad. Its latency is that of the response, or of the
- * decision where that came later. Requests after the span are left out.
+ * decision where that came later. Requests after the span are left out, unless they are those of pages that were
+ * opened in it.
  */
 export function recordApp({ exchanges, placements, reached, started_at_ms, length_ms, waits }: AppRun): RunRecord {
   const slots = new Map(placements.map((item) => [item.slot_id, item]))
   const asked = exchanges.filter(isAdRequest).flatMap((exchange) => {
-    const at_ms = Math.max(0, exchange.at_ms - started_at_ms)
+    const since_ms = Math.max(0, exchange.at_ms - started_at_ms)
+    // A page that was opened in the span may ask after it.
+    const at_ms = waits === null ? since_ms : Math.min(since_ms, length_ms - 1)
     return at_ms >= length_ms ? [] : [{ exchange, at_ms, slot: slots.get(exchange.slot_id ?? '') }]
   })
   const turns = asked.map(({ exchange, at_ms, slot }): TurnRecord => {

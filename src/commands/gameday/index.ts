@@ -31,7 +31,7 @@ const time = (value: number | null) => (value === null ? '-' : `${value} ms`)
 const percent = (value: number | null) => (value === null ? '-' : `${Math.floor(value * 10) / 10} %`)
 
 const phaseColumns: readonly Column[] = [
-  { name: 'phase', least: 12 },
+  { name: 'phase' },
   { name: 'faults' },
   { name: 'turns' },
   { name: 'fills' },
@@ -48,7 +48,7 @@ const funnelColumns: readonly Column[] = [
   { name: 'kept', field: 'kept_percent', text: percent },
 ]
 const lossColumns: readonly Column[] = [
-  { name: 'lost in', field: 'phase', least: 12 },
+  { name: 'lost in', field: 'phase' },
   { name: 'not', field: 'missed' },
   { name: 'reason', paint: (cell, style) => style.yellow(cell) },
   { name: 'turns' },
