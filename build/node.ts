@@ -31,14 +31,16 @@ const sharedFiles: Readonly<Record<string, readonly string[]>> = {
     'src/foundation/exact-numbers.ts',
     'src/foundation/html.ts',
     'src/foundation/maybe-promise.ts',
+    'src/foundation/personal-data/personal-kinds.ts',
     'src/foundation/redaction.ts',
     'src/foundation/server-sent-events.ts',
   ],
   'user-file': ['src/cli/run/user-file.ts'],
   schemas: ['src/contract/errors.ts', 'src/contract/ids.ts', 'src/contract/resources/projects.ts'],
-  beacons: ['src/contract/resources/beacons.ts'],
+  beacons: ['src/contract/resources/beacons.ts', 'src/contract/personal-data/personal-fields.ts'],
   contract: ['src/contract/index.ts', 'src/contract/listing.ts', 'src/contract/openapi/document.ts'],
   store: ['sandbox/store/sqlite/index.ts'],
+  sandbox: ['sandbox/index.ts'],
 }
 
 const codeSplitting = {

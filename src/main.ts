@@ -7,7 +7,6 @@ import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isGroupRunning, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
 import type { Signal, System, SystemStream } from '#cli/run/system.ts'
-import { readErrorCode } from '#foundation/system-error.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -155,7 +154,7 @@ function checkOutput(): void {
   try {
     void process.stdout
   } catch (error) {
-    const code = readErrorCode(error) ?? 'unknown'
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
     writeToFile(
       2,
       `error: The standard output cannot be opened: ${code}.\nhint: Redirect it to a file: svc ... > FILE\n`,
@@ -212,7 +211,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
   } catch (error) {
-    return readErrorCode(error) === 'EPERM'
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

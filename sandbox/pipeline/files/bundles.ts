@@ -1,8 +1,7 @@
 /** Bundles as they leave the sandbox: as JSON, and as a page. Their pictures are the files that the sandbox serves. */
-import { bundlePage } from '#contract/bundles/page.ts'
 import { contract } from '#contract/index.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
-import { composeBundle, type ReadMedia } from '#operations/bundles.ts'
+import type { ReadMedia } from '#operations/bundles/composition.ts'
 import type { Services } from '#operations/context.ts'
 import { validate } from '../body/validation.ts'
 import { type OpenExchange, type Route, successResponse } from '../exchange.ts'
@@ -11,8 +10,9 @@ import type { Assets } from './assets.ts'
 const { 'bundles.create': create, 'bundles.page': page } = contract
 
 export function bundleRoutes(services: Services, assets: Assets): Route[] {
-  const compose = ({ context, request }: OpenExchange): Promise<Bundle> => {
+  const compose = async ({ context, request }: OpenExchange): Promise<Bundle> => {
     const query = validate(create.query, { ...request.query })
+    const { composeBundle } = await import('#operations/bundles/composition.ts')
     return services.drainLock.run(() => composeBundle(services, context, query, createReadMedia(assets)))
   }
   return [
@@ -27,6 +27,7 @@ export function bundleRoutes(services: Services, assets: Assets): Route[] {
       isPage: true,
       async respond(exchange) {
         const bundle = await compose(exchange)
+        const { bundlePage } = await import('#contract/bundles/page.ts')
         const headers = {
           'content-type': page.response.media_type,
           'content-disposition': `attachment; filename="${nameFile(bundle)}"`,

@@ -1,20 +1,18 @@
-/** Bundles (A107): a turn, or the newest turns of a session, as one signed value; and those that were imported. */
-import { bundleText, findAlterations, hashParts, type UnsignedBundle } from '#contract/bundles/proof.ts'
-import { readBundle } from '#contract/bundles/text.ts'
+/** Composes bundles (A107): a turn, or the newest turns of a session, as one signed value. Loaded with the first one. */
+import { bundleText, hashParts, type UnsignedBundle } from '#contract/bundles/proof.ts'
 import { ApiError } from '#contract/errors.ts'
 import { decodeId, encodeId } from '#contract/ids.ts'
-import type { Contract } from '#contract/index.ts'
 import type { Bundle, BundleEvidence, BundleMedia, BundleTurn } from '#contract/resources/bundles.ts'
 import { genesis } from '#contract/resources/evidence.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import { isObject } from '#foundation/json.ts'
 import type { EvidenceRow, SlotRow } from '#store/store.ts'
-import { withoutPersonalData } from './bundle-privacy.ts'
-import { type Context, defined, fullPage, type Operation, projectFilter, type Services } from './context.ts'
-import { entryItem, findRowProblem } from './evidence.ts'
-import { explainPlacement } from './placements/placement-explanation.ts'
-import { type FrameCreative, previewFrame } from './render.ts'
-import { requestDetail } from './requests.ts'
+import { type Context, defined, fullPage, projectFilter, type Services } from '../context.ts'
+import { entryItem, findRowProblem } from '../evidence.ts'
+import { explainPlacement } from '../placements/placement-explanation.ts'
+import { type FrameCreative, previewFrame } from '../render.ts'
+import { requestDetail } from '../requests.ts'
+import { withoutPersonalData } from './privacy.ts'
 
 /** Turns of a session in one bundle. */
 const maxTurns = 20
@@ -229,28 +227,4 @@ function listChanges(prefix: string, own: object, defaults: object): Bundle['set
     if (isObject(value) && isObject(normal)) return listChanges(`${path}.`, value, normal)
     return JSON.stringify(value) === JSON.stringify(normal) ? [] : [{ name: path, value, default: normal }]
   })
-}
-
-export const listBundles: Operation<Contract['bundles.list']> = async (services) => ({
-  items: services.importedBundles.list(),
-})
-
-export const importBundle: Operation<Contract['bundles.import']> = async (services, { now_ms }, { body }) => {
-  const read = readBundle(body.text)
-  if ('problem' in read) throw new ApiError('bundle_invalid', { message: `This is not a bundle: ${read.problem}.` })
-  const { bundle } = read
-  const { platform } = services
-  const altered = findAlterations(bundle, platform.sha256Hex, platform.isSigned)
-  const { public_key } = platform.signPublicly('')
-  return services.importedBundles.add(bundle, {
-    imported_at_ms: now_ms,
-    problem: altered.length === 0 ? null : altered.join('; '),
-    is_own: bundle.public_key === public_key,
-  })
-}
-
-export const showBundle: Operation<Contract['bundles.show']> = async (services, _context, { params }) => {
-  const found = services.importedBundles.find(params.bundle_id)
-  if (found === null) throw new ApiError('not_found', { message: 'No such bundle was imported since the start.' })
-  return found
 }
