@@ -40,7 +40,6 @@ const sharedFiles: Readonly<Record<string, readonly string[]>> = {
   beacons: ['src/contract/resources/beacons.ts', 'src/contract/personal-data/personal-fields.ts'],
   contract: ['src/contract/index.ts', 'src/contract/listing.ts', 'src/contract/openapi/document.ts'],
   store: ['sandbox/store/sqlite/index.ts'],
-  sandbox: ['sandbox/index.ts'],
 }
 
 const codeSplitting = {

@@ -1,4 +1,4 @@
-/** Composes bundles (A107): a turn, or the newest turns of a session, as one signed value. Loaded with the first one. */
+/** Composes bundles (A107): a turn, or the newest turns of a session, as one signed value. */
 import { bundleText, hashParts, type UnsignedBundle } from '#contract/bundles/proof.ts'
 import { ApiError } from '#contract/errors.ts'
 import { decodeId, encodeId } from '#contract/ids.ts'

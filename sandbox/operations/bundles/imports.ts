@@ -1,4 +1,5 @@
-/** Bundles that were imported (A107): checked, listed and shown. What checks them is loaded with the first one. */
+/** Bundles that were imported (A107): checked, listed and shown. What reads them is loaded with the first one. */
+import { findAlterations } from '#contract/bundles/proof.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
 import type { Operation } from '../context.ts'
@@ -9,7 +10,6 @@ export const listBundles: Operation<Contract['bundles.list']> = async (services)
 
 export const importBundle: Operation<Contract['bundles.import']> = async (services, { now_ms }, { body }) => {
   const { readBundle } = await import('#contract/bundles/text.ts')
-  const { findAlterations } = await import('#contract/bundles/proof.ts')
   const read = readBundle(body.text)
   if ('problem' in read) throw new ApiError('bundle_invalid', { message: `This is not a bundle: ${read.problem}.` })
   const { bundle } = read

@@ -1,7 +1,7 @@
 /** Bundles as they leave the sandbox: as JSON, and as a page. Their pictures are the files that the sandbox serves. */
 import { contract } from '#contract/index.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
-import type { ReadMedia } from '#operations/bundles/composition.ts'
+import { composeBundle, type ReadMedia } from '#operations/bundles/composition.ts'
 import type { Services } from '#operations/context.ts'
 import { validate } from '../body/validation.ts'
 import { type OpenExchange, type Route, successResponse } from '../exchange.ts'
@@ -10,9 +10,8 @@ import type { Assets } from './assets.ts'
 const { 'bundles.create': create, 'bundles.page': page } = contract
 
 export function bundleRoutes(services: Services, assets: Assets): Route[] {
-  const compose = async ({ context, request }: OpenExchange): Promise<Bundle> => {
+  const compose = ({ context, request }: OpenExchange): Promise<Bundle> => {
     const query = validate(create.query, { ...request.query })
-    const { composeBundle } = await import('#operations/bundles/composition.ts')
     return services.drainLock.run(() => composeBundle(services, context, query, createReadMedia(assets)))
   }
   return [
