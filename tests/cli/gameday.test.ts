@@ -1,9 +1,10 @@
 /** `svc sandbox gameday`: real runs with a short timeline, by turns of svc itself and by those of a command. */
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import type { GamedayReport } from '#gameday/report.ts'
-import { root } from './process.ts'
+import { root, spawnSvc } from './process.ts'
 import { type Result, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
@@ -78,6 +79,14 @@ test('a command that requests no ad is a failure, and so is one that fails witho
   expect(silent).toMatchObject({ code: 5, stderr: expect.stringContaining('Nothing was measured') })
   const failing = await run(`met.yaml -- ${process.execPath} missing.mjs`)
   expect(failing).toMatchObject({ code: 5, stderr: expect.stringContaining('exit code 1 without faults') })
+})
+
+test('an interrupt ends a run at once', async () => {
+  const running = spawnSvc(['sandbox', 'gameday', join(home, 'missed.yaml')], { SVC_HOME: home }, home)
+  const [note] = await once(running.child.stderr!, 'data')
+  expect(String(note)).toContain('short: 20 turns')
+  running.child.kill('SIGINT')
+  expect(await running.ended).toMatchObject({ code: 130 })
 })
 
 test('the plan is the same for the same seed, and is printed without playing it', async () => {

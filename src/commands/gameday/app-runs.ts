@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
 import type { CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
-import { CliError, nothingChecked } from '#cli/run/errors.ts'
+import { CliError, InterruptError, nothingChecked } from '#cli/run/errors.ts'
 import type { Client } from '#client/client.ts'
 import { readJournal } from '#diagnosis/journal.ts'
 import { shownCommand } from '#foundation/redaction.ts'
@@ -128,8 +128,10 @@ async function measureCommand(runner: AppRunner, command: readonly string[], is_
     if (ended === null) program.group.end('SIGTERM')
     await program.group.ended
     return ended ?? 0
+  }).catch((error: unknown) => {
+    throw interrupt.aborted ? new InterruptError(String(interrupt.reason)) : error
   })
-  if (record === null) throw new CliError('interrupted', 'interrupted', 'Interrupted before the run had ended.')
+  if (record === null) throw new InterruptError(String(interrupt.reason))
   const failed = `${shownCommand(command)} ended with exit code ${code}`
   if (code !== 0 && !is_faulted) {
     const hint = 'Make it succeed first: what it does with faults would say nothing.'

@@ -159,11 +159,12 @@ async function runGameday(
   const app = { url: url ?? null, command, drive, browserPath }
   const seconds = Math.ceil((2 * (loaded.length_ms + loaded.view_ms)) / 1_000)
   out.note(`${loaded.name}: ${plan.turns.length} turns, twice, about ${seconds} s`)
-  const { runs, looked_at } = isOwn
-    ? await measureOwnTurns(context, loaded, plan)
-    : await measureApp(context, loaded, plan, app).catch((error: unknown) => {
-        throw qaFailure(error)
-      })
+  const measuring = isOwn ? measureOwnTurns(context, loaded, plan) : measureApp(context, loaded, plan, app)
+  const { runs, looked_at } = await measuring.catch((error: unknown) => {
+    // A timer rejects with an error of its own.
+    context.signal.throwIfAborted()
+    throw qaFailure(error)
+  })
   const { name, seed, rate, length_ms, timeline } = loaded
   const verdict = judgeRuns(loaded, plan, runs)
   const report: GamedayReport = {
