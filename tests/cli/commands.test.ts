@@ -437,7 +437,11 @@ describe('examples in the help', () => {
   test('work as written, with only JSON on stdout where they ask for it', async () => {
     await using hook = await receiver()
     for (const { command, path } of await loadAll(commands)) {
-      if (['start', 'stop', 'stream', 'tail', 'listen', 'record', 'exec', 'observe', 'hosts'].includes(command.name))
+      if (
+        ['start', 'stop', 'stream', 'tail', 'listen', 'record', 'exec', 'observe', 'hosts', 'gameday'].includes(
+          command.name,
+        )
+      )
         continue
       const cwd = exampleFolder(cli, path)
       for (const example of command.examples) {

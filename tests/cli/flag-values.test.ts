@@ -30,6 +30,7 @@ const freeText: Readonly<Record<string, string>> = {
   '--file': 'a file',
   '--filter-list': 'a file',
   '--gpp-string': 'stored as it is',
+  '--html': 'a file',
   '--grep': 'a regular expression',
   '--key-id': 'an identifier that the sandbox looks up',
   '--label-text': 'a label',

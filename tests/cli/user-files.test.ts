@@ -24,6 +24,9 @@ const json = '{"session_id":"tea ☕"}'
 const suite =
   '# tea ☕\nsuite: mine\ntitle: Mine\ncases:\n  - name: a case\n    steps:\n      - request: { method: GET, path: /healthz }\n'
 
+const day =
+  'gameday: tea ☕\nrate: 1\nlength: 2s\ntimeline: [{ fault: away, at: 0s, for: 1s }]\nexpect: { billed: 1 % }\n'
+
 const read: Readonly<Record<string, UserFile>> = {
   'beacons lint <file>': { line: 'beacons lint FILE', name: 'b.json', text: JSON.stringify(beacon), code: 0 },
   // Without a sandbox, it ends when it has read the file.
@@ -67,6 +70,13 @@ const read: Readonly<Record<string, UserFile>> = {
     text: '||ads.test^',
     code: null,
   },
+  'sandbox gameday [file]': { line: 'sandbox gameday FILE --plan', name: 'day.yaml', text: day, code: 0 },
+  'sandbox gameday --steps <file>': {
+    line: `sandbox gameday whole.yaml --url http://localhost:9 ${noService} --browser-path nowhere --steps FILE`,
+    name: 'steps.yaml',
+    text: '- wait: 1',
+    code: null,
+  },
   '--overrides <file>': {
     line: 'start --port 0 --ephemeral --overrides FILE',
     name: 'o.json',
@@ -86,6 +96,7 @@ const notRead: Readonly<Record<string, string>> = {
   'evidence export --file <file>': 'is written',
   'evidence verify [file]': 'has a signature over each byte: tests/cli/evidence-forgeries.test.ts',
   '--write-overrides <file>': 'is written',
+  'sandbox gameday --html <file>': 'is written',
   '--db <file>': 'is a database',
   '--browser-path <file>': 'is a program',
 }
@@ -107,6 +118,8 @@ test('each argument and flag for a file is in one of the two tables', async () =
       file,
     ).toBe(true)
 })
+
+writeFileSync(join(home, 'whole.yaml'), day)
 
 const encodings: Readonly<Record<string, (text: string) => Buffer>> = {
   'UTF-8': (text) => Buffer.from(text),
