@@ -34,7 +34,15 @@ ${table(
 )}
 <p><span class="key with"></span>with faults <span class="key without"></span>without faults <span class="bad">&nbsp; ×</span> no ad</p>
 ${latencyChart(report)}${billedChart(report)}
-<h2>From request to billed view</h2>
+${figures(report)}
+<p class="soft">Written by svc ${version}. This is no load test: the sandbox runs on this computer, and its own speed says nothing about that of the service.</p>
+</main></body></html>
+`.markup
+}
+
+/** Returns the tables of the funnel, the phases, the losses and the recoveries. */
+function figures(report: GamedayReport): Markup {
+  return html`<h2>From request to billed view</h2>
 ${table(
   ['step', 'without faults', 'with faults', 'kept'],
   report.funnel.map((row) => [row.step, row.without, row.with, percentText(row.kept_percent)]),
@@ -78,10 +86,7 @@ ${table(
     turns,
     recovery_ms === null ? 'not recovered' : secondsText(recovery_ms),
   ]),
-)}
-<p class="soft">Written by svc ${version}. This is no load test: the sandbox runs on this computer, and its own speed says nothing about that of the service.</p>
-</main></body></html>
-`.markup
+)}`
 }
 
 type Cell = string | number | Markup
