@@ -47,6 +47,7 @@ export const commands: readonly CommandEntry[] = [
   entry('evidence', 'Look inside', 'verify, export, list', () => import('#commands/evidence/index.ts')),
   entry('record', 'Look inside', 'record a service', () => import('#commands/contract/record.ts')),
   entry('bundle', 'Look inside', 'a turn as one signed file', () => import('#commands/bundle.ts')),
+  entry('bundles', 'Look inside', 'imported: list, show', () => import('#commands/bundles.ts')),
   entry('import', 'Look inside', 'look at such a file', async () => ({
     import: (await import('#commands/bundle.ts')).importBundle,
   })),

@@ -38,7 +38,6 @@ type MediaEndpointId =
   | 'events.stream'
   | 'sandbox.export'
   | 'sandbox.import'
-  | 'bundles.create'
   | 'bundles.page'
 /** The routes of old clients are in sandbox/compat. */
 export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId | CompatEndpointId>

@@ -8,7 +8,7 @@ export interface ImportedBundles {
   add(bundle: Bundle, verdict: ImportVerdict): ImportedBundle
   /** Newest first. */
   list(): ImportedBundle[]
-  find(bundle_id: string): (ImportVerdict & { bundle_id: string; bundle: Bundle }) | null
+  find(bundle_id: string): (ImportVerdict & { bundle_id: string; text: string }) | null
 }
 
 type ImportVerdict = Pick<ImportedBundle, 'imported_at_ms' | 'problem' | 'is_own'>
@@ -31,7 +31,9 @@ export function createImportedBundles({ newId }: Pick<Platform, 'newId'>): Impor
       Array.from(stored, ([bundle_id, { bundle, ...verdict }]) => describe(bundle_id, bundle, verdict)).reverse(),
     find(bundle_id) {
       const found = stored.get(bundle_id)
-      return found === undefined ? null : { bundle_id, ...found }
+      if (found === undefined) return null
+      const { bundle, ...verdict } = found
+      return { bundle_id, ...verdict, text: JSON.stringify(bundle) }
     },
   }
 }

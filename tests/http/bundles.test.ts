@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { verifyBundle } from '#commands/evidence/bundle-file.ts'
 import { bundlePage } from '#contract/bundles/page.ts'
+import { readBundle } from '#contract/bundles/text.ts'
 import { formats } from '#contract/fields.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
 import { setValue } from '#foundation/json.ts'
@@ -15,9 +16,13 @@ const secrets = /sk_test_sandbox|ast_[0-9a-z]{11}_(?!redacted)|bt_[0-9a-z]{11}_(
 const seen = { visible_ratio: 1, visible_ms: 2_500, page_visible: true }
 
 async function bundleOf(on: Stage, slot_id: string, query: Record<string, string> = {}): Promise<Bundle> {
-  const { body, text } = await on.api.accept('bundles.create', { query: { slot_id, ...query } })
-  expect(text).not.toMatch(secrets)
-  return body
+  return parsePage(await pageOf(on, slot_id, query))
+}
+
+function parsePage(page: string): Bundle {
+  const read = readBundle(page)
+  if ('problem' in read) throw new Error(read.problem)
+  return read.bundle
 }
 
 /** The page of a bundle, as the sandbox sends it. */
@@ -133,7 +138,8 @@ test('a session is a bundle of its newest turns, and the clip is in it when it i
   await using on = await stage()
   const [first, second] = [await fill(on.api, { format: 'clip' }), await fill(on.api, { format: 'banner' })]
   await on.api.accept('placements.create', { as: key, body: asked({ session_id: 'sess_2' }) })
-  const { body } = await on.api.accept('bundles.create', { query: { session_id: 'sess_1' } })
+  const page = await (await fetch(`${on.sandbox.url}/_sandbox/bundle.html?session_id=sess_1`)).text()
+  const body = parsePage(page)
   expect(body.turns.map(({ placement }) => placement.slot_id)).toEqual([first.slot_id, second.slot_id])
   expect(verifyBundle(bundlePage(body), anyKey).ok).toBe(true)
   const uses = async (query: Record<string, string>) =>
@@ -141,7 +147,7 @@ test('a session is a bundle of its newest turns, and the clip is in it when it i
   expect(await uses({})).toEqual(['still'])
   expect(await uses({ media: 'true' })).toEqual(['still', 'clip'])
   for (const query of [{ slot_id: 'slot_00000000000' }, { session_id: 'nowhere' }, { client_id: 'proj_nowhere' }]) {
-    expect((await on.api.refuse('bundles.create', { query })).status).toBe(404)
+    expect((await on.api.refuse('bundles.page', { query })).status).toBe(404)
   }
 })
 
@@ -157,7 +163,7 @@ test('an import is checked, listed and shown; one that was altered says so; anot
   expect(listed.map(({ bundle_id }) => bundle_id)).toEqual([altered.body.bundle_id, intact.body.bundle_id])
   const { bundle_id } = intact.body
   const shown = await on.api.accept('bundles.show', { params: { bundle_id } })
-  expect(shown.body.bundle.turns[0]!.placement.slot_id).toBe(slot_id)
+  expect(parsePage(shown.body.text).turns[0]!.placement.slot_id).toBe(slot_id)
   expect((await on.api.refuse('bundles.import', { body: { text: '<p>' } })).body.reason_code).toBe('bundle_invalid')
   expect((await on.api.refuse('bundles.show', { params: { bundle_id: 'bun_0' } })).status).toBe(404)
 })

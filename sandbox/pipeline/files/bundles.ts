@@ -1,25 +1,20 @@
-/** Bundles as they leave the sandbox: as JSON, and as a page. Their pictures are the files that the sandbox serves. */
+/** Bundles as they leave the sandbox. Their pictures are the files that the sandbox serves. */
 import { contract } from '#contract/index.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
 import { composeBundle, type ReadMedia } from '#operations/bundles/composition.ts'
 import type { Services } from '#operations/context.ts'
 import { validate } from '../body/validation.ts'
-import { type OpenExchange, type Route, successResponse } from '../exchange.ts'
+import type { OpenExchange, Route } from '../exchange.ts'
 import type { Assets } from './assets.ts'
 
-const { 'bundles.create': create, 'bundles.page': page } = contract
+const { 'bundles.page': page } = contract
 
 export function bundleRoutes(services: Services, assets: Assets): Route[] {
   const compose = ({ context, request }: OpenExchange): Promise<Bundle> => {
-    const query = validate(create.query, { ...request.query })
+    const query = validate(page.query, { ...request.query })
     return services.drainLock.run(() => composeBundle(services, context, query, createReadMedia(assets)))
   }
   return [
-    {
-      method: 'GET',
-      path: create.path,
-      respond: async (exchange) => successResponse(create.status, exchange, await compose(exchange)),
-    },
     {
       method: 'GET',
       path: page.path,

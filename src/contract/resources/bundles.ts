@@ -69,19 +69,6 @@ export const Bundle = assumedObject('A107', () => ({
 }))
 export type Bundle = z.infer<typeof Bundle>
 
-const query = assumedFields('A107', () => ({
-  slot_id: SlotFilter.optional().describe('The turn of this slot; without it and session_id, the newest.'),
-  session_id: z.string().max(256).optional().describe('The newest turns of this session, at most 20.'),
-  client_id: z.string().optional().describe('Only this project.'),
-  media: BooleanText.optional().describe('true: with the clip, not only its still. Default false.'),
-}))
-
-const bundle = {
-  ...reading,
-  query: assumedObject('A107', query),
-  errors: ['not_found', 'evidence_broken'],
-} as const
-
 /** A bundle that was imported. It is kept until the sandbox stops. */
 const importedItem = assumedFields('A107', () => ({
   bundle_id: z.string().describe('Identifier of the import.'),
@@ -100,20 +87,20 @@ const ImportedBundle = assumedObject('A107', () => ({
 export type ImportedBundle = z.infer<typeof ImportedBundle>
 
 export const control = declareEndpoints({
-  'bundles.create': {
-    ...bundle,
-    path: '/_sandbox/bundle',
-    summary: 'Put a turn into one signed file, as JSON',
-    description:
-      'Everything the sandbox knows of the turn of a slot, or of the newest turns of a session: requests, decision with its trace, consent, beacons with their verdicts, billing, evidence with its hashes, settings that differ from the defaults. Redacted, and signed part by part.',
-    response: Bundle,
-  },
   'bundles.page': {
-    ...bundle,
+    ...reading,
     path: '/_sandbox/bundle.html',
-    summary: 'Put a turn into one signed file, as a page',
-    description: 'The same as one self-contained page, which opens anywhere without a network and holds its data.',
+    summary: 'Write a turn as one signed file that opens anywhere',
+    description:
+      'Everything the sandbox knows of the turn of a slot, or of the newest turns of a session: requests, decision with its trace, consent, beacons with their verdicts, billing, evidence with its hashes, settings that differ from the defaults. One page without a script, which holds its data: redacted, and signed part by part.',
+    query: assumedObject('A107', () => ({
+      slot_id: SlotFilter.optional().describe('The turn of this slot; without it and session_id, the newest.'),
+      session_id: z.string().max(256).optional().describe('The newest turns of this session, at most 20.'),
+      client_id: z.string().optional().describe('Only this project.'),
+      media: BooleanText.optional().describe('true: with the clip, not only its still. Default false.'),
+    })),
     response: { media_type: 'text/html; charset=utf-8' },
+    errors: ['not_found', 'evidence_broken'],
   },
   'bundles.list': {
     ...reading,
@@ -125,7 +112,7 @@ export const control = declareEndpoints({
   'bundles.import': {
     ...writing,
     path: '/_sandbox/bundles',
-    summary: 'Import a bundle, to look at it beside the present state',
+    summary: 'Look at a bundle beside the present state',
     description:
       'Checks the bundle, part by part, against its signature, and keeps it for the inspector. Nothing else in the sandbox changes. One that was altered is imported too, with what was altered.',
     body: assumedObject('A107', () => ({
@@ -139,9 +126,9 @@ export const control = declareEndpoints({
     ...reading,
     path: '/_sandbox/bundles/{bundle_id}',
     summary: 'Show an imported bundle',
-    description: 'The bundle as it was imported, and what was altered in it.',
+    description: 'The data of a bundle as it was imported, and what was altered in it.',
     params: assumedObject('A107', () => ({ bundle_id: z.string().describe('Identifier of the import.') })),
-    response: assumedObject('A107', () => ({ ...importedItem(), bundle: Bundle.describe('As it was imported.') })),
+    response: assumedObject('A107', () => ({ ...importedItem(), text: z.string().describe('Its JSON.') })),
     errors: ['not_found'],
   },
 })

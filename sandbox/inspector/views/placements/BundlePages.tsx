@@ -4,7 +4,7 @@
  */
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { BundleTurn, ImportedBundle } from '#contract/resources/bundles.ts'
+import type { Bundle, BundleTurn, ImportedBundle } from '#contract/resources/bundles.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'
@@ -98,7 +98,8 @@ export function BundlePage({ id }: { id: string }) {
         }
       >
         {(imported) => {
-          const { bundle, problem } = imported
+          const { text, problem } = imported
+          const bundle: Bundle = JSON.parse(text)
           return (
             <>
               <Panel title="File">
