@@ -1,7 +1,7 @@
 /** `svc bundle` writes a turn as one signed file, and `svc import` brings such a file back to the inspector. */
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
-import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
+import { callEndpoint, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { lastPlacement } from '#cli/endpoint/last-placement.ts'
 import { plural, sizeText } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
@@ -9,6 +9,7 @@ import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import { readBundle } from '#contract/bundles/text.ts'
 import type { Bundle } from '#contract/resources/bundles.ts'
+import { withoutUndefined } from '#foundation/json.ts'
 import { forceOption, writeAtomically } from './files.ts'
 
 export const bundle: Command = {
@@ -29,18 +30,20 @@ export const bundle: Command = {
 }
 
 async function writeBundle(context: CommandContext, { args, options }: CommandInput): Promise<number> {
-  const { system, out, settings } = context
+  const { system, out } = context
   const session_id = textOption(options, 'sessionId')
   if (session_id !== undefined && args[0] !== undefined) {
     throw new CliError('usage', 'argument_invalid', 'SLOT and --session-id are both given.', 'Give one of them.')
   }
-  const client_id = settings.source.client_id === 'default' ? null : settings.client_id
-  const query = {
-    ...(session_id === undefined
-      ? { slot_id: args[0] ?? (await lastPlacement(context, 'slot_id')) }
-      : { session_id, ...(client_id === null ? {} : { client_id }) }),
-    ...(options.withMedia === true ? { media: 'true' } : {}),
-  }
+  const project = await projectFilter(context)
+  const isNamed = session_id !== undefined || project.client_id !== undefined
+  const slot_id = args[0] ?? (isNamed ? undefined : await lastPlacement(context, 'slot_id'))
+  const query = withoutUndefined({
+    ...project,
+    slot_id,
+    session_id,
+    media: options.withMedia === true ? 'true' : undefined,
+  })
   const { data: page } = await callEndpoint(context, 'bundles.page', { query })
   const bundled = requireBundle(page)
   const file = resolve(system.cwd, textOption(options, 'out') ?? defaultName(bundled))

@@ -32,11 +32,14 @@ const freeText: Readonly<Record<string, string>> = {
   '--gpp-string': 'stored as it is',
   '--html': 'a file',
   '--grep': 'a regular expression',
+  '--html': 'a file',
   '--key-id': 'an identifier that the sandbox looks up',
   '--label-text': 'a label',
   '--locale': 'stored as it is',
   '--model-id': 'stored as it is',
+  '--out': 'a file',
   '--overrides': 'a file',
+  '--playback': 'a file',
   '--prompt': 'prose',
   '--publishable-key': 'a credential',
   '--render-instance-id': 'chosen by the integration',
@@ -121,7 +124,10 @@ test.each(Object.entries(checkedLater))('%s refuses a wrong value before anythin
 })
 
 /** Commands with the filter of a project that are no endpoint, or not of its name. */
-const renamed: Readonly<Record<string, string>> = { 'consent list': 'consent show' }
+const renamed: Readonly<Record<string, string>> = {
+  'consent list': 'consent show',
+  'bundles page': 'bundle',
+}
 const composed = ['beacons tail', 'requests tail', 'requests verify', 'sandbox logs', 'evidence export']
 
 test('a project that the sandbox does not have is refused, not searched in vain', async () => {

@@ -79,6 +79,7 @@ export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
     'namespace_in_use',
     'replay_incomplete',
     'archive_invalid',
+    'bundle_invalid',
     'evidence_broken',
     'archive_newer',
     'http_malformed',
