@@ -46,10 +46,10 @@ export const commands: readonly CommandEntry[] = [
   entry('billing', 'Look inside', 'what would be billed', () => import('#commands/billing/index.ts')),
   entry('evidence', 'Look inside', 'verify, export, list', () => import('#commands/evidence/index.ts')),
   entry('record', 'Look inside', 'record a service', () => import('#commands/contract/record.ts')),
-  entry('bundle', 'Look inside', 'a turn as one signed file', () => import('#commands/bundle.ts')),
-  entry('bundles', 'Look inside', 'imported: list, show', () => import('#commands/bundles.ts')),
+  entry('bundle', 'Look inside', 'a turn as one signed file', () => import('#commands/bundles/bundle.ts')),
+  entry('bundles', 'Look inside', 'imported: list, show', () => import('#commands/bundles/index.ts')),
   entry('import', 'Look inside', 'look at such a file', async () => ({
-    import: (await import('#commands/bundle.ts')).importBundle,
+    import: (await import('#commands/bundles/bundle.ts')).importBundle,
   })),
   entry('contract', 'Look inside', 'show it, check a service', () => import('#commands/contract/index.ts')),
   entry('openapi', 'Look inside', 'the OpenAPI document', () => import('#commands/contract/openapi.ts')),

@@ -1,6 +1,8 @@
 /** The bundles that were imported, the newest 20, in memory: they are for looking at, and no part of the state. */
+
+import type { Bundle } from '#contract/bundles/bundle.ts'
 import { encodeInteger } from '#contract/ids.ts'
-import type { Bundle, ImportedBundle } from '#contract/resources/bundles.ts'
+import type { ImportedBundle } from '#contract/resources/bundles.ts'
 import type { Platform } from '#platform/platform.ts'
 
 export interface ImportedBundles {

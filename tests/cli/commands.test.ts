@@ -10,7 +10,7 @@ import { compat, contract } from '#contract/index.ts'
 import { manualClock, startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
 import { receiver } from '#tests/http/receiver.ts'
-import { aboutNewGrant, ofSharedStore } from './every-example.ts'
+import { aboutNewThing, ofSharedStore } from './every-example.ts'
 import { root } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -455,7 +455,7 @@ describe('examples in the help', () => {
         if (path === 'doctor') await fetch(`${cli.sandbox.url}/v1/projects/proj_demo/config`, { headers })
         await cli.svc('placements create --format banner -q')
         if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
-        const { code, stdout, stderr } = await cli.svc(await aboutNewGrant(example, cli.sandbox.url), { cwd })
+        const { code, stdout, stderr } = await cli.svc(await aboutNewThing(example, cli.sandbox.url), { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         expect(example.startsWith(short[path] ?? path), `${example} is of ${path}`).toBe(true)
         if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)

@@ -34,13 +34,29 @@ const elsewhere: Readonly<Record<string, string>> = {
 /** Examples that need a shared store: tests/postgres has one. */
 export const ofSharedStore = /--store postgres:|^namespaces delete|^sandbox migrate/
 
-/** Returns an example about the grant that a page has just asked a sandbox for, as its console does; others as they are. */
-export async function aboutNewGrant(example: string, url: string): Promise<string> {
-  if (!example.includes('grant_')) return example
+/**
+ * Returns an example about the grant that a page has just asked a sandbox for, as its console does, or about a bundle that was
+ * just imported there; others as they are.
+ */
+export async function aboutNewThing(example: string, url: string): Promise<string> {
+  if (example.includes('grant_')) return example.replace(/grant_\w+/, await askForGrant(url))
+  return example.includes('bun_') ? example.replace(/bun_\w+/, await importNewBundle(url)) : example
+}
+
+async function askForGrant(url: string): Promise<string> {
   const headers = { 'content-type': 'application/json', origin: 'http://localhost:3000' }
   const response = await fetch(`${url}/_sandbox/console/page/ask`, { method: 'POST', headers, body: '{}' })
-  const { grant_id } = (await response.json()) as { grant_id: string }
-  return example.replace(/grant_\w+/, grant_id)
+  return ((await response.json()) as { grant_id: string }).grant_id
+}
+
+async function importNewBundle(url: string): Promise<string> {
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer sk_test_sandbox_demo' }
+  const request = JSON.stringify({ client_id: 'proj_demo', session_id: 'to-bundle', job_type: 'chat' })
+  await fetch(`${url}/v1/placements`, { method: 'POST', headers, body: request })
+  const text = await (await fetch(`${url}/_sandbox/bundle.html`)).text()
+  const body = JSON.stringify({ text })
+  const response = await fetch(`${url}/_sandbox/bundles`, { method: 'POST', headers, body })
+  return ((await response.json()) as { bundle_id: string }).bundle_id
 }
 
 /** The commands that go on until they are interrupted. */

@@ -30,7 +30,6 @@ const freeText: Readonly<Record<string, string>> = {
   '--file': 'a file',
   '--filter-list': 'a file',
   '--gpp-string': 'stored as it is',
-  '--html': 'a file',
   '--grep': 'a regular expression',
   '--html': 'a file',
   '--key-id': 'an identifier that the sandbox looks up',

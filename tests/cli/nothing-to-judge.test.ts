@@ -124,7 +124,7 @@ test('no other module ends a command with exit code 5', () => {
   const known = [
     'beacons',
     'billing/reconcile',
-    'bundle',
+    'bundles/bundle',
     'contract/check',
     'contract/compare',
     'doctor',

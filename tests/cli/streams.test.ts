@@ -11,7 +11,7 @@ import { exitCodes } from '#cli/run/errors.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { commands } from '#src/program.ts'
 import { receiver } from '#tests/http/receiver.ts'
-import { aboutNewGrant, ofSharedStore } from './every-example.ts'
+import { aboutNewThing, ofSharedStore } from './every-example.ts'
 import { root, spawnSvc } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -47,6 +47,8 @@ describe('-o json', () => {
         if (ofSharedStore.test(example)) continue
         // A page under every condition takes a minute: tests/browser/qa-hosts.test.ts runs them.
         if (path === 'qa hosts' && example !== 'qa hosts --list') continue
+        // An app has to run: tests/cli/gameday.test.ts has one.
+        if (path === 'sandbox gameday' && !example.includes('--plan')) continue
         // It judges what the other examples sent: a frame without a beacon is a problem after some seconds.
         if (path === 'doctor') {
           await cli.svc('sandbox reset')
@@ -55,7 +57,7 @@ describe('-o json', () => {
         }
         await cli.svc('placements create --format banner -q')
         if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
-        const line = await aboutNewGrant(asJson(example), cli.sandbox.url)
+        const line = await aboutNewThing(asJson(example), cli.sandbox.url)
         const { stdout, stderr, code } = await cli.svc(line, { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         // An export is a file of JSON lines, whatever the format of answers; a turn prints a line when it makes a step.

@@ -83,12 +83,6 @@ const read: Readonly<Record<string, UserFile>> = {
     text: '{"source":"tea ☕","overrides":[]}',
     code: null,
   },
-  '--playback <file>': {
-    line: 'start --port 0 --ephemeral --playback FILE',
-    name: 'p.har',
-    text: '{"log":{"entries":[]}}',
-    code: null,
-  },
   // It is refused, once it is read.
   'import <file>': { line: 'import FILE', name: 'i.html', text: '<p>tea ☕', code: 2 },
   '--tls-cert <file>': { line: 'start --tls-cert FILE --tls-key FILE', name: 'a.pem', text: 'x', code: null },
@@ -103,8 +97,8 @@ const notRead: Readonly<Record<string, string>> = {
   'evidence export [file]': 'is written',
   'evidence export --file <file>': 'is written',
   'bundle --out <file>': 'is written',
-  'sandbox gameday --html <file>': 'is written',
   'record --out <file>': 'is written',
+  '--playback <file>': 'is a recording, which svc record writes',
   'evidence verify [file]': 'has a signature over each byte: tests/cli/evidence-forgeries.test.ts',
   '--write-overrides <file>': 'is written',
   'sandbox gameday --html <file>': 'is written',

@@ -1,10 +1,10 @@
 /** Bundles: what they hold, that they are proven, and that every change of one is named. */
 import { expect, test } from 'vitest'
 import { verifyBundle } from '#commands/evidence/bundle-file.ts'
+import type { Bundle } from '#contract/bundles/bundle.ts'
 import { bundlePage } from '#contract/bundles/page.ts'
 import { readBundle } from '#contract/bundles/text.ts'
 import { formats } from '#contract/fields.ts'
-import type { Bundle } from '#contract/resources/bundles.ts'
 import { setValue } from '#foundation/json.ts'
 import { packageVersion } from '#sandbox/fixtures.ts'
 import { asked, beacon, fill, key, type Stage, stage } from './stage.ts'

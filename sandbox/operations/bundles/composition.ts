@@ -1,8 +1,9 @@
 /** Composes bundles (A107): a turn, or the newest turns of a session, as one signed value. */
+
+import type { Bundle, BundleEvidence, BundleMedia, BundleTurn } from '#contract/bundles/bundle.ts'
 import { bundleText, hashParts, type UnsignedBundle } from '#contract/bundles/proof.ts'
 import { ApiError } from '#contract/errors.ts'
 import { decodeId, encodeId } from '#contract/ids.ts'
-import type { Bundle, BundleEvidence, BundleMedia, BundleTurn } from '#contract/resources/bundles.ts'
 import { genesis } from '#contract/resources/evidence.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import { isObject } from '#foundation/json.ts'

@@ -1,6 +1,7 @@
 /** A turn without the personal data in it (A106): what clients wrote into topics, session ids, metadata and labels. */
+
+import type { BundleTurn } from '#contract/bundles/bundle.ts'
 import { findPersonalFields } from '#contract/personal-data/personal-fields.ts'
-import type { BundleTurn } from '#contract/resources/bundles.ts'
 import { isObject, parseJson, valueAt } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 

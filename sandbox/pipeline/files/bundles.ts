@@ -1,6 +1,7 @@
 /** Bundles as they leave the sandbox. Their pictures are the files that the sandbox serves. */
+
+import type { Bundle } from '#contract/bundles/bundle.ts'
 import { contract } from '#contract/index.ts'
-import type { Bundle } from '#contract/resources/bundles.ts'
 import { composeBundle, type ReadMedia } from '#operations/bundles/composition.ts'
 import type { Services } from '#operations/context.ts'
 import { validate } from '../body/validation.ts'

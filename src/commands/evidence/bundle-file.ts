@@ -1,9 +1,9 @@
 /** A bundle as evidence: whether anything in its file was changed since a sandbox signed it. */
 
+import type { Bundle } from '#contract/bundles/bundle.ts'
 import { bundlePage } from '#contract/bundles/page.ts'
 import { findAlterations } from '#contract/bundles/proof.ts'
 import { isBundlePage, readBundle } from '#contract/bundles/text.ts'
-import type { Bundle } from '#contract/resources/bundles.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
 import { isSigned, sha256Hex } from './export-file.ts'
 

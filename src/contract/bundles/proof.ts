@@ -3,8 +3,8 @@
  * the hash before it. The sandbox signs by this, and `svc evidence verify FILE.html` and an import check by it.
  */
 import canonicalize from 'canonicalize'
-import type { Bundle, BundlePart, BundleTurn } from '../resources/bundles.ts'
 import { chainHash, type Sha256Hex } from '../resources/evidence.ts'
+import type { Bundle, BundlePart, BundleTurn } from './bundle.ts'
 
 /** A bundle before it is signed. */
 export type UnsignedBundle = Omit<Bundle, 'parts' | 'public_key' | 'signature'>

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
-import { Bundle } from '../resources/bundles.ts'
+import { Bundle } from './bundle.ts'
 
 const begin = '<script type="application/json" id="svc-bundle">'
 const end = '</script>'

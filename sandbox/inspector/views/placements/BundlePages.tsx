@@ -4,7 +4,8 @@
  */
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Bundle, BundleTurn, ImportedBundle } from '#contract/resources/bundles.ts'
+import type { Bundle, BundleTurn } from '#contract/bundles/bundle.ts'
+import type { ImportedBundle } from '#contract/resources/bundles.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'

@@ -7,10 +7,10 @@ import { plural, sizeText } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
 import { readUserText } from '#cli/run/user-file.ts'
+import type { Bundle } from '#contract/bundles/bundle.ts'
 import { readBundle } from '#contract/bundles/text.ts'
-import type { Bundle } from '#contract/resources/bundles.ts'
 import { withoutUndefined } from '#foundation/json.ts'
-import { forceOption, writeAtomically } from './files.ts'
+import { forceOption, writeAtomically } from '../files.ts'
 
 export const bundle: Command = {
   name: 'bundle',
