@@ -1,6 +1,7 @@
-/** Makes the pictures of README and docs: `node build/pictures/make.ts [first-minute] [gallery] [demo] [console] [inspector]`, or all of them. */
+/** Makes the pictures of README and docs: `node build/pictures/make.ts [first-minute] [gallery] [bundle] [demo] [console] [inspector]`, or all of them. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { makeBundle } from './bundle.ts'
 import { makeConsole } from './console.ts'
 import { makeDemo } from './demo.ts'
 import { makeFirstMinute } from './first-minute.ts'
@@ -10,6 +11,7 @@ import { makeInspector } from './inspector.ts'
 const pictures = {
   'first-minute': makeFirstMinute,
   gallery: makeGallery,
+  bundle: makeBundle,
   demo: makeDemo,
   console: makeConsole,
   inspector: makeInspector,
