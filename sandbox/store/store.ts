@@ -167,14 +167,6 @@ export interface PageQuery {
   before: number | null
 }
 
-/** What a list of slots is narrowed to, by what may be the reason for it. */
-interface SlotReasons {
-  no_fill: readonly string[]
-  /** Reasons of rejected and duplicate beacons. */
-  unaccepted: readonly string[]
-  events: readonly BeaconEvent[]
-}
-
 /* Projects, keys and activations */
 
 export interface ProjectRow {
@@ -426,8 +418,8 @@ export interface PlacementStore {
       with_events?: readonly BeaconEvent[]
       /** Only slots without an accepted beacon of this event. */
       without_event?: BeaconEvent
-      /** Only slots for which one of these holds. */
-      reasons?: SlotReasons
+      /** Only slots for which one of these holds; `unaccepted` are reasons of rejected and duplicate beacons. */
+      reasons?: { no_fill: readonly string[]; unaccepted: readonly string[]; events: readonly BeaconEvent[] }
       /** Only this slot and later ones. */
       from_id?: number
     },

@@ -46,7 +46,11 @@ export function createKeys({ client_id, given, control, is_temporary }: KeysOpti
     take({
       client_id: wanted,
       ...rest
-    }: Omit<KeyRequest, 'client_id'> & { client_id: string | null }): Promise<string> {
+    }: {
+      client_id: string | null
+      class: 'secret' | 'publishable'
+      mode: 'test' | 'live'
+    }): Promise<string> {
       const request = { client_id: wanted ?? client_id, ...rest }
       if (control === null) return Promise.resolve(givenKey(request, client_id, given))
       const name = JSON.stringify(request)
