@@ -32,7 +32,7 @@ test.each(formats)('the bundle of a %s shows its creative and its data, and fits
     heading: document.querySelector('h1')!.textContent,
     picture: document.querySelector('img')!.naturalWidth > 0,
     loaded: performance.getEntriesByType('resource').filter(({ name }) => !name.startsWith('data:')).length,
-    overflow: document.documentElement.scrollWidth - innerWidth,
+    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
     data: JSON.parse(document.querySelector('#svc-bundle')!.textContent).kind as string,
   }))
   expect(shown).toEqual({ heading: slot_id, picture: true, loaded: 0, overflow: 0, data: 'svc_bundle' })
