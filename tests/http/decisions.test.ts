@@ -197,7 +197,7 @@ describe('ownership of a slot', () => {
 
 /** Resolves when that many polls are waiting, as other responses of the sandbox show. */
 async function waitUntilAllWait(on: Stage, count: number): Promise<void> {
-  for (let round = 0; round < 10 * count; round++) {
+  for (let round = 0; round < 40 * count; round++) {
     await on.api.accept('health.live')
     await turn()
   }

@@ -54,6 +54,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   missing: ['framed', 'rendered', 'visible', 'billable'],
   from_slot_id: ['slot_00000000000'],
   media: ['true', 'false'],
+  by: ['day', 'campaign', 'format', 'job_type', 'session', 'country'],
 }
 
 /** Endpoints that read or write a few rows, found by their key, whatever else there is. */
@@ -83,6 +84,7 @@ const brief: readonly EndpointId[] = [
   'sandbox.stop',
   'snapshots.delete',
   'placements.explain',
+  'bundles.page',
   'bundles.list',
   'bundles.show',
   'bundles.import',
