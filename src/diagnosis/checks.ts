@@ -1,5 +1,5 @@
 import type { ReasonCode } from '#contract/errors.ts'
-import { isBeacon, isFrame, type RecordedExchange } from './exchange.ts'
+import { isBeacon, isFrame, type JournaledExchange } from './exchange.ts'
 import type { Machine, SandboxReport } from './facts/machine.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import type { Journal } from './journal.ts'
@@ -44,7 +44,7 @@ export interface Check {
   /** Printed instead when there was nothing to check. */
   unseen: string
   /** The requests that it checks, when not all. */
-  requests?: (exchange: RecordedExchange) => boolean
+  requests?: (exchange: JournaledExchange) => boolean
 }
 
 export interface Selection {

@@ -8,7 +8,7 @@ import type { PlacementItem } from '#contract/resources/placements.ts'
 import { stubLines } from '#foundation/page-snippet.ts'
 import { checks, rulesOfDoctor } from './checks.ts'
 import { runCheck, runRule } from './doctor.ts'
-import type { RecordedExchange } from './exchange.ts'
+import type { JournaledExchange } from './exchange.ts'
 import { hasStub, unguardedUses } from './facts/renderer-use.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
 import type { Observed } from './rule.ts'
@@ -22,8 +22,8 @@ let exchanges = 0
 
 function exchange(
   route: string,
-  { detail = {}, ...given }: Partial<RecordedExchange> & { detail?: Partial<RecordedExchange> } = {},
-): RecordedExchange {
+  { detail = {}, ...given }: Partial<JournaledExchange> & { detail?: Partial<JournaledExchange> } = {},
+): JournaledExchange {
   const [method = '', path = ''] = route.split(' ')
   return {
     request_id: `req_${++exchanges}`,
@@ -54,7 +54,7 @@ function find(name: string, journal: Observed) {
   return runCheck(check, journal)
 }
 
-function journal(list: readonly RecordedExchange[], more: Partial<Observed> = {}): Observed {
+function journal(list: readonly JournaledExchange[], more: Partial<Observed> = {}): Observed {
   return {
     exchanges: list,
     callbacks: [],
@@ -104,7 +104,7 @@ const beacon = (slot_id: string, event: BeaconItem['event']): BeaconItem => ({
   metadata: null,
 })
 
-const frame = (slot_id: string, more: Partial<RecordedExchange> = {}) =>
+const frame = (slot_id: string, more: Partial<JournaledExchange> = {}) =>
   exchange('GET /v1/render/ast_1', { slot_id, ...more, detail: {} })
 
 test('a correct integration passes every check', () => {
@@ -169,7 +169,7 @@ describe('key type', () => {
 
 describe('personal data', () => {
   const email = 'ann@example.org'
-  const sent = (request_body: unknown, detail: Partial<RecordedExchange> = {}) =>
+  const sent = (request_body: unknown, detail: Partial<JournaledExchange> = {}) =>
     exchange('POST /v1/placements', { detail: { request_body, ...detail } })
 
   test('each field is named with what it seems to contain and how often, never with its value', () => {
@@ -259,7 +259,7 @@ describe('allowed origins', () => {
 })
 
 describe('stored project config', () => {
-  const read = (detail: Partial<RecordedExchange>, status = 200) =>
+  const read = (detail: Partial<JournaledExchange>, status = 200) =>
     exchange('GET /v1/projects/proj_demo/config', { status, detail })
 
   test("a project that does not exist, or is not the key's", () => {
@@ -292,7 +292,7 @@ describe('stored project config', () => {
       exchange('GET /v1/render.js', { detail: { request_headers: { referer: `${page}/chat` } } })
     const makeBeacon = (render_instance_id: string) =>
       exchange('POST /v1/beacons', { detail: { ...here, request_body: { event: 'render', render_instance_id } } })
-    const levels = (...more: RecordedExchange[]) =>
+    const levels = (...more: JournaledExchange[]) =>
       find('project config', journal([activated, ...more])).map(({ level }) => level)
     expect(levels(script('http://localhost:3000'))).toEqual(['ok'])
     expect(levels(makeBeacon('ri_336902976717'))).toEqual(['ok'])
@@ -405,7 +405,7 @@ describe('beacon field names', () => {
 })
 
 describe('error envelopes', () => {
-  const failed = (status: number, at_ms: number, more: Partial<RecordedExchange> = {}) =>
+  const failed = (status: number, at_ms: number, more: Partial<JournaledExchange> = {}) =>
     exchange('POST /v1/placements', {
       status,
       at_ms,
@@ -555,7 +555,7 @@ describe('frames', () => {
     const rendered = (slot_id: string, render_instance_id: string) =>
       exchange('POST /v1/beacons', { slot_id, detail: { request_body: { event: 'render', render_instance_id } } })
     const mounted = (slot_id: string) => ['ri_1', 'ri_2'].flatMap((id) => [frame(slot_id), rendered(slot_id, id)])
-    const views = (...sent: RecordedExchange[]) => find('views', journal(sent))
+    const views = (...sent: JournaledExchange[]) => find('views', journal(sent))
     expect(views(frame('slot_1'), frame('slot_1'), rendered('slot_1', 'ri_1'))).toMatchObject([{ level: 'ok' }])
     expect(views(...mounted('slot_1'))).toMatchObject([
       {
@@ -579,7 +579,7 @@ describe('frames', () => {
         slot_id: 'slot_1',
         detail: { request_body: { event, measurements: { width_px, height_px: 50 } } },
       })
-    const views = (...sent: RecordedExchange[]) => find('views', journal(sent))
+    const views = (...sent: JournaledExchange[]) => find('views', journal(sent))
     expect(views(measured('render', 0))).toMatchObject([
       { level: 'problem', message: 'A rendered ad had no pixels when it was last measured, once: slot_1.' },
     ])
@@ -600,7 +600,7 @@ describe('frames', () => {
           },
         },
       })
-    const views = (...sent: RecordedExchange[]) => find('views', journal(sent))
+    const views = (...sent: JournaledExchange[]) => find('views', journal(sent))
 
     test.each([
       ['in the background', [measured('render', 1, { page_visible: false })], 'Bring the page to the front'],

@@ -3,7 +3,7 @@ import { withoutQuery } from '#foundation/http.ts'
 import { valueAt } from '#foundation/json.ts'
 
 /** One request and its response. Keys, tokens and prompt text are redacted. */
-export interface RecordedExchange extends RequestItem {
+export interface JournaledExchange extends RequestItem {
   request_headers: Readonly<Record<string, string>>
   response_headers: Readonly<Record<string, string>>
   /** JSON bodies as values; null when there is none, or it is not JSON. */
@@ -12,42 +12,42 @@ export interface RecordedExchange extends RequestItem {
 }
 
 /** Returns `POST /v1/beacons`, without the query. */
-export function formatRoute({ method, path }: Pick<RecordedExchange, 'method' | 'path'>): string {
+export function formatRoute({ method, path }: Pick<JournaledExchange, 'method' | 'path'>): string {
   return `${method} ${withoutQuery(path)}`
 }
 
-const goesTo = (route: string) => (exchange: RecordedExchange) => formatRoute(exchange) === route
+const goesTo = (route: string) => (exchange: JournaledExchange) => formatRoute(exchange) === route
 
 export const isPlacementRequest = goesTo('POST /v1/placements')
 const isJobAlias = goesTo('POST /public/wrapper/v1/jobs')
-const isJobRequest = (exchange: RecordedExchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
+const isJobRequest = (exchange: JournaledExchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
 
 const beaconRoute = /^POST \/(v1|public\/(wrapper|browser)\/v1)\/beacons$/
 
 /** Whether it is a beacon, also one of an old client. */
-export function isBeacon(exchange: RecordedExchange): boolean {
+export function isBeacon(exchange: JournaledExchange): boolean {
   return beaconRoute.test(formatRoute(exchange))
 }
 
 export const isActivation = goesTo('POST /v1/browser/activate')
 
 /** Whether it is a request for an ad. */
-export function isAdRequest(exchange: RecordedExchange): boolean {
+export function isAdRequest(exchange: JournaledExchange): boolean {
   return isPlacementRequest(exchange) || isJobRequest(exchange)
 }
 
 /** Whether it loads a hosted frame. */
-export function isFrame({ method, path }: RecordedExchange): boolean {
+export function isFrame({ method, path }: JournaledExchange): boolean {
   return method === 'GET' && path.startsWith('/v1/render/')
 }
 
 /** Whether it is an activation that succeeded. */
-export function isActivated(exchange: RecordedExchange): boolean {
+export function isActivated(exchange: JournaledExchange): boolean {
   return isActivation(exchange) && exchange.status === 200
 }
 
 /** Whether a browser sent it: programs send none of these headers. */
-export function isFromBrowser({ request_headers }: RecordedExchange): boolean {
+export function isFromBrowser({ request_headers }: JournaledExchange): boolean {
   return ['origin', 'sec-fetch-site', 'sec-fetch-dest'].some((name) => name in request_headers)
 }
 
@@ -58,24 +58,24 @@ export function textAt(body: unknown, path: string): string | null {
 }
 
 /** Returns the reason code of a no-fill, or null for any other response. */
-export function readNoFillReason({ response_body }: RecordedExchange): string | null {
+export function readNoFillReason({ response_body }: JournaledExchange): string | null {
   return textAt(response_body, 'decision.no_fill_reason')
 }
 
 /** Identifies the session of a request: each project has its own. */
-export function sessionKey({ client_id, session_id }: RecordedExchange): string {
+export function sessionKey({ client_id, session_id }: JournaledExchange): string {
   return `${client_id} ${session_id}`
 }
 
 /** Whether the sandbox warned of something in its `x-sandbox-warning` header. */
-export function hasWarning({ response_headers }: RecordedExchange, warning: string): boolean {
+export function hasWarning({ response_headers }: JournaledExchange, warning: string): boolean {
   return response_headers['x-sandbox-warning']?.includes(warning) === true
 }
 
 const poll = /^GET \/(?:v1\/decisions\/([^/]+)|public\/(?:wrapper|browser)\/v1\/slots\/([^/]+)\/decision)$/
 
 /** Returns the slot that a request polls, or null when it is not a poll. */
-export function polledSlot(exchange: RecordedExchange): string | null {
+export function polledSlot(exchange: JournaledExchange): string | null {
   const [, canonical, alias] = poll.exec(formatRoute(exchange)) ?? []
   return canonical ?? alias ?? null
 }
@@ -83,7 +83,7 @@ export function polledSlot(exchange: RecordedExchange): string | null {
 export const ticket = /^POST \/public\/(?:wrapper|browser)\/v1\/slots\/([^/]+)\/decision-ticket$/
 
 /** Returns the slots that a response leaves to be polled: a pending slot, or the slots of a job. */
-export function openSlots(exchange: RecordedExchange): string[] {
+export function openSlots(exchange: JournaledExchange): string[] {
   const { method, status, response_body } = exchange
   if (method !== 'POST' || status >= 400) return []
   const slot_ids = valueAt(response_body, 'slot_ids')
@@ -115,7 +115,7 @@ export function takeLast<Item>(items: NonEmpty<Item>): Item {
 }
 
 /** Returns the slots whose frame was loaded, each with the first time. */
-export function loadedFrames(exchanges: readonly RecordedExchange[]): Map<string, RecordedExchange> {
+export function loadedFrames(exchanges: readonly JournaledExchange[]): Map<string, JournaledExchange> {
   const loaded = groupBy(exchanges, (exchange) =>
     isFrame(exchange) && exchange.status === 200 ? exchange.slot_id : null,
   )
@@ -123,7 +123,7 @@ export function loadedFrames(exchanges: readonly RecordedExchange[]): Map<string
 }
 
 /** Returns the slots that requests are about: `slot_a, slot_b`. */
-export function listSlots(requests: readonly RecordedExchange[]): string {
+export function listSlots(requests: readonly JournaledExchange[]): string {
   return joinFirst(requests.map(({ slot_id }) => slot_id ?? 'an unknown slot'))
 }
 

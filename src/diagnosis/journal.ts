@@ -14,9 +14,9 @@ import {
   formatRoute,
   isAdRequest,
   isBeacon,
+  type JournaledExchange,
   openSlots,
   polledSlot,
-  type RecordedExchange,
   textAt,
   ticket,
 } from './exchange.ts'
@@ -107,7 +107,7 @@ async function readPages<Item>(
   return items
 }
 
-function isOwn({ request_headers }: RecordedExchange): boolean {
+function isOwn({ request_headers }: JournaledExchange): boolean {
   return isOwnRequest(request_headers)
 }
 
@@ -129,7 +129,7 @@ function listOrigins(url: string): ReadonlySet<string> {
  * but belongs to an ad of the integration.
  */
 function isFromOwnPage(
-  { request_headers, slot_id, path }: RecordedExchange,
+  { request_headers, slot_id, path }: JournaledExchange,
   origins: ReadonlySet<string>,
   ownSlots: ReadonlySet<string>,
 ): boolean {
@@ -141,18 +141,18 @@ function isFromOwnPage(
 }
 
 /** Returns the slots that a request created: the first one of a placement, and all of a job. */
-function slotsMadeBy({ slot_id, response_body, response_headers }: RecordedExchange): string[] {
+function slotsMadeBy({ slot_id, response_body, response_headers }: JournaledExchange): string[] {
   const listed = valueAt(response_body, 'slot_ids')
   const more = response_headers['x-sandbox-slot-ids']?.split(/[ ,]+/) ?? []
   return [slot_id, ...(Array.isArray(listed) ? listed.map(String) : []), ...more].filter((each) => each !== null)
 }
 
-function readBeaconIds({ request_body }: RecordedExchange): string[] {
+function readBeaconIds({ request_body }: JournaledExchange): string[] {
   const id = textAt(request_body, 'beacon_id')
   return id === null ? [] : [id]
 }
 
-function toExchange(item: ListedRequest): RecordedExchange {
+function toExchange(item: ListedRequest): JournaledExchange {
   const { request_headers = {}, response_headers = {}, request_body, response_body } = item
   return {
     ...item,
@@ -166,9 +166,9 @@ function toExchange(item: ListedRequest): RecordedExchange {
 /** The records of a sandbox about an integration in a span of time. */
 export interface Journal {
   /** Oldest first. */
-  exchanges: readonly RecordedExchange[]
+  exchanges: readonly JournaledExchange[]
   /** The attempts to deliver callbacks, which go from the sandbox to the integration. Oldest first. */
-  callbacks: readonly RecordedExchange[]
+  callbacks: readonly JournaledExchange[]
   placements: readonly PlacementItem[]
   beacons: readonly BeaconItem[]
   projects: SandboxInfo['projects']

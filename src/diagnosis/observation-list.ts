@@ -3,7 +3,7 @@ import { hangingLines, plural } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
 import { type Destination, type Paint, targetText } from '#qa/report/text.ts'
 import type { Reporter, RunResult } from '#qa/result.ts'
-import type { RecordedExchange } from './exchange.ts'
+import type { JournaledExchange } from './exchange.ts'
 import { caseTitle, type Verdict, type Watched } from './observe.ts'
 import type { Finding } from './rule.ts'
 
@@ -85,7 +85,7 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
   const mark = standing === 'error' ? paint.red('✗ error  ') : paint.yellow('! warning')
   const named = (name: string, text: string) =>
     hangingLines(`    ${paint.cyan(name.padEnd(5))}  `, oneLine(text), width)
-  const listed = new Set<RecordedExchange>()
+  const listed = new Set<JournaledExchange>()
   const findingLines = ({ message, fix = rule.fix, requests = [] }: Finding) => {
     // A request with two wrong fields is evidence of both, and is listed once.
     const fresh = requests.filter((exchange) => !listed.has(exchange))
@@ -106,7 +106,7 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
 }
 
 /** Returns a request with its time of day, UTC. */
-function requestLine({ request_id, at_ms, method, path, status }: RecordedExchange, paint: Paint): string {
+function requestLine({ request_id, at_ms, method, path, status }: JournaledExchange, paint: Paint): string {
   const time = new Date(at_ms).toISOString().slice(11, 23)
   return `${paint.dim(time)}  ${method} ${oneLine(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`
 }

@@ -3,7 +3,7 @@
  * suite, for all reporters, and prints them as a separate list.
  */
 import type { CaseResult, Check, Outcome, RunResult, CaseExchange as SentExchange, StepResult } from '#qa/result.ts'
-import type { RecordedExchange } from './exchange.ts'
+import type { JournaledExchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
 import { observeRules, type PageRuleId } from './rules/index.ts'
@@ -219,7 +219,7 @@ function toStepResult(
 /** Headers that every client sets itself. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'accept-encoding'])
 
-function sentExchange(exchange: RecordedExchange, { target, curl }: ResultOptions): SentExchange {
+function sentExchange(exchange: JournaledExchange, { target, curl }: ResultOptions): SentExchange {
   const { method, path, status, duration_ms, request_headers, response_headers } = exchange
   const url = target.base_url + path
   const request_body = bodyText(exchange.request_body)

@@ -9,8 +9,8 @@ import {
   countPhrase,
   formatRoute,
   groupBy,
+  type JournaledExchange,
   type NonEmpty,
-  type RecordedExchange,
   takeLast,
   textAt,
 } from './exchange.ts'
@@ -95,7 +95,7 @@ export interface Finding {
   /** Another severity than the rule's; `unknown`: it could not be checked. */
   severity?: Severity | 'unknown'
   /** The requests that show it, oldest first. */
-  requests?: readonly RecordedExchange[]
+  requests?: readonly JournaledExchange[]
   /** The reason code of those requests, when the service refused them. */
   reason?: ReasonCode
   /** The message names no slot, field or origin, so the newest request is cited instead. */
@@ -113,14 +113,14 @@ export function ruleSet<Kind extends keyof Facts, Id extends string>(
 }
 
 /** Returns one finding about these requests, or none when there are none. */
-export function findingFor(requests: readonly RecordedExchange[], message: string, fix?: string): Finding[] {
+export function findingFor(requests: readonly JournaledExchange[], message: string, fix?: string): Finding[] {
   return requests.length === 0 ? [] : [{ message, requests, ...(fix === undefined ? {} : { fix }) }]
 }
 
 /** Returns one finding about each group of requests. */
 export function findingPerGroup(
-  groups: Iterable<NonEmpty<RecordedExchange>>,
-  message: (requests: readonly RecordedExchange[], first: RecordedExchange) => string,
+  groups: Iterable<NonEmpty<JournaledExchange>>,
+  message: (requests: readonly JournaledExchange[], first: JournaledExchange) => string,
 ): Finding[] {
   return [...groups].map((requests) => ({ message: message(requests, requests[0]), requests }))
 }
@@ -138,8 +138,8 @@ export function completeUntil({ is_ended, now_ms }: Observed): number {
 
 /** Returns the judge of a rule that looks at some of the requests; `find` gets them, oldest first. */
 export function judgeMatching(
-  isConcerned: (exchange: RecordedExchange) => boolean,
-  find: (concerned: RecordedExchange[], observed: Observed) => readonly Finding[],
+  isConcerned: (exchange: JournaledExchange) => boolean,
+  find: (concerned: JournaledExchange[], observed: Observed) => readonly Finding[],
 ): RuleBody<'journal'>['judge'] {
   return (observed) => {
     const concerned = observed.exchanges.filter(isConcerned)
@@ -150,13 +150,13 @@ export function judgeMatching(
 /** Returns the judge of a rule about requests that the service refused for one of these reasons. */
 export function judgeRefused(
   reasons: readonly ReasonCode[],
-  isConcerned: (exchange: RecordedExchange) => boolean = () => true,
+  isConcerned: (exchange: JournaledExchange) => boolean = () => true,
 ): RuleBody<'journal'>['judge'] {
   return judgeMatching(isConcerned, (concerned) => findRefusals(concerned, reasons))
 }
 
 /** Returns one finding for each reason and route among the requests that were refused. */
-export function findRefusals(exchanges: readonly RecordedExchange[], reasons: readonly ReasonCode[]): Finding[] {
+export function findRefusals(exchanges: readonly JournaledExchange[], reasons: readonly ReasonCode[]): Finding[] {
   const groups = groupBy(exchanges, (exchange) => {
     const { reason_code } = exchange
     return reason_code !== null && reasons.includes(reason_code) ? `${reason_code} ${formatRoute(exchange)}` : null

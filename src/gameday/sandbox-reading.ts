@@ -2,7 +2,7 @@
 import { type Client, nextCursor } from '#client/client.ts'
 import { type FillStep, fillSteps } from '#contract/resources/funnel.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
-import { isAdRequest, type RecordedExchange } from '#diagnosis/exchange.ts'
+import { isAdRequest, type JournaledExchange } from '#diagnosis/exchange.ts'
 import type { RunRecord, TurnRecord, TurnStep, Wait } from './records.ts'
 
 /** Returns how far each slot got that was created since a time, sandbox epoch milliseconds. */
@@ -41,7 +41,7 @@ async function readSlots(client: Client, since_ms: number, reached?: FillStep): 
 
 /** The requests and slots of an app in the span of a run. */
 interface AppRun {
-  exchanges: readonly RecordedExchange[]
+  exchanges: readonly JournaledExchange[]
   placements: readonly PlacementItem[]
   reached: ReadonlyMap<string, TurnStep>
   /** When the timeline began, sandbox epoch milliseconds: with or shortly after the first request. */

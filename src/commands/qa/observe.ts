@@ -9,7 +9,7 @@ import { type System, version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Client } from '#client/client.ts'
 import { fetchText } from '#client/node-fetch.ts'
-import { isAdRequest, type RecordedExchange } from '#diagnosis/exchange.ts'
+import { isAdRequest, type JournaledExchange } from '#diagnosis/exchange.ts'
 import { findService, type Machine } from '#diagnosis/facts/machine.ts'
 import type { PageSeen } from '#diagnosis/facts/page.ts'
 import { readJournal } from '#diagnosis/journal.ts'
@@ -323,7 +323,7 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
 }
 
 /** Whether it shows what the app does: any page may load the renderer. */
-function isOfApp({ path }: RecordedExchange): boolean {
+function isOfApp({ path }: JournaledExchange): boolean {
   return !path.startsWith('/v1/render.js')
 }
 

@@ -4,7 +4,7 @@
  */
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '#contract/resources/beacons.ts'
-import { isBeacon, type RecordedExchange, textAt } from '#diagnosis/exchange.ts'
+import { isBeacon, type JournaledExchange, textAt } from '#diagnosis/exchange.ts'
 import { valueAt } from '#foundation/json.ts'
 import type { Journal } from '../journal.ts'
 import type { AcceptedInFile } from './beacon-file.ts'
@@ -32,7 +32,7 @@ export interface AdBeacon {
   visible_ms: number | null
   page_visible: boolean | null
   /** The request of a journal, or the beacon of a file. */
-  source: RecordedExchange | AcceptedInFile
+  source: JournaledExchange | AcceptedInFile
 }
 
 const viewMetrics: ReadonlySet<string> = new Set(['viewable_impression', 'completed_view'])
@@ -43,20 +43,20 @@ export function isViewEvent(event: BeaconEvent | null): boolean {
 }
 
 /** Returns the current name of a beacon's event, or null when it is not an event. */
-export function readEvent({ request_body }: RecordedExchange): BeaconEvent | null {
+export function readEvent({ request_body }: JournaledExchange): BeaconEvent | null {
   const event = BeaconEventInput.safeParse(textAt(request_body, 'event') ?? textAt(request_body, 'beacon_type'))
   return event.success ? canonicalEvent(event.data) : null
 }
 
-export function isAccepted(exchange: RecordedExchange): boolean {
+export function isAccepted(exchange: JournaledExchange): boolean {
   return isBeacon(exchange) && exchange.status === 200
 }
 
-export function readBeaconId({ request_body }: RecordedExchange): string | null {
+export function readBeaconId({ request_body }: JournaledExchange): string | null {
   return textAt(request_body, 'beacon_id')
 }
 
-export function readMount({ request_body }: RecordedExchange): string | null {
+export function readMount({ request_body }: JournaledExchange): string | null {
   return textAt(request_body, 'render_instance_id')
 }
 

@@ -1,7 +1,7 @@
 /** Callbacks: whether they are delivered. For `svc doctor`. */
 import { plural } from '#cli/output/text.ts'
 import { problemHeader } from '#contract/endpoint.ts'
-import { groupBy, listSlots, type RecordedExchange, takeLast } from '#diagnosis/exchange.ts'
+import { groupBy, type JournaledExchange, listSlots, takeLast } from '#diagnosis/exchange.ts'
 import { withoutQuery } from '#foundation/http.ts'
 import { type Finding, ruleSet } from '../rule.ts'
 
@@ -17,7 +17,7 @@ export const callbackRules = ruleSet('journal', {
 })
 
 /** Returns the problems with callbacks to one URL: those not delivered, or else those that needed a retry. */
-function judgeCallbacks([url, attempts]: [string, readonly RecordedExchange[]]): Finding[] {
+function judgeCallbacks([url, attempts]: [string, readonly JournaledExchange[]]): Finding[] {
   const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
   const failed = slots.flatMap((tries) => (isDelivered(takeLast(tries)) ? [] : [takeLast(tries)]))
   const total = plural(slots.length, 'callback')
@@ -34,10 +34,10 @@ function judgeCallbacks([url, attempts]: [string, readonly RecordedExchange[]]):
   return [{ message, requests: [first], severity: 'warning', cites_last: true }]
 }
 
-function isDelivered({ status }: RecordedExchange): boolean {
+function isDelivered({ status }: JournaledExchange): boolean {
   return status >= 200 && status < 300
 }
 
-function describeOutcome({ status, response_headers }: RecordedExchange): string {
+function describeOutcome({ status, response_headers }: JournaledExchange): string {
   return status === 0 ? (response_headers[problemHeader] ?? 'No response.') : `The receiver responded ${status}.`
 }

@@ -6,8 +6,8 @@ import {
   isAdRequest,
   isBeacon,
   isFrame,
+  type JournaledExchange,
   listSlots,
-  type RecordedExchange,
   readNoFillReason,
   sessionKey,
   textAt,
@@ -33,7 +33,7 @@ export const consentRules = ruleSet('journal', {
     needs: 'a session whose consent was denied or withdrawn',
     judge({ exchanges }) {
       const denied = new Map<string, 'stored' | 'sent' | null>()
-      const wrong: RecordedExchange[] = []
+      const wrong: JournaledExchange[] = []
       for (const exchange of exchanges) {
         if (exchange.session_id === null) continue
         const session = sessionKey(exchange)
@@ -113,19 +113,19 @@ const constantFix =
   "Send the user's choice as consent, not a constant: a request granted again what the user had denied."
 
 /** Returns whether consent is granted after a request, or null when its response does not say. */
-function isGrantedBy({ response_body }: RecordedExchange): boolean | null {
+function isGrantedBy({ response_body }: JournaledExchange): boolean | null {
   const state = textAt(response_body, 'authoritative_consent.lifecycle_state')
   return state === null ? null : state === 'granted'
 }
 
 const withdrawn: ReadonlySet<string> = new Set(['consent_not_granted', 'consent_superseded', 'consent_expired'])
 
-function isConsent({ path }: RecordedExchange): boolean {
+function isConsent({ path }: JournaledExchange): boolean {
   return withoutQuery(path) === '/v1/consent'
 }
 
 /** Whether a request has prompt text. The journal stores the length of a text, never the text. */
-function hasText(exchange: RecordedExchange): boolean {
+function hasText(exchange: JournaledExchange): boolean {
   if (!isAdRequest(exchange)) return false
   const texts = ['prompt', 'prompt.text', 'context.prompt_text'].map((path) => textAt(exchange.request_body, path))
   return texts.some((text) => text !== null && text !== '' && text !== '[removed: 0 characters]')
@@ -136,7 +136,7 @@ function hasText(exchange: RecordedExchange): boolean {
  * when the journal does not show it, for example for a job whose consent may have been stored before the journal
  * begins.
  */
-function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: RecordedExchange) => boolean | null {
+function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: JournaledExchange) => boolean | null {
   const stored = new Map<string, number>()
   for (const [index, exchange] of exchanges.entries()) {
     const session = sessionKey(exchange)

@@ -5,10 +5,10 @@ import {
   groupBy,
   isFrame,
   isPlacementRequest,
+  type JournaledExchange,
   joinFirst,
   loadedFrames,
   openSlots,
-  type RecordedExchange,
   readNoFillReason,
 } from '#diagnosis/exchange.ts'
 import { valueAt } from '#foundation/json.ts'
@@ -111,7 +111,7 @@ export const fillRules = ruleSet('journal', {
 })
 
 /** Returns the mounts that reported a slot as rendered, each with its first beacon. */
-function groupByMount(exchanges: readonly RecordedExchange[]): Map<string, RecordedExchange[]> {
+function groupByMount(exchanges: readonly JournaledExchange[]): Map<string, JournaledExchange[]> {
   const renders = exchanges.filter((each) => isAccepted(each) && readEvent(each) === 'render')
   const slots = groupBy(renders, ({ slot_id }) => slot_id)
   return new Map(
@@ -123,7 +123,7 @@ function groupByMount(exchanges: readonly RecordedExchange[]): Map<string, Recor
 }
 
 /** Returns the slots whose beacons name a turn. */
-function slotsOfTurns(exchanges: readonly RecordedExchange[]): Set<string | null> {
+function slotsOfTurns(exchanges: readonly JournaledExchange[]): Set<string | null> {
   const named = exchanges.filter((each) => isAccepted(each) && readTurn(each.request_body) !== null)
   return new Set(named.map(({ slot_id }) => slot_id))
 }
@@ -179,7 +179,7 @@ const burstFix =
   'Request one placement for each turn, before its answer streams: not for each token, chunk, keystroke or rerender.'
 
 /** Returns the length of the longest run of requests for placements in one session, each within a second of the last. */
-function longestBurst(requests: readonly RecordedExchange[]): number {
+function longestBurst(requests: readonly JournaledExchange[]): number {
   let longest = 0
   for (const group of groupBy(requests.filter(isPlacementRequest), ({ session_id }) => session_id).values()) {
     let run = 0

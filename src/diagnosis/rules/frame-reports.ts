@@ -4,9 +4,9 @@ import {
   countPhrase,
   isBeacon,
   isFromBrowser,
+  type JournaledExchange,
   listSlots,
   loadedFrames,
-  type RecordedExchange,
 } from '#diagnosis/exchange.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { completeUntil, type Finding, findingFor, type Observed } from '../rule.ts'
@@ -15,7 +15,7 @@ export const silenceCauses =
   'Otherwise the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, or a blocker; or the page was left before the ad was painted.'
 
 /** Returns how many frames should have sent beacons by now, those without any, and those with beacons but no render. */
-export function frameReports(exchanges: readonly RecordedExchange[], observed: Observed) {
+export function frameReports(exchanges: readonly JournaledExchange[], observed: Observed) {
   const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
   const sent = slotsWith(observed)
   const rendered = slotsWith(observed, 'render')
@@ -36,10 +36,10 @@ export function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<strin
 
 export function missingReports(
   { exchanges }: Observed,
-  silent: readonly RecordedExchange[],
-  unrendered: readonly RecordedExchange[],
+  silent: readonly JournaledExchange[],
+  unrendered: readonly JournaledExchange[],
 ): Finding[] {
-  const slots = (requests: readonly RecordedExchange[]) => `${countPhrase(requests.length)}: ${listSlots(requests)}.`
+  const slots = (requests: readonly JournaledExchange[]) => `${countPhrase(requests.length)}: ${listSlots(requests)}.`
   const renderFirst = 'Send render first: without it nothing else counts.'
   const isScriptLoaded = exchanges.some((each) => isFromBrowser(each) && each.path.startsWith('/v1/render.js'))
   const causes = Map.groupBy(silent, (frame) => explainSilence(frame, isScriptLoaded))
@@ -74,7 +74,7 @@ const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
   unknown: { how: '' },
 }
 
-function explainSilence(frame: RecordedExchange, isScriptLoaded: boolean): string {
+function explainSilence(frame: JournaledExchange, isScriptLoaded: boolean): string {
   if (!isFromBrowser(frame)) return 'program'
   const destination = frame.request_headers['sec-fetch-dest'] ?? 'iframe'
   if (destination === 'image') return 'image'

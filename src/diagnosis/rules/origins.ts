@@ -6,8 +6,8 @@ import {
   groupBy,
   isActivation,
   isFromBrowser,
+  type JournaledExchange,
   type NonEmpty,
-  type RecordedExchange,
   takeLast,
 } from '#diagnosis/exchange.ts'
 import { isLoopback } from '#foundation/http.ts'
@@ -34,7 +34,7 @@ export const originRefused: RuleBody<'journal'> = {
   },
 }
 
-function notAllowed(origin: string, requests: NonEmpty<RecordedExchange>, observed: Observed): Finding {
+function notAllowed(origin: string, requests: NonEmpty<JournaledExchange>, observed: Observed): Finding {
   const { projects, command_name } = observed
   const last = takeLast(requests)
   if (origin === 'null') {

@@ -8,7 +8,7 @@ import {
   groupBy,
   isAdRequest,
   isBeacon,
-  type RecordedExchange,
+  type JournaledExchange,
   takeLast,
 } from '#diagnosis/exchange.ts'
 import { isObject, valueAt } from '#foundation/json.ts'
@@ -26,19 +26,19 @@ export const personalDataRules = ruleSet('journal', {
   },
 })
 
-function hasOwnWords(exchange: RecordedExchange): boolean {
+function hasOwnWords(exchange: JournaledExchange): boolean {
   const isConsent = formatRoute(exchange) === 'POST /v1/consent'
   return isObject(exchange.request_body) && (isAdRequest(exchange) || isBeacon(exchange) || isConsent)
 }
 
 /** A field of a request, and what is wrong with it: `seems to contain an IBAN`. */
 interface Found {
-  exchange: RecordedExchange
+  exchange: JournaledExchange
   path: string
   problem: string
 }
 
-function findAccepted(requests: readonly RecordedExchange[]): Finding[] {
+function findAccepted(requests: readonly JournaledExchange[]): Finding[] {
   const found = requests.flatMap((exchange) =>
     findPersonalFields(exchange.request_body).map(({ path, kinds }): Found => {
       return { exchange, path, problem: `seems to contain ${listPersonalKinds(kinds)}` }
@@ -48,7 +48,7 @@ function findAccepted(requests: readonly RecordedExchange[]): Finding[] {
 }
 
 /** The journal has no text of a request that was refused for it: the response says which field it was. */
-function findRefused(requests: readonly RecordedExchange[]): Finding[] {
+function findRefused(requests: readonly JournaledExchange[]): Finding[] {
   const reason = 'personal_data_in_field'
   const refused = requests.filter(({ reason_code }) => reason_code === reason)
   const found = refused.flatMap((exchange) => {

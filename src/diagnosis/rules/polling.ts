@@ -3,11 +3,11 @@ import {
   countPhrase,
   formatRoute,
   groupBy,
+  type JournaledExchange,
   joinFirst,
   type NonEmpty,
   openSlots,
   polledSlot,
-  type RecordedExchange,
 } from '#diagnosis/exchange.ts'
 import { valueAt } from '#foundation/json.ts'
 import { followedSlots } from '../journal.ts'
@@ -100,14 +100,14 @@ export const pollingRules = ruleSet('journal', {
 const noSlotFix = 'Poll GET /v1/decisions/ with slot_id of the placement, or with each of slot_ids of the job.'
 
 /** Whether a poll has something else in place of the slot: a job, undefined, or the template as it is. */
-function isPollOfNoSlot(exchange: RecordedExchange): boolean {
+function isPollOfNoSlot(exchange: JournaledExchange): boolean {
   return polledSlot(exchange)?.startsWith('slot_') === false
 }
 
 /** Returns the judge of a rule about the polls of each slot. */
 function judgePolledSlots(
-  find: (slots: readonly NonEmpty<RecordedExchange>[], observed: Observed) => readonly Finding[],
-  isConcerned: (polls: readonly RecordedExchange[]) => boolean = () => true,
+  find: (slots: readonly NonEmpty<JournaledExchange>[], observed: Observed) => readonly Finding[],
+  isConcerned: (polls: readonly JournaledExchange[]) => boolean = () => true,
 ): RuleBody<'journal'>['judge'] {
   return (observed) => {
     const slots = [...groupBy(observed.exchanges, polledSlot).values()].filter(isConcerned)
@@ -115,11 +115,11 @@ function judgePolledSlots(
   }
 }
 
-function isPending({ response_body }: RecordedExchange): boolean {
+function isPending({ response_body }: JournaledExchange): boolean {
   return valueAt(response_body, 'status') === 'pending'
 }
 
-function longestBusyRun(polls: readonly RecordedExchange[]): number {
+function longestBusyRun(polls: readonly JournaledExchange[]): number {
   let run = 0
   let longest = 0
   for (const [index, poll] of polls.entries()) {

@@ -1,5 +1,5 @@
 import { originOfUrl } from '#contract/origins.ts'
-import { groupBy, isActivated, isBeacon, type RecordedExchange, textAt } from '#diagnosis/exchange.ts'
+import { groupBy, isActivated, isBeacon, type JournaledExchange, textAt } from '#diagnosis/exchange.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { valueAt } from '#foundation/json.ts'
 import { findingFor, judgeMatching, type Observed, ruleSet } from '../rule.ts'
@@ -62,24 +62,24 @@ export function projectsHere(projects: Observed['projects']): string {
 }
 
 /** Whether a page loaded render.js, or a cached render.js sent this beacon. */
-function isOfRenderer(exchange: RecordedExchange): boolean {
+function isOfRenderer(exchange: JournaledExchange): boolean {
   const { path, request_body } = exchange
   const isScript = withoutQuery(path) === '/v1/render.js'
   return isScript || (isBeacon(exchange) && /^ri_\d+$/.test(textAt(request_body, 'render_instance_id') ?? ''))
 }
 
 /** Returns the origin of the page that a request came from, or null. A script is requested with only a Referer. */
-function pageOriginHeader({ request_headers: { origin, referer } }: RecordedExchange): string | null {
+function pageOriginHeader({ request_headers: { origin, referer } }: JournaledExchange): string | null {
   return origin ?? originOfUrl(referer ?? '')
 }
 
 /** Returns the project whose config a request reads, or null. */
-function configClientId({ path }: RecordedExchange): string | null {
+function configClientId({ path }: JournaledExchange): string | null {
   return configPath.exec(withoutQuery(path))?.groups?.client_id ?? null
 }
 
 /** Returns the revision of a config from the body, or for a 304 from its ETag: `W/"3-test-1.0.0"`. */
-function readRevision({ response_body, response_headers }: RecordedExchange): number | null {
+function readRevision({ response_body, response_headers }: JournaledExchange): number | null {
   const revision = valueAt(response_body, 'config_revision')
   if (typeof revision === 'number') return revision
   const tagged = /^W\/"(\d+)-/.exec(response_headers.etag ?? '')?.[1]

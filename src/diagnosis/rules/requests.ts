@@ -8,8 +8,8 @@ import {
   formatRoute,
   groupBy,
   isBeacon,
+  type JournaledExchange,
   type NonEmpty,
-  type RecordedExchange,
   takeLast,
   textAt,
 } from '#diagnosis/exchange.ts'
@@ -20,7 +20,7 @@ import { findEntry } from '#foundation/table-entry.ts'
 import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
 import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacons/fields.ts'
 
-const isPost = ({ method }: RecordedExchange) => method === 'POST'
+const isPost = ({ method }: JournaledExchange) => method === 'POST'
 const isAny = () => true
 const strictFix = 'Use the route of v1: svc docs migrating. Or start the sandbox without --strict and SVC_STRICT.'
 
@@ -120,7 +120,7 @@ const malformed: readonly ReasonCode[] = [
 ]
 
 /** A browser requests icons and the like on its own, and names their destination. */
-function isOfProgram({ request_headers }: RecordedExchange): boolean {
+function isOfProgram({ request_headers }: JournaledExchange): boolean {
   return ['empty', 'script', 'iframe'].includes(request_headers['sec-fetch-dest'] ?? 'empty')
 }
 
@@ -129,13 +129,13 @@ const endpoints = Object.values(v1)
 /**
  * Whether the service has no endpoint with this method and path. A path to an unknown slot or project still has one.
  */
-function isStray({ method, path, reason_code }: RecordedExchange): boolean {
+function isStray({ method, path, reason_code }: JournaledExchange): boolean {
   if (reason_code !== 'not_found' && reason_code !== 'method_not_allowed') return false
   return !endpoints.some((each) => each.method === method && pathPattern(each.path).test(withoutQuery(path)))
 }
 
 /** Returns the endpoint that was probably meant: `GET /v1/decisions/{slot_id}`, or null. */
-function nearestEndpoint({ method, path }: RecordedExchange): string | null {
+function nearestEndpoint({ method, path }: JournaledExchange): string | null {
   const wrong = withoutQuery(path)
   const segments = wrong.split('/')
   const sameMethodFirst = endpoints.toSorted((a, b) => Number(b.method === method) - Number(a.method === method))
@@ -164,7 +164,7 @@ function fixPath(path: string, near: string): string {
 }
 
 interface RefusedField extends FieldError {
-  exchange: RecordedExchange
+  exchange: JournaledExchange
 }
 
 function isUnknown({ message }: FieldError): boolean {
@@ -175,7 +175,7 @@ function isUnknown({ message }: FieldError): boolean {
 const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
 
 /** Returns one finding for each refused field, among the wanted ones. */
-function fieldFindings(exchanges: readonly RecordedExchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
+function fieldFindings(exchanges: readonly JournaledExchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
   const fields = exchanges.filter(isRefusedForFields).flatMap(listRefusedFields).filter(isWanted)
   const groups = groupBy(fields, ({ exchange, path, message }) => {
     // Each wrong event stands for another one.
@@ -186,18 +186,18 @@ function fieldFindings(exchanges: readonly RecordedExchange[], isWanted: (field:
 }
 
 /** Returns findings about requests whose response lists no field, such as a response made by a fault rule. */
-function unexplained(exchanges: readonly RecordedExchange[], { command_name }: Observed): Finding[] {
+function unexplained(exchanges: readonly JournaledExchange[], { command_name }: Observed): Finding[] {
   const bare = exchanges.filter((exchange) => isRefusedForFields(exchange) && listRefusedFields(exchange).length === 0)
   const fix = `The response lists no field. Compare the body with the contract: ${command_name} contract show -o json`
   return findRefusals(bare, fieldReasons).map((finding) => ({ ...finding, fix }))
 }
 
-function isRefusedForFields({ reason_code }: RecordedExchange): boolean {
+function isRefusedForFields({ reason_code }: JournaledExchange): boolean {
   return reason_code !== null && fieldReasons.includes(reason_code)
 }
 
 /** Returns the fields at fault as the error body lists them (A10). */
-function listRefusedFields(exchange: RecordedExchange): RefusedField[] {
+function listRefusedFields(exchange: JournaledExchange): RefusedField[] {
   const fields = valueAt(exchange.response_body, 'fields')
   return Array.isArray(fields) ? fields.map((field: FieldError) => ({ exchange, ...field })) : []
 }
@@ -224,7 +224,7 @@ function fieldFinding(group: NonEmpty<RefusedField>): Finding {
   return { ...found, message: text, fix: fixUnknown(fieldMeant(path)) }
 }
 
-function oldEvents(accepted: readonly RecordedExchange[]): Finding[] {
+function oldEvents(accepted: readonly JournaledExchange[]): Finding[] {
   const groups = groupBy(accepted.filter(isBeacon), ({ request_body }) => {
     const event = textAt(request_body, 'event')
     return event !== null && Object.hasOwn(beaconEventSpellings, event) ? event : null
@@ -239,7 +239,7 @@ function oldEvents(accepted: readonly RecordedExchange[]): Finding[] {
 /** Fields of old clients that have a current name, or no effect. */
 const variants = new Set<string>(variantFieldNames().filter((name) => name !== 'callback_url' && name !== 'delivery'))
 
-function oldFields(accepted: readonly RecordedExchange[]): Finding[] {
+function oldFields(accepted: readonly JournaledExchange[]): Finding[] {
   const groups = groupBy(accepted, (exchange) => {
     const { request_body } = exchange
     if (isBeacon(exchange) || !isObject(request_body)) return null
@@ -276,7 +276,7 @@ export const oldClientRules = ruleSet('journal', {
 })
 
 /** Returns who sends a request, as far as the journal shows: the client's version, its project and its page. */
-function describeUser({ old_client, client_id, request_headers }: RecordedExchange): string {
+function describeUser({ old_client, client_id, request_headers }: JournaledExchange): string {
   const client = old_client === undefined ? 'A client' : `An old client, version ${old_client},`
   const project = client_id === null ? '' : ` of ${client_id}`
   const page = request_headers.origin === undefined ? '' : ` at ${request_headers.origin}`
@@ -284,7 +284,7 @@ function describeUser({ old_client, client_id, request_headers }: RecordedExchan
 }
 
 /** Returns `wrapper.job (once), wrapper.decision (3 times)`. */
-function countedRoutes(requests: readonly RecordedExchange[]): string {
+function countedRoutes(requests: readonly JournaledExchange[]): string {
   const routes = groupBy(requests, ({ alias }) => alias ?? null)
   return [...routes].map(([alias, { length }]) => `${alias} (${countPhrase(length)})`).join(', ')
 }

@@ -1,12 +1,12 @@
 /** Which requests count as the same, and how long a response asks to wait. */
 import { expect, test } from 'vitest'
-import type { RecordedExchange } from '#diagnosis/exchange.ts'
+import type { JournaledExchange } from '#diagnosis/exchange.ts'
 import { findInVain, findRepetitions, findTooSoon, readWaitMs } from './retries.ts'
 
 const noon = 1_769_860_800_000
 let exchanges = 0
 
-function exchange(status: number, at_ms: number, more: Partial<RecordedExchange> = {}): RecordedExchange {
+function exchange(status: number, at_ms: number, more: Partial<JournaledExchange> = {}): JournaledExchange {
   return {
     request_id: `req_${++exchanges}`,
     at_ms,
@@ -55,7 +55,7 @@ test('a request that is sent again with a new token, after the old one expired, 
 
 test('another session, field or route is another request', () => {
   const failed = exchange(400, noon, { request_body: { session_id: 's1' } })
-  const next = (request_body: object, more: Partial<RecordedExchange> = {}) => ({
+  const next = (request_body: object, more: Partial<JournaledExchange> = {}) => ({
     ...exchange(400, noon + 10, { request_body }),
     ...more,
   })

@@ -5,7 +5,7 @@ import {
   formatRoute,
   groupBy,
   isPlacementRequest,
-  type RecordedExchange,
+  type JournaledExchange,
   readNoFillReason,
   sessionKey,
   takeLast,
@@ -21,8 +21,8 @@ const toleranceMs = 20
 const minPauseMs = 100
 
 interface Repetition {
-  first: RecordedExchange
-  again: RecordedExchange
+  first: JournaledExchange
+  again: JournaledExchange
 }
 
 export const retryRules = ruleSet('journal', {
@@ -84,9 +84,9 @@ export const retryRules = ruleSet('journal', {
  * with both requests of each repetition.
  */
 function judgeRepetitions(
-  isConcerned: (exchange: RecordedExchange) => boolean,
-  find: (exchanges: readonly RecordedExchange[]) => readonly Repetition[],
-  message: (first: RecordedExchange, count: string) => string,
+  isConcerned: (exchange: JournaledExchange) => boolean,
+  find: (exchanges: readonly JournaledExchange[]) => readonly Repetition[],
+  message: (first: JournaledExchange, count: string) => string,
 ): RuleBody<'journal'>['judge'] {
   return judgeMatching(isConcerned, (_, { exchanges }) => {
     const groups = groupBy(
@@ -106,12 +106,12 @@ function judgeRepetitions(
   })
 }
 
-function isFailure({ status }: RecordedExchange): boolean {
+function isFailure({ status }: JournaledExchange): boolean {
   return status === 0 || status >= 500
 }
 
 /** Returns repetitions of failed requests without a pause. */
-function findHasty(exchanges: readonly RecordedExchange[]): Repetition[] {
+function findHasty(exchanges: readonly JournaledExchange[]): Repetition[] {
   return findRepetitions(exchanges).filter(
     ({ first, again }) =>
       isFailure(first) && readWaitMs(first) === 0 && again.at_ms - first.at_ms - first.duration_ms < minPauseMs,
@@ -119,7 +119,7 @@ function findHasty(exchanges: readonly RecordedExchange[]): Repetition[] {
 }
 
 /** Returns no-fills after which the next request of the session immediately repeated the same request. */
-function findNoFillLoops(exchanges: readonly RecordedExchange[]): Repetition[] {
+function findNoFillLoops(exchanges: readonly JournaledExchange[]): Repetition[] {
   const asked = exchanges.filter((exchange) => exchange.session_id !== null && isPlacementRequest(exchange))
   return [...groupBy(asked, sessionKey).values()]
     .flatMap((group) => group.slice(1).map((again, index) => ({ first: group[index]!, again })))
@@ -132,14 +132,14 @@ function findNoFillLoops(exchanges: readonly RecordedExchange[]): Repetition[] {
 }
 
 /** Returns repetitions before the wait that the response asked for was over. */
-export function findTooSoon(exchanges: readonly RecordedExchange[]): Repetition[] {
+export function findTooSoon(exchanges: readonly JournaledExchange[]): Repetition[] {
   return findRepetitions(exchanges).filter(
     ({ first, again }) => isRetryable(first.status) && again.at_ms - first.at_ms < readWaitMs(first) - toleranceMs,
   )
 }
 
 /** Returns immediate unchanged repetitions although the response said that they would fail again. */
-export function findInVain(exchanges: readonly RecordedExchange[]): Repetition[] {
+export function findInVain(exchanges: readonly JournaledExchange[]): Repetition[] {
   return findRepetitions(exchanges).filter(
     ({ first, again }) =>
       first.status > 0 &&
@@ -150,12 +150,12 @@ export function findInVain(exchanges: readonly RecordedExchange[]): Repetition[]
 }
 
 /** The journal stores no tokens: a request that was refused for its credential, and then was not, had a new one. */
-function hasNewCredential(first: RecordedExchange, again: RecordedExchange): boolean {
+function hasNewCredential(first: JournaledExchange, again: JournaledExchange): boolean {
   return first.status === 401 && again.status !== 401
 }
 
 /** Returns failed requests, each with the next identical one. */
-export function findRepetitions(exchanges: readonly RecordedExchange[]): Repetition[] {
+export function findRepetitions(exchanges: readonly JournaledExchange[]): Repetition[] {
   return [...groupBy(exchanges, outlineRequest).values()].flatMap((group) =>
     group.flatMap((first, index) => {
       if (first.status > 0 && first.status < 400) return []
@@ -166,7 +166,7 @@ export function findRepetitions(exchanges: readonly RecordedExchange[]): Repetit
 }
 
 /** Returns how long a response asks to wait, milliseconds; 0 when it does not. */
-export function readWaitMs({ response_headers, at_ms }: RecordedExchange): number {
+export function readWaitMs({ response_headers, at_ms }: JournaledExchange): number {
   return retryAfterMs(response_headers['retry-after'], at_ms) ?? 0
 }
 
@@ -176,7 +176,7 @@ function isRetryable(status: number): boolean {
 }
 
 /** Returns what two equal requests have in common apart from their bodies. */
-function outlineRequest({ method, path, request_headers }: RecordedExchange): string {
+function outlineRequest({ method, path, request_headers }: JournaledExchange): string {
   const names = ['authorization', 'origin', 'content-type', 'content-length']
   return JSON.stringify([method, path, ...names.map((name) => request_headers[name])])
 }

@@ -7,8 +7,8 @@ import {
   isBeacon,
   isFrame,
   isFromBrowser,
+  type JournaledExchange,
   joinFirst,
-  type RecordedExchange,
   takeLast,
 } from '#diagnosis/exchange.ts'
 import { findingFor, findingPerGroup, judgeMatching, judgeRefused, ruleSet } from '../rule.ts'
@@ -125,6 +125,6 @@ const placeholders =
   /^(undefined|null|nan|none|false|true|0|default|anonymous|anon|guest|unknown|user|session|session[-_.]?id|your[-_.].*)$/i
 
 /** Returns the facts about the browser that sent a request; null for a program. */
-function identifyBrowser({ request_headers: { origin, 'user-agent': agent } }: RecordedExchange): string | null {
+function identifyBrowser({ request_headers: { origin, 'user-agent': agent } }: JournaledExchange): string | null {
   return origin === undefined || agent === undefined ? null : `${agent} ${origin}`
 }

@@ -1,6 +1,6 @@
 /** What each rule about turns finds, and what it must not: the same beacons are right in one page and wrong in another. */
 import { describe, expect, test } from 'vitest'
-import type { RecordedExchange } from '#diagnosis/exchange.ts'
+import type { JournaledExchange } from '#diagnosis/exchange.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
 import type { Observed } from '../rule.ts'
@@ -13,8 +13,8 @@ function exchange(
   path: string,
   slot_id: string,
   second: number,
-  more: Partial<RecordedExchange> = {},
-): RecordedExchange {
+  more: Partial<JournaledExchange> = {},
+): JournaledExchange {
   return {
     request_id: `req_${++requests}`,
     at_ms: noon + second * 1_000,
@@ -47,7 +47,7 @@ interface Sent {
   measurements?: object
 }
 
-function beacon(slot_id: string, event: string, second: number, sent: Sent = {}): RecordedExchange {
+function beacon(slot_id: string, event: string, second: number, sent: Sent = {}): JournaledExchange {
   const { turn, mount = `ri_${slot_id}`, session_id = 's1', reason_code = 'OK', measurements } = sent
   return exchange('/v1/beacons', slot_id, second, {
     session_id,
@@ -76,7 +76,7 @@ const shown = (slot_id: string, second: number, sent: Sent = {}) => [
 ]
 
 const journal = (
-  list: readonly (RecordedExchange | RecordedExchange[])[],
+  list: readonly (JournaledExchange | JournaledExchange[])[],
   page: Partial<PageSeen> | null = null,
 ): Observed => ({
   exchanges: list.flat(),
@@ -201,7 +201,7 @@ describe('lost-on-remount, in a journal', () => {
     expect(messages('lost-on-remount', journal(list))).toEqual([])
   })
 
-  function hidden(each: RecordedExchange): RecordedExchange {
+  function hidden(each: JournaledExchange): JournaledExchange {
     return each.path === '/v1/beacons'
       ? { ...each, request_body: { ...(each.request_body as object), measurements: { page_visible: false } } }
       : each

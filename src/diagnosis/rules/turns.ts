@@ -4,7 +4,7 @@
  * beside the ad.
  */
 import { plural } from '#cli/output/text.ts'
-import { groupBy, isPlacementRequest, joinFirst, type NonEmpty, type RecordedExchange } from '#diagnosis/exchange.ts'
+import { groupBy, isPlacementRequest, type JournaledExchange, joinFirst, type NonEmpty } from '#diagnosis/exchange.ts'
 import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
 import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
@@ -141,7 +141,7 @@ function toJudgement({ sample_size, found }: { sample_size: number; found: reado
   }
 }
 
-function sourceRequests(beacons: readonly AdBeacon[]): RecordedExchange[] {
+function sourceRequests(beacons: readonly AdBeacon[]): JournaledExchange[] {
   return beacons.flatMap(({ source }) => ('request_id' in source ? [source] : []))
 }
 

@@ -9,11 +9,11 @@ import {
   groupBy,
   isBeacon,
   isFromBrowser,
+  type JournaledExchange,
   joinFirst,
   listSlots,
   loadedFrames,
   type NonEmpty,
-  type RecordedExchange,
   takeLast,
 } from '../../exchange.ts'
 import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../../facts/shown-ads.ts'
@@ -177,8 +177,8 @@ export const beaconRules = ruleSet('journal', {
 /** Groups exchanges, leaving out groups that a beacon may still be on its way to. */
 function groupComplete(
   observed: Observed,
-  key: (exchange: RecordedExchange) => string | null,
-): NonEmpty<RecordedExchange>[] {
+  key: (exchange: JournaledExchange) => string | null,
+): NonEmpty<JournaledExchange>[] {
   const until_ms = completeUntil(observed)
   return [...groupBy(observed.exchanges, key).values()].filter((group) => takeLast(group).at_ms <= until_ms)
 }
@@ -242,7 +242,7 @@ const unseenCauses = {
 const heartbeatDueMs = 15_000
 
 /** Returns why the ad of this last beacon was not seen; null when it is too early, or another rule names it. */
-function findUnseenCause(last: RecordedExchange, { now_ms }: Observed): keyof typeof unseenCauses | null {
+function findUnseenCause(last: JournaledExchange, { now_ms }: Observed): keyof typeof unseenCauses | null {
   if (readArea(last) === 0) return null
   if (valueAt(last.request_body, 'measurements.page_visible') === false) return 'tab_hidden'
   // A clip starts to play as it renders.
@@ -253,13 +253,13 @@ function findUnseenCause(last: RecordedExchange, { now_ms }: Observed): keyof ty
 }
 
 /** Returns the share of an ad that was in the window, 0 to 1, or null. */
-function readVisibleRatio({ request_body }: RecordedExchange): number | null {
+function readVisibleRatio({ request_body }: JournaledExchange): number | null {
   const ratio = valueAt(request_body, 'measurements.visible_ratio')
   return typeof ratio === 'number' ? ratio : null
 }
 
 /** Whether a beacon says how much of its ad could be seen. */
-function isMeasured(exchange: RecordedExchange): boolean {
+function isMeasured(exchange: JournaledExchange): boolean {
   return readArea(exchange) !== null && readVisibleRatio(exchange) !== null
 }
 
@@ -300,18 +300,18 @@ function visibleRate(observed: Observed): string[] {
   return rendered.size === 0 ? [] : [`${seen} of ${rendered.size} rendered ads were reported as visible.`]
 }
 
-function readSeq({ request_body }: RecordedExchange): number | null {
+function readSeq({ request_body }: JournaledExchange): number | null {
   const seq = valueAt(request_body, 'seq')
   return typeof seq === 'number' && Number.isSafeInteger(seq) ? seq : null
 }
 
 /** Returns the area that a beacon measured of its frame, CSS pixels squared, or null. */
-function readArea({ request_body }: RecordedExchange): number | null {
+function readArea({ request_body }: JournaledExchange): number | null {
   const [width, height] = ['width_px', 'height_px'].map((name) => valueAt(request_body, `measurements.${name}`))
   return typeof width === 'number' && typeof height === 'number' ? width * height : null
 }
 
 /** Whether a beacon reports that the ad was seen. */
-function isView(exchange: RecordedExchange): boolean {
+function isView(exchange: JournaledExchange): boolean {
   return isViewEvent(readEvent(exchange))
 }
