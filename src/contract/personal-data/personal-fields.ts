@@ -80,6 +80,8 @@ function valueKinds(value: unknown): readonly PersonalKind[] {
   return isExactNumber(value) ? findPersonalData(value.rawJSON) : []
 }
 
+const noKinds: readonly PersonalKind[] = []
+
 /** An object or a list in an open part, and the names on the way to it. */
 interface Place {
   value: object
@@ -91,10 +93,13 @@ function searchObject(value: object, part: readonly string[]): PersonalField[] {
   const open: Place[] = [{ value, names: part }]
   for (let place = open.shift(); place !== undefined; place = open.shift()) {
     for (const [name, inner] of Object.entries(place.value)) {
-      const inName = findPersonalData(name)
+      const { kinds: inName, words } = readName(name)
+      const isInside = typeof inner === 'object' && inner !== null && !isExactNumber(inner)
+      const inValue = isInside ? [] : fieldKinds(words, inner)
+      if (!isInside && inName.length === 0 && inValue.length === 0) continue
       const names = [...place.names, inName.length > 0 ? '[name]' : name]
-      if (typeof inner === 'object' && inner !== null && !isExactNumber(inner)) open.push({ value: inner, names })
-      const kinds = [...new Set([...inName, ...fieldKinds(name, inner)])]
+      if (isInside) open.push({ value: inner, names })
+      const kinds = [...new Set([...inName, ...inValue])]
       if (kinds.length > 0) found.push({ path: names.join('.'), part, kinds, isSession: false })
     }
   }
@@ -108,9 +113,31 @@ const meanings: readonly [name: RegExp, words: string][] = [
   [/(?:api|access|secret|private)[_-]?(?:key|token)$/i, 'api key'],
 ]
 
-function fieldKinds(name: string, value: unknown): readonly PersonalKind[] {
+interface FieldName {
+  /** The kinds of personal data that the name itself seems to contain. */
+  kinds: readonly PersonalKind[]
+  /** What it says of its value; undefined for most names. */
+  words: string | undefined
+}
+
+/** The names that bodies repeat, each looked at once: every beacon has the same ones. */
+const knownNames = new Map<string, FieldName>()
+const maxKnownNames = 1_000
+
+function readName(name: string): FieldName {
+  const known = knownNames.get(name)
+  if (known !== undefined) return known
+  const read = { kinds: findPersonalData(name), words: meanings.find(([form]) => form.test(name))?.[1] }
+  if (read.kinds.length === 0 && name.length <= 64 && knownNames.size < maxKnownNames) knownNames.set(name, read)
+  return read
+}
+
+/** Smaller numbers have fewer digits than a telephone number. */
+const leastPhoneNumber = 1e6
+
+function fieldKinds(words: string | undefined, value: unknown): readonly PersonalKind[] {
+  if (typeof value === 'boolean' || (typeof value === 'number' && value < leastPhoneNumber)) return noKinds
   const kinds = valueKinds(value)
-  if (kinds.length > 0 || (typeof value !== 'string' && typeof value !== 'number')) return kinds
-  const words = meanings.find(([form]) => form.test(name))?.[1]
-  return words === undefined ? kinds : findPersonalData(`${words}: ${value}`)
+  if (kinds.length > 0 || words === undefined || (typeof value !== 'string' && typeof value !== 'number')) return kinds
+  return findPersonalData(`${words}: ${value}`)
 }
