@@ -9,7 +9,6 @@ import {
   randomBytes,
   sign as signWith,
   timingSafeEqual,
-  verify as verifyWith,
 } from 'node:crypto'
 import { type Clock, sandboxClock } from './clock.ts'
 
@@ -32,8 +31,6 @@ export interface Platform {
   assetSecret(slot_id: number): DerivedSecret
   /** An Ed25519 signature under the key of this install, and the key to check it with; both base64url. */
   signPublicly(text: string): { signature: string; public_key: string }
-  /** Whether an Ed25519 signature over a text holds; both base64url. */
-  isSigned(text: string, signed: { signature: string; public_key: string }): boolean
   /** HMAC-SHA256 of UTF-8 text under the UTF-8 text of a key, 64 lower-case hexadecimal digits. */
   hmacSha256Hex(key: string, text: string): string
   sha256(text: string): Buffer
@@ -124,11 +121,6 @@ export function createPlatform(options: PlatformOptions): Platform {
       publicSigner ??= ed25519(Buffer.from(hmac('evidence checkpoints'), 'base64url'))
       const signature = signWith(null, Buffer.from(text), publicSigner.key).toString('base64url')
       return { signature, public_key: publicSigner.public_key }
-    },
-    isSigned(text, { signature, public_key }) {
-      if (Buffer.from(public_key, 'base64url').length !== 32) return false
-      const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: public_key }, format: 'jwk' })
-      return verifyWith(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'))
     },
     hmacSha256Hex: (secret, text) => createHmac('sha256', secret).update(text).digest('hex'),
     sha256,

@@ -15,6 +15,12 @@ const secrets = /sk_test_sandbox|ast_[0-9a-z]{11}_(?!redacted)|bt_[0-9a-z]{11}_(
 
 const seen = { visible_ratio: 1, visible_ms: 2_500, page_visible: true }
 
+/** The same bytes in base64url with other unused bits at the end, which a lenient reader takes for the same text. */
+function respelled(base64url: string): string {
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  return base64url.slice(0, -1) + digits[digits.indexOf(base64url.at(-1)!) + 1]
+}
+
 async function bundleOf(on: Stage, slot_id: string, query: Record<string, string> = {}): Promise<Bundle> {
   return parsePage(await pageOf(on, slot_id, query))
 }
@@ -132,6 +138,18 @@ test('one byte changed anywhere in the file is noticed', async () => {
     if (verifyBundle(changed.toString('utf8'), anyKey).ok) missed.push(at)
   }
   expect(missed).toEqual([])
+})
+
+test('a signature has one spelling: bits that no byte of it has are refused', async () => {
+  await using on = await stage()
+  const body = await bundleOf(on, await outcomes['would bill']!(on, 'banner'))
+  const signature = respelled(body.signature)
+  expect(Buffer.from(signature, 'base64url')).toEqual(Buffer.from(body.signature, 'base64url'))
+  const forged = { ...body, signature }
+  const alterations = ['the list of its parts is not the one that was signed']
+  expect(verifyBundle(JSON.stringify(forged), anyKey)).toMatchObject({ ok: false, alterations })
+  const imported = await on.api.accept('bundles.import', { body: { text: JSON.stringify(forged) } })
+  expect(imported.body.problem).toMatch(alterations[0]!)
 })
 
 test('a session is a bundle of its newest turns, and the clip is in it when it is asked for', async () => {

@@ -6,7 +6,7 @@
  * have the time and key of the manifest, and a line has exactly one spelling. So a file is read up to its first wrong line.
  * The signatures prove who exported only when the expected key is given.
  */
-import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
@@ -22,6 +22,7 @@ import {
 } from '#contract/resources/evidence.ts'
 import { decodeText, EncodingError } from '#foundation/encoding.ts'
 import { parseJson } from '#foundation/json.ts'
+import { isSigned } from '#foundation/signatures.ts'
 
 const ExportLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),
@@ -269,17 +270,4 @@ function textOfLine(bytes: Buffer): string | EncodingError {
 /** SHA-256 of UTF-8 text, hexadecimal. */
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex')
-}
-
-/** Whether an Ed25519 signature over a text holds. Base64url has several spellings of some bytes: only one is accepted. */
-export function isSigned(
-  text: string,
-  { signature, public_key }: Pick<Checkpoint, 'public_key' | 'signature'>,
-): boolean {
-  const bytes = Buffer.from(signature, 'base64url')
-  const key_bytes = Buffer.from(public_key, 'base64url')
-  if (bytes.toString('base64url') !== signature || key_bytes.toString('base64url') !== public_key) return false
-  if (bytes.length !== 64 || key_bytes.length !== 32) return false
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: public_key }, format: 'jwk' })
-  return verifySignature(null, Buffer.from(text), key, bytes)
 }

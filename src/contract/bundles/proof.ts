@@ -3,14 +3,12 @@
  * the hash before it. The sandbox signs by this, and `svc evidence verify FILE.html` and an import check by it.
  */
 import canonicalize from 'canonicalize'
+import { isSigned } from '#foundation/signatures.ts'
 import { chainHash, type Sha256Hex } from '../resources/evidence.ts'
 import type { Bundle, BundlePart, BundleTurn } from './bundle.ts'
 
 /** A bundle before it is signed. */
 export type UnsignedBundle = Omit<Bundle, 'parts' | 'public_key' | 'signature'>
-
-/** Whether an Ed25519 signature over a text holds; key and signature in base64url. */
-type IsSigned = (text: string, signed: Pick<Bundle, 'signature' | 'public_key'>) => boolean
 
 /** Returns every part of a bundle with the hash of its canonical JSON (RFC 8785), in the order of the file. */
 export function hashParts(bundle: UnsignedBundle, sha256Hex: Sha256Hex): BundlePart[] {
@@ -27,7 +25,7 @@ export function bundleText({ at_ms, client_id }: UnsignedBundle, parts: readonly
  * Returns every part that is not as it was signed, in words that follow the name of the file; empty when all hold. Which
  * entry, beacon or request was changed is said by its own part.
  */
-export function findAlterations(bundle: Bundle, sha256Hex: Sha256Hex, isSigned: IsSigned): string[] {
+export function findAlterations(bundle: Bundle, sha256Hex: Sha256Hex): string[] {
   const { parts, public_key, signature, ...rest } = bundle
   if (!isSigned(bundleText(rest, parts), { public_key, signature })) {
     return ['the list of its parts is not the one that was signed']
