@@ -136,7 +136,7 @@ function readOverridesOption(value: unknown): Overrides | null {
   } catch (error) {
     if (!(error instanceof OverridesError)) throw error
     const hint = 'Correct it there. Or write it again: svc contract compare FILE --write-overrides FILE'
-    throw new SandboxError('option_invalid', `The file of overrides ${error.message}.`, hint)
+    throw new SandboxError('option_invalid', `The value of overrides ${error.message}.`, hint)
   }
 }
 

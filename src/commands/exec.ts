@@ -25,7 +25,7 @@ import {
 } from '#cli/settings/state-directory.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { shownCommand } from '#foundation/redaction.ts'
-import { startOnFreePort } from './sandbox/start.ts'
+import { startOnFreePort } from './sandbox/emulator.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
 const startOptions = new Set<StartOptionName>([

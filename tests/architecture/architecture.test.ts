@@ -66,7 +66,7 @@ describe('imports', () => {
     ['src/client/a.ts', "const x = await import('../cli/x.ts')"],
     ['src/client/a.ts', "export * from '../cli/x.ts'"],
     ['src/commands/placements/index.ts', "import { startSandbox } from '#sandbox/index.ts'"],
-    ['src/commands/sandbox/start.ts', "import { decide } from '#domain/decisions.ts'"],
+    ['src/commands/sandbox/emulator.ts', "import { decide } from '#domain/decisions.ts'"],
     ['sandbox/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
     ['sandbox/domain/a.ts', "import type { Store } from '../store/store.ts'"],
     ['sandbox/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],
@@ -83,7 +83,7 @@ describe('imports', () => {
 
   test.each([
     ['src/contract/resources/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
-    ['src/commands/sandbox/start.ts', "const { startSandbox } = await import('../../../sandbox/index.ts')"],
+    ['src/commands/sandbox/emulator.ts', "const { startSandbox } = await import('../../../sandbox/index.ts')"],
     ['sandbox/operations/a.ts', "import type { Store } from '../store/store.ts'; import { d } from '../domain/d.ts'"],
     ['sandbox/pipeline/a.ts', "import { z } from 'zod'; import 'node:fs'"],
     ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/resources/placements.ts'"],

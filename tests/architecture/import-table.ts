@@ -42,6 +42,7 @@ export const importTable: readonly ImportRule[] = [
     modules: ['src/foundation/programs.ts'],
     builtins: ['node:os', 'node:path'],
   },
+  { path: 'src/foundation/signatures.ts', builtins: ['node:crypto'] },
   { path: 'src/foundation/text-file.ts', modules: ['src/foundation'], builtins: ['node:fs', 'node:fs/promises'] },
   {
     path: 'src/foundation/programs.ts',
@@ -150,10 +151,22 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:fs', 'node:path'],
   },
   {
+    path: 'src/commands/sandbox/emulator.ts',
+    modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
+    builtins: 'all',
+  },
+  {
     path: 'src/commands/sandbox/start.ts',
-    modules: ['src/commands', ...base, 'src/cli', 'src/qa', 'src/scaffold', 'sandbox/index.ts'],
+    modules: ['src/commands', ...base, 'src/cli'],
+    types: ['sandbox/index.ts'],
     packages: ['commander'],
     builtins: 'all',
+  },
+  {
+    path: 'src/commands/sandbox/start-block.ts',
+    modules: ['src/commands', ...base, 'src/cli'],
+    types: ['sandbox/index.ts'],
+    builtins: 'none',
   },
   {
     path: 'src/commands/team/tokens.ts',

@@ -3,7 +3,7 @@ import type { Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plainStyle } from '#cli/output/terminal.ts'
 import { loadAll } from '#cli/run/command.ts'
-import { startBlock } from '#commands/sandbox/start.ts'
+import { startBlock } from '#commands/sandbox/start-block.ts'
 import { commands } from '#src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 

@@ -8,7 +8,7 @@ import { contractCheckClient } from '#contract/own-requests.ts'
 import type { Recording } from '#contract/recordings/recording.ts'
 import type { RendererComparison } from '#qa/contract-compare/renderer.ts'
 import { browserProgram, startBrowser } from '../qa/targets.ts'
-import { startOnFreePort } from '../sandbox/start.ts'
+import { startOnFreePort } from '../sandbox/emulator.ts'
 
 /** Resolves to the formats that were compared, in a sandbox and a browser started for them. Throws CliError. */
 export async function runRecordedRenderer(

@@ -13,7 +13,7 @@ import type { ExchangePair } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import type { OwnValues } from '#qa/contract-compare/request-mapping.ts'
 import { QaError } from '#qa/result.ts'
-import { startOnFreePort } from '../sandbox/start.ts'
+import { startOnFreePort } from '../sandbox/emulator.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
 
 export interface ComparedSides extends Omit<CompareReport, 'comparison' | 'renderer'> {

@@ -9,7 +9,7 @@ import type { Plan } from '#gameday/plan.ts'
 import type { RunRecord } from '#gameday/records.ts'
 import { readReached } from '#gameday/sandbox-reading.ts'
 import type { Runs } from '#gameday/verdict.ts'
-import { startOnFreePort } from '../sandbox/start.ts'
+import { startOnFreePort } from '../sandbox/emulator.ts'
 
 /** A page gives up on a beacon after this time, milliseconds. */
 const timeoutMs = 10_000

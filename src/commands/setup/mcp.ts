@@ -12,7 +12,7 @@ import {
   stateProblem,
   writeLocator,
 } from '#cli/settings/state-directory.ts'
-import { startOnFreePort } from '#commands/sandbox/start.ts'
+import { startOnFreePort } from '#commands/sandbox/emulator.ts'
 import { diagnose } from '#diagnosis/doctor.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
 import { gather } from '../doctor.ts'

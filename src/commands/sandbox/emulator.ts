@@ -1,0 +1,199 @@
+/** An emulator in this process: started on a free port for the commands that need one, closed, and its failures as errors. */
+import { join, resolve } from 'node:path'
+import { inspect } from 'node:util'
+import { printable } from '#cli/output/terminal.ts'
+import type { Certificate } from '#cli/process/certificate.ts'
+import type { CommandContext } from '#cli/run/command.ts'
+import { type Category, CliError } from '#cli/run/errors.ts'
+import type { System } from '#cli/run/system.ts'
+import { parseUserJson, readUserText } from '#cli/run/user-file.ts'
+import { defaultPort, type StartOptions } from '#cli/settings/start-options.ts'
+import { createStateDirectory, removeLocator, runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
+import { parseDuration } from '#foundation/duration.ts'
+import { withoutUndefined } from '#foundation/json.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
+
+/** The number of ports to try after the default one if it is taken. */
+const portsTried = 50
+
+/** SQLite's own name for a database without a file. */
+export const memory = ':memory:'
+
+/** The exit code of each failure to start. */
+export const categories: Record<SandboxFailure['code'], Category> = {
+  port_in_use: 'busy',
+  database_in_use: 'busy',
+  database_newer: 'usage',
+  database_corrupt: 'usage',
+  database_unwritable: 'usage',
+  database_unreachable: 'usage',
+  option_invalid: 'usage',
+  recording_invalid: 'usage',
+  recording_old: 'usage',
+}
+
+type SandboxFailure = import('#sandbox/index.ts').SandboxError
+
+/** Starts a sandbox, on the next free port if the default one is taken. Throws CliError if it cannot start. */
+export async function startOnFreePort(
+  context: CommandContext,
+  options: StartOptions,
+): Promise<{ sandbox: Sandbox; certificate: Certificate | null }> {
+  const home = stateDirectory(context.system)
+  const { store } = options
+  const isFile = store === undefined && options.ephemeral !== true
+  const database = !isFile ? memory : resolve(context.system.cwd, options.db ?? join(home, 'sandbox.db'))
+  if (isFile && options.db === undefined) createStateDirectory(home)
+  const certificate = await loadCertificate(context.system, home, options)
+  const files = await readStartFiles(context, options)
+  const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
+  const report = failureReport((line) => context.system.stderr.write(`${printable(line)}\n`))
+  const first = options.port ?? defaultPort
+  for (let port = first; ; port++) {
+    try {
+      const chosen = { ...sandboxOptions(options, port, database, certificate), ...files }
+      // The same end as by a signal, whatever this process does beside the sandbox.
+      const stop = () => void context.system.signal(context.system.pid, 'SIGTERM')
+      const sandbox = await startSandbox({ ...chosen, stop, report })
+      if (port !== first) context.out.note(`Port ${first} is taken by ${await holder(context, first)}: using ${port}.`)
+      return { sandbox, certificate }
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error
+      const isNextTried = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
+      if (!isNextTried) throw await startFailure(context, error, port, database)
+    }
+  }
+}
+
+/** Resolves to the content of --overrides and the path of --playback. Throws CliError. */
+async function readStartFiles(
+  { system }: CommandContext,
+  { overrides, playback }: StartOptions,
+): Promise<Pick<SandboxOptions, 'overrides' | 'playback'>> {
+  return {
+    ...(overrides !== undefined && { overrides: await readOverridesFile(system, overrides) }),
+    ...(playback !== undefined && { playback: resolve(system.cwd, playback) }),
+  }
+}
+
+/** Resolves to the rules of a file, as JSON. Throws CliError with the first mistake in it. */
+async function readOverridesFile(system: System, file: string): Promise<unknown> {
+  const hint = 'A file of overrides is JSON: svc contract compare FILE --write-overrides FILE writes one.'
+  const value = await parseUserJson(await readUserText(system, file), file, { hint })
+  const { OverridesError, readOverrides } = await import('#contract/recordings/overrides.ts')
+  try {
+    readOverrides(value)
+  } catch (error) {
+    if (!(error instanceof OverridesError)) throw error
+    throw new CliError('usage', 'file_invalid', `${resolve(system.cwd, file)} ${error.message}.`, hint)
+  }
+  return value
+}
+
+/** Closes the sandbox. Throws CliError when the disk is full. */
+export async function closeEmulator(
+  sandbox: Sandbox,
+  { home, pid_scope, drain_ms }: { home: string; pid_scope: string | undefined; drain_ms: number },
+): Promise<void> {
+  try {
+    await sandbox.close({ drain_ms })
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'SandboxError')) throw error
+    const { code, message, hint } = error as SandboxFailure
+    throw new CliError(categories[code], code, message, hint)
+  } finally {
+    await removeLocator(home, { pid: sandbox.pid, pid_scope })
+  }
+}
+
+/** A disk that stays full is reported again after this time, milliseconds. */
+const repeatMs = 60_000
+
+/** Returns a function that reports failures: one line for a disk that refuses writes, however many. */
+export function failureReport(print: (text: string) => void): (error: unknown) => void {
+  let last = ''
+  let last_at = 0
+  return (error) => {
+    if (error instanceof Error && error.name.endsWith('Warning')) return print(`warning: ${error.message}`)
+    if (!(error instanceof Error && error.name === 'StorageError')) return print(redactSecrets(inspect(error)))
+    const now = performance.now()
+    if (error.message === last && now - last_at < repeatMs) return
+    last = error.message
+    last_at = now
+    print(`${error.message}. Requests that need it get a 503 until this is solved.`)
+  }
+}
+
+/** Returns the certificate of --tls, or from the given files; null for http. */
+async function loadCertificate(system: System, home: string, options: StartOptions): Promise<Certificate | null> {
+  const { tls, tls_cert: cert, tls_key: key, public_url = '', allowed_host = [] } = options
+  if (tls !== true && cert === undefined && key === undefined) return null
+  const { ownCertificate, readCertificate } = await import('#cli/process/certificate.ts')
+  if (cert !== undefined && key !== undefined) return readCertificate(system, { cert, key })
+  if (tls === true) return ownCertificate(system, home, [...allowed_host, URL.parse(public_url)?.hostname ?? ''])
+  const [given, missing] = cert === undefined ? ['--tls-key', '--tls-cert'] : ['--tls-cert', '--tls-key']
+  const hint = 'Give both, or --tls for a certificate that svc makes.'
+  throw new CliError('usage', 'option_missing', `${given} needs ${missing} FILE.`, hint)
+}
+
+function sandboxOptions(
+  options: StartOptions,
+  port: number,
+  database: string,
+  certificate: Certificate | null,
+): SandboxOptions {
+  const { store, db, ephemeral } = options
+  return {
+    port,
+    ...(certificate === null ? {} : { tls: certificate }),
+    ...(store === undefined ? { database } : { store }),
+    ...withoutUndefined({
+      host: options.host,
+      public_url: options.public_url,
+      allowed_hosts: options.allowed_host,
+      namespace: db !== undefined || ephemeral === true ? undefined : options.namespace,
+      seed: options.seed,
+      rate_limit: options.rate_limit,
+      decision_latency_ms: options.decision_latency,
+      scenario: options.scenario,
+      strict: options.strict,
+      allow_known_keys: options.allow_known_keys,
+      fallback: options.fallback,
+      max_age_ms: options.max_age === undefined ? undefined : (parseDuration(options.max_age) ?? undefined),
+      strict_age: options.strict_age,
+      journal_limit: options.journal_limit,
+    }),
+  }
+}
+
+/** Returns the failure with the process that holds the port, or the sandbox that has the database open. */
+async function startFailure(
+  context: CommandContext,
+  error: SandboxFailure,
+  port: number,
+  database: string,
+): Promise<CliError> {
+  const failure = (message: string, hint: string | null) =>
+    new CliError(categories[error.code], error.code, message, hint)
+  if (error.code === 'port_in_use') {
+    const hint = `Try: svc start --port ${port + 1}, or --port 0 for any free one.`
+    return failure(`Port ${port} is taken by ${await holder(context, port)}.`, hint)
+  }
+  const user = (await running(context)).find((sandbox) => sandbox.database === database)
+  if (error.code === 'database_in_use' && user !== undefined) {
+    const hint = 'Use it, stop it with svc sandbox stop, or start another: svc start --ephemeral'
+    return failure(`A sandbox with this database is already running: ${user.url} (pid ${user.pid}).`, hint)
+  }
+  return failure(error.message, error.hint)
+}
+
+async function holder(context: CommandContext, port: number): Promise<string> {
+  const { portHolder } = await import('#cli/process/port-holder.ts')
+  return portHolder(port, context.system.platform, await running(context))
+}
+
+/** Resolves to the sandboxes of this computer that run. */
+export function running({ system }: CommandContext) {
+  return runningSandboxes(stateDirectory(system), system)
+}
