@@ -55,7 +55,7 @@ export function retryAfterMs(header: string | null | undefined, now_ms: number):
   return Number.isFinite(wait_ms) ? Math.max(0, wait_ms) : null
 }
 
-/* Headers about one connection only, which whoever passes a message on leaves out (RFC 9110, 7.6.1). */
+/* Headers about one connection only, which a proxy does not pass on (RFC 9110, 7.6.1). */
 
 const hopHeaders: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization'],

@@ -153,10 +153,10 @@ async function showAd(
     // What fails by itself does not end the view: a page sends each beacon for itself.
     const first = send({ asset_token, event: 'render' }, { signal })
     const playing = format === 'clip' ? send({ asset_token, event: 'play_started', ...position }, { signal }) : first
-    const [begun] = await Promise.all([Promise.allSettled([first, playing]), sleep(view_ms, undefined, { signal })])
+    const [started] = await Promise.all([Promise.allSettled([first, playing]), sleep(view_ms, undefined, { signal })])
     const measurements = { visible_ratio: 1, visible_ms: view_ms, page_visible: true }
     await send({ asset_token, event: 'visible', measurements }, { signal })
-    const failed = begun.find(({ status }) => status === 'rejected')
+    const failed = started.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
     return { step: 'visible', reason: null }
   } catch (error) {

@@ -183,8 +183,8 @@ describe('what passes', () => {
       expect(new TextDecoder().decode((await reader.read()).value)).toBe('last')
     }
     const sent = request(`${on.url}/v1/beacons`, { method: 'POST' })
-    sent.write('begun')
-    await expect.poll(() => received).toEqual(['begun'])
+    sent.write('started')
+    await expect.poll(() => received).toEqual(['started'])
     sent.end()
     await expect.poll(() => waiting.length).toBe(1)
     waiting[0]!.end()

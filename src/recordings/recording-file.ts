@@ -10,7 +10,7 @@ export interface RecordingFile {
   readonly entries: number
   /** Appends an entry. @throws SystemError, after which the file is as before */
   append(entry: HarEntry): void
-  /** Counts what the file does not have, by reason: it is told in its last line. @throws SystemError */
+  /** Counts what the file does not have, by reason: the last line of the file has the counts. @throws SystemError */
   leaveOut(reason: string): void
   close(): void
 }

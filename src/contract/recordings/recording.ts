@@ -1,6 +1,6 @@
 /**
- * A recording: exchanges of this API out of a HAR file, whoever wrote it: `svc record`, the journal, the network panel of a
- * browser, a proxy. What is not of this API is left out and counted. Everything passes the redactor, so that nothing that
+ * A recording: exchanges of this API out of a HAR file, as `svc record`, the journal, the network panel of a browser or a
+ * proxy writes it. What is not of this API is left out and counted. Everything passes the redactor, so that nothing that
  * reads a recording can show a key, a token or a prompt text, even where the file has them.
  */
 import { z } from 'zod'

@@ -291,7 +291,7 @@ function typeName(value: Json | undefined): string {
   return value === undefined ? 'missing' : typeWord(value)
 }
 
-/** Returns a value so that null, a text and its absence are told apart. */
+/** Returns a value so that null, a text and its absence differ. */
 function quoted(value: Json | undefined): string {
   return value === null ? 'null' : briefValue(value)
 }

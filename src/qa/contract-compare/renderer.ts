@@ -1,6 +1,6 @@
 /**
  * Runs the render.js and the frames of a recording against a sandbox, in a page of a real browser, and ours beside them:
- * what the page is told, and which beacons arrive, should be the same.
+ * what the page is notified of, and which beacons arrive, should be the same.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Route } from 'playwright-core'
