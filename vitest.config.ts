@@ -8,6 +8,7 @@ import { engines } from './src/qa/browser/engines.ts'
 import { imitatedComputers, missingComputers } from './tests/computers/computers.ts'
 import { installedEngines } from './tests/engines/engines.ts'
 import { LongestFirst } from './tests/longest-first.ts'
+import { untestableTemplates } from './tests/templates/toolchains.ts'
 
 const processors = availableParallelism()
 
@@ -120,16 +121,22 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
   ],
 
   /** Each template as a newcomer gets it, the package under each installer and Node, and the single binary. */
-  templates: () => [
-    project('templates', {
-      include: ['tests/{binary,in-process,install,templates}/**/*.test.ts'],
-      globalSetup: ['tests/install/tools.ts', inOwnFolder, 'tests/templates/installed.ts'],
-      testTimeout: 300_000,
-      hookTimeout: 300_000,
-      // A file has one template: it installs and builds beside others, whose pages mostly wait.
-      maxWorkers: processors + 1,
-    }),
-  ],
+  templates: () => {
+    const untestable = untestableTemplates()
+    for (const { name, toolchain } of untestable)
+      console.log(`${toolchain?.needs} is not installed: the tests of ${name} are left out`)
+    return [
+      project('templates', {
+        include: ['tests/{binary,in-process,install,templates}/**/*.test.ts'],
+        exclude: untestable.map(({ name }) => `tests/templates/${name}.test.ts`),
+        globalSetup: ['tests/install/tools.ts', inOwnFolder, 'tests/templates/installed.ts'],
+        testTimeout: 300_000,
+        hookTimeout: 300_000,
+        // A file has one template: it installs and builds beside others, whose pages mostly wait.
+        maxWorkers: processors + 1,
+      }),
+    ]
+  },
 
   /** The package on computers that this one can imitate, where `.ci/other-computers` has installed what imitates them. */
   computers: () => {

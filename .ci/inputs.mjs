@@ -29,6 +29,7 @@ export const inputs = {
     'src/testing',
     'action.yml',
     'deploy',
+    '.ci/install-toolchains',
   ],
   computers: [...packed, 'tests/computers', 'src/cli/process', 'src/foundation', '.ci/other-computers'],
   pauses: ['tests/pauses', 'tests/reliability/large-state.ts', 'sandbox/store', 'sandbox/operations', 'sandbox/domain'],

@@ -59,13 +59,15 @@ const leftovers = new Set([
 /** Returns the files of a template as a project, and the package that it depends on. */
 export function planProject(template: Template, name: string, root: string = packageRoot): Project {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
-  const path = `vendor/${manifest.name}-${manifest.version}.tgz`
+  const { name_in, package_in = 'vendor' } = template.toolchain ?? {}
+  const path = `${package_in}/${manifest.name}-${manifest.version}.tgz`
   const copied = [...listSources(template)].map(([file, source]): ProjectFile => {
     return {
       path: destination(file),
       mode: statSync(source).mode & 0o111 ? 0o755 : 0o644,
       read: async () => {
         if (file === 'package.json') return ownManifest(source, name, manifest, path)
+        if (file === name_in) return Buffer.from(readFileSync(source, 'utf8').replace(template.name, name))
         return file.endsWith('.css') ? styleSheet(source, sharedFolder(template)) : readFileSync(source)
       },
     }

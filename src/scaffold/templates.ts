@@ -26,10 +26,26 @@ export class ScaffoldError extends Error {
   }
 }
 
+/** What a template needs beside Node, from `_shared/toolchains.json`. */
+interface Toolchain {
+  /** For the user: `Go 1.19 or later`. */
+  needs: string
+  /** The command that installs its libraries. */
+  install?: string
+  /** The program that its npm scripts start. Without one, a script of the template finds it under several names. */
+  program?: string
+  /** A file that names the project, as `package.json` does. */
+  name_in?: string
+  /** The folder of the package of svc, where `vendor` belongs to the tools of the language. */
+  package_in?: string
+}
+
 export interface Template {
   name: string
   /** One line, for the list. */
   summary: string
+  /** Null: Node is all that it needs. */
+  toolchain: Toolchain | null
   /** Its npm scripts, by name. */
   scripts: Readonly<Record<string, string>>
   directory: string
@@ -38,9 +54,10 @@ export interface Template {
 /** Returns every template, sorted by name. */
 export function listTemplates(folder: string = join(packageRoot, 'templates')): Template[] {
   if (!existsSync(folder)) return []
+  const toolchains = JSON.parse(readFileSync(join(folder, '_shared/toolchains.json'), 'utf8')) as Toolchains
   return readdirSync(folder)
     .filter((name) => existsSync(join(folder, name, 'package.json')))
-    .map((name) => readTemplate(name, join(folder, name)))
+    .map((name) => readTemplate(name, join(folder, name), toolchains))
     .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 
@@ -63,10 +80,12 @@ export function findTemplate(name: string, templates: readonly Template[] = list
   )
 }
 
-function readTemplate(name: string, directory: string): Template {
+type Toolchains = Readonly<Record<string, Toolchain>>
+
+function readTemplate(name: string, directory: string, toolchains: Toolchains): Template {
   const { description, scripts = {} } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     description: string
     scripts?: Record<string, string>
   }
-  return { name, summary: description, scripts, directory }
+  return { name, summary: description, toolchain: toolchains[name] ?? null, scripts, directory }
 }

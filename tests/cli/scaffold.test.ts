@@ -95,6 +95,7 @@ describe('svc init TEMPLATE DIR', () => {
       directory: join(cwd, 'my-agent'),
       package: { version, path: archive, has_types: existsSync(join(root, 'dist/types')) },
       package_manager: 'npm',
+      needs: null,
       next: ['cd my-agent', 'npm install', 'npm test', 'npm run dev'],
       dry_run: false,
     })

@@ -59,7 +59,7 @@ test('what templates share is used: every layer by two templates or more, every 
     [...text.matchAll(/include \.\.\/_shared\/(\S+)/g)].map(([, file]) => file!),
   )
   expect(readdirSync(shared).toSorted()).toEqual(
-    [...new Set([...Object.keys(layers), ...included, 'README.md', 'layers.json'])].toSorted(),
+    [...new Set([...Object.keys(layers), ...included, 'README.md', 'layers.json', 'toolchains.json'])].toSorted(),
   )
 })
 
@@ -79,7 +79,9 @@ describe.each(templates)('$name', async (template) => {
     expect(paths).toEqual(
       expect.arrayContaining(['.env.example', 'AGENTS.md', '.gitignore', 'README.md', 'package.json']),
     )
-    expect(paths.some((path) => /(^|\/)(.+\.test\.[jt]sx?|test_.+\.py)$/.test(path))).toBe(true)
+    expect(
+      paths.some((path) => /(^|\/)(.+\.test\.[jt]sx?|test_.+\.py|.+_test\.(go|rb)|.+Test\.(java|php))$/.test(path)),
+    ).toBe(true)
     expect(read('_gitignore')).toMatch(/^node_modules\/?$/m)
     expect(read('_gitignore')).toMatch(/^\.env$/m)
     expect(read('_gitignore')).not.toContain('tgz')
@@ -136,7 +138,7 @@ describe.each(templates)('$name', async (template) => {
   test('its .env.example has every variable that it reads, and no key but those of the sandbox', () => {
     const named = new Set(read('.env.example').match(/^\w+(?==)/gm))
     // Tests may read all that svc exec sets; comments and READMEs may mention what is not read.
-    const sources = texts.filter(({ path }) => !/(^|\/)tests?\/|\.test\.|\.md$/.test(path))
+    const sources = texts.filter(({ path }) => !/(^|\/)tests?\/|\.test\.|_test\.|\.md$/.test(path))
     const used = sources.flatMap(
       ({ text }) => text.replace(/^\s*(\/?\*|\/\/|#).*$/gm, '').match(/\bSVC_[A-Z_]+\b/g) ?? [],
     )

@@ -164,7 +164,7 @@ async function create(
     if (!project.package.has_types) out.note(typesMissing)
   }
   const manager = packageManager(system.env.npm_config_user_agent)
-  const next = nextSteps(system.env.npm_config_user_agent, place.shown, template.scripts)
+  const next = nextSteps(system.env.npm_config_user_agent, place.shown, template)
   const created = {
     template: template.name,
     name: place.name,
@@ -172,6 +172,7 @@ async function create(
     files: project.files.map(({ path }) => path),
     package: project.package,
     package_manager: manager,
+    needs: template.toolchain?.needs ?? null,
     next,
     dry_run: dryRun,
   }
@@ -189,20 +190,30 @@ export function packageManager(user_agent: string | undefined): PackageManager {
 }
 
 /** Returns the commands to type next, in order: enter the directory, install, test, and run it if it has a dev script. */
-function nextSteps(
-  user_agent: string | undefined,
-  directory: string,
-  scripts: Readonly<Record<string, string>>,
-): string[] {
+function nextSteps(user_agent: string | undefined, directory: string, { scripts, toolchain }: Template): string[] {
   const manager = packageManager(user_agent)
   const enter = directory === '.' ? [] : [`cd ${quoted(directory)}`]
-  const run = (script: string) =>
-    manager === 'npm' || manager === 'bun' ? `${manager} run ${script}` : `${manager} ${script}`
-  // `bun test` is bun's own runner, not the script.
-  const test = manager === 'bun' ? run('test') : `${manager} test`
   // Yarn 1 would compile the database driver, although its package includes it compiled.
   const install = user_agent?.startsWith('yarn/1.') ? 'yarn install --ignore-scripts' : `${manager} install`
-  return [...enter, install, test, ...(scripts.dev === undefined ? [] : [run('dev')])]
+  const libraries = toolchain?.install === undefined ? [] : [toolchain.install]
+  const runs = (['test', 'dev'] as const)
+    .filter((script) => scripts[script] !== undefined)
+    .map((script) =>
+      toolchain?.program === undefined ? scriptCommand(manager, script) : execCommand(manager, scripts[script] ?? ''),
+    )
+  return [...enter, ...libraries, install, ...runs]
+}
+
+function scriptCommand(manager: PackageManager, script: 'test' | 'dev'): string {
+  // `bun test` is bun's own runner, not the script.
+  if (manager === 'bun' || (manager === 'npm' && script === 'dev')) return `${manager} run ${script}`
+  return `${manager} ${script}`
+}
+
+/** Returns the line of a script as you type it, with the program of the language: `npx svc-sandbox exec -- go test ./...`. */
+function execCommand(manager: PackageManager, line: string): string {
+  const runners = { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn', bun: 'bunx' }
+  return line.replace(/^svc exec (-q )?/, `${runners[manager]} svc-sandbox exec `)
 }
 
 /** Returns a path quoted for every kind of shell. */
@@ -247,6 +258,7 @@ function doneLines(
   return [
     `Created ${shown} from ${template.name}: ${project.files.length} files.`,
     `svc ${version} is not on a registry, so the project contains it: ${path}. Commit it too.`,
+    ...(template.toolchain === null ? [] : [`It needs ${template.toolchain.needs}, and Node for svc.`]),
     '',
     'Next:',
     ...next.map((command) => `  ${command}`),
