@@ -20,6 +20,21 @@ export const observeTool: Tool = {
   input: z.strictObject({
     since: z.string().max(40).optional().describe('Only requests since then: 10m, a time, or epoch milliseconds.'),
   }),
+  output: z.strictObject({
+    requests: z.int().min(1).describe('How many were judged.'),
+    findings: z.array(
+      z.strictObject({
+        rule: z.string(),
+        level: z.enum(['error', 'warning']),
+        message: z.string(),
+        fix: z.string(),
+        costs: z.string().optional(),
+        requests: z.array(z.string()),
+      }),
+    ),
+    holds: z.array(z.string()).describe('Rules that hold.'),
+    not_seen: z.array(z.string()).describe('Rules for which there was nothing to judge.'),
+  }),
   narrower: 'Give since.',
   async call(access, { since }) {
     const client = await access.client()

@@ -1,15 +1,13 @@
 /** The tools that do more than call one endpoint, but for those of QA. */
 
 import { z } from 'zod'
-import { CliError, didYouMean, nothingChecked } from '#cli/run/errors.ts'
+import { CliError, didYouMean } from '#cli/run/errors.ts'
 import { contract } from '#contract/index.ts'
 import { contractListing, type ListedField } from '#contract/listing.ts'
-import { BeaconRequest } from '#contract/resources/beacons.ts'
+import { BeaconRequest, BeaconResult } from '#contract/resources/beacons.ts'
 import { PlacementRequest } from '#contract/resources/placements.ts'
-import { summarize } from '#diagnosis/doctor.ts'
-import { beaconFormats } from '#diagnosis/lint.ts'
+import { type Diagnosis, summarize } from '#diagnosis/doctor.ts'
 import { tableNames } from '#foundation/table-entry.ts'
-import { lintOnThread } from './lint-thread.ts'
 import { readTopic, readTopics } from './resources.ts'
 import { ofOne, type Tool } from './tool.ts'
 
@@ -22,6 +20,7 @@ export const createPlacement: Tool = {
   effect: 'changes',
   isIdempotent: false,
   input: PlacementRequest.partial(someDefaults),
+  output: contract['placements.create'].response,
   narrower: ofOne,
   async call(access, input, signal) {
     const client_id = await access.clientId()
@@ -43,6 +42,10 @@ export const sendBeacon: Tool = {
     slot_id: contract['decisions.get'].params.shape.slot_id,
     beacon_id: BeaconRequest.shape.beacon_id.optional(),
   }),
+  output: z.strictObject({
+    ...BeaconResult.shape,
+    would_bill: z.string().nullable().describe('What production would have billed for it.'),
+  }),
   narrower: ofOne,
   async call(access, { slot_id, ...input }, signal) {
     const client = await access.client()
@@ -61,6 +64,13 @@ export const sendBeacon: Tool = {
 }
 
 const endpointIds = tableNames(contract)
+const ShownEndpoint = z.strictObject({
+  id: z.string(),
+  method: z.string(),
+  path: z.string(),
+  stability: z.string(),
+  provenance: z.string(),
+})
 export const showContract: Tool = {
   name: 'show_contract',
   command: 'contract show',
@@ -73,6 +83,11 @@ export const showContract: Tool = {
     endpoint: z.enum(endpointIds).optional().describe('Only this one, with its fields: placements.create.'),
     where: z.enum(['params', 'query', 'body', 'response']).optional().describe('Only the fields of this part.'),
   }),
+  output: z.union([
+    z.array(ShownEndpoint),
+    z.strictObject({ ...ShownEndpoint.shape, fields: z.record(z.string(), z.array(z.string())) }),
+  ]),
+  hasOnlyOwnText: true,
   narrower: 'Name an endpoint, and a part with where.',
   async call(_access, { endpoint, where }) {
     const { endpoints } = contractListing()
@@ -108,17 +123,17 @@ export const readDocs: Tool = {
   input: z.strictObject({
     topic: z.string().max(100).optional().describe('server, browser, errors/key_class ...'),
   }),
+  output: z.strictObject({ topic: z.string().nullable(), text: z.string() }),
+  hasOnlyOwnText: true,
   narrower: 'Read a code or another page: the list of topics has them all.',
   async call(_access, { topic }) {
     const topics = readTopics()
     if (topic === undefined) {
-      return topics
-        .filter((each) => !each.topic.includes('/'))
-        .map(({ topic, summary }) => `${topic}: ${summary}`)
-        .join('\n')
+      const pages = topics.filter((each) => !each.topic.includes('/'))
+      return { topic: null, text: pages.map(({ topic, summary }) => `${topic}: ${summary}`).join('\n') }
     }
     const text = readTopic(String(topic))
-    if (text !== null) return text
+    if (text !== null) return { topic, text }
     const near = didYouMean(
       String(topic),
       topics.flatMap((each) => [each.topic, ...each.topic.split('/').slice(1)]),
@@ -132,6 +147,8 @@ export const readDocs: Tool = {
   },
 }
 
+const Level = z.enum(['ok', 'warning', 'problem', 'not_seen', 'unknown'] satisfies Diagnosis['level'][])
+
 export const doctorTool: Tool = {
   name: 'doctor',
   command: 'doctor',
@@ -143,37 +160,22 @@ export const doctorTool: Tool = {
   input: z.strictObject({
     all: z.boolean().optional().describe('true: also the checks that found nothing wrong.'),
   }),
+  output: z.strictObject({
+    summary: z.record(Level, z.int().min(0)),
+    findings: z.array(
+      z.strictObject({
+        group: z.string(),
+        check: z.string(),
+        level: Level,
+        message: z.string(),
+        fix: z.string().nullable(),
+      }),
+    ),
+  }),
   narrower: 'Leave out all.',
   async call(access, { all }) {
     const findings = await access.diagnose()
     const shown = all === true ? findings : findings.filter(({ level }) => level !== 'ok' && level !== 'not_seen')
     return { summary: summarize(findings), findings: shown }
-  },
-}
-
-export const lintTool: Tool = {
-  name: 'lint_beacons',
-  command: 'beacons lint',
-  title: 'Check beacons without sending them',
-  description:
-    'One body, an array, JSON lines, or a HAR file, as text. Errors are what the service refuses; warnings are what it would not bill.',
-  effect: 'reads',
-  isIdempotent: true,
-  input: z.strictObject({
-    text: z.string().min(1).max(200_000).describe('The beacons.'),
-    sent_at_ms: z
-      .int()
-      .min(0)
-      .optional()
-      .describe('When they are sent, Unix epoch milliseconds; finds those that are too old.'),
-  }),
-  narrower: 'Give fewer beacons.',
-  async call(access, { text, sent_at_ms = null }, signal) {
-    const times = { now_ms: access.now(), sent_at_ms: typeof sent_at_ms === 'number' ? sent_at_ms : null }
-    const report = await lintOnThread({ text: String(text).replace(/^\uFEFF/, ''), times }, signal)
-    if (report.kind === 'unknown')
-      throw new CliError('usage', 'file_foreign', 'This text is not a file of beacons.', beaconFormats)
-    if (report.beacons > 0 || report.findings.length > 0) return report
-    throw nothingChecked('There is no beacon in this text.', 'Give the bodies of POST /v1/beacons, or a HAR file.')
   },
 }

@@ -11,6 +11,19 @@ import type { Tool } from './tool.ts'
 const workers = 2
 const stepTimeoutMs = 10_000
 
+const FailedStep = z.strictObject({
+  title: z.string(),
+  reason: z.string().nullable(),
+  checks: z.array(
+    z.strictObject({
+      subject: z.string(),
+      expected: z.unknown(),
+      actual: z.unknown(),
+      hint: z.string().nullable().optional(),
+    }),
+  ),
+})
+
 export const qaTool: Tool = {
   name: 'run_qa',
   command: 'qa run',
@@ -22,6 +35,11 @@ export const qaTool: Tool = {
   input: z.strictObject({
     suites: z.array(z.string().max(64)).min(1).max(5).describe('Names: formats, beacons, consent, errors ...'),
     grep: z.string().max(200).optional().describe('Only cases whose id contains this text.'),
+  }),
+  output: z.strictObject({
+    totals: z.record(z.string(), z.int().min(0)),
+    needing_browser: z.int().min(0),
+    failed: z.array(z.strictObject({ id: z.string(), reason: z.string().nullable(), steps: z.array(FailedStep) })),
   }),
   narrower: 'Choose fewer cases with grep.',
   call: (access, { suites, grep }, signal) =>

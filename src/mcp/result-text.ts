@@ -1,6 +1,5 @@
 import { CliError } from '#cli/run/errors.ts'
 import { describeFailure } from '#cli/run/failure.ts'
-import { isObject } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { tools } from './tools.ts'
 
@@ -13,27 +12,17 @@ export function fencedText(text: string): string {
 
 /** The maximum number of characters in a result: about 6,000 tokens. */
 export const maxCharacters = 24_000
-/** The maximum number of characters in one of its strings. */
-const maxStringCharacters = 4_000
 
-/** Returns a value as JSON of a limited size, without keys and tokens; `hint` says how to get less, or the rest. */
-export function resultText(value: unknown, hint: string): string {
-  const plain: unknown = JSON.parse(JSON.stringify(value ?? null, adviceForAgents))
-  const whole = redactButFrames(JSON.stringify(shortenStrings(plain, maxStringCharacters), null, 1))
-  if (whole.length <= maxCharacters) return whole
-  for (let most = 64; most >= 1; most = Math.floor(most / 2)) {
-    const shortened = { truncated: hint, result: shortenLists(shortenStrings(plain, most * 30), most) }
-    const text = redactButFrames(JSON.stringify(shortened, null, 1))
-    if (text.length <= maxCharacters) return text
-  }
-  return limitedText(whole, hint)
+/** Returns a value as JSON has it, with the commands in its advice replaced by tools. */
+export function plainResult(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null, adviceForAgents))
 }
 
 /** The address of a frame, which holds the asset token that any page with the ad has: an agent may open it. */
-const frameUrl = /("frame_url": "https?:\/\/[^"\s]*\/v1\/render\/)(ast_[\w-]+)/g
+const frameUrl = /("frame_url": ?"https?:\/\/[^"\s]*\/v1\/render\/)(ast_[\w-]+)/g
 
 /** Removes secrets from JSON, except the token in `frame_url`. */
-function redactButFrames(json: string): string {
+export function redactButFrames(json: string): string {
   const tokens = [...json.matchAll(frameUrl)].map(([, , token]) => token!)
   let next = 0
   return redactSecrets(json).replace(frameUrl, (found, before: string) => {
@@ -52,13 +41,25 @@ export function limitedText(text: string, hint: string): string {
   return `${text.slice(0, maxCharacters - note.length)}${note}`
 }
 
+/** A failure as a result has it. */
+interface Failed {
+  /** The reason code, or a code of this program. */
+  code: string
+  message: string
+  fix: string | null
+}
+
 /** Returns what failed and what to do about it, as commands report it. */
-export function failureText(error: unknown): string {
+export function describeFailed(error: unknown): Failed {
   const { message, hint, reason_code, code } =
     error instanceof CliError ? { ...error, message: error.message, reason_code: null } : describeFailure(error)
-  const cause = reason_code ?? code
-  const text = `${cause}: ${message}${hint === null ? '' : `\nFix: ${hint}`}`
-  return limitedText(redactSecrets(namingTools(text)), '')
+  const shown = (text: string) => limitedText(redactSecrets(namingTools(text)), '')
+  return { code: reason_code ?? code, message: shown(message), fix: hint === null ? null : shown(hint) }
+}
+
+/** Returns a failure as text. */
+export function failureText({ code, message, fix }: Failed): string {
+  return limitedText(`${code}: ${message}${fix === null ? '' : `\nFix: ${fix}`}`, '')
 }
 
 /** Fields of results that contain advice from this package. */
@@ -86,22 +87,4 @@ export function namingTools(advice: string): string {
   return advice.replace(named, (_command, topic: string | undefined, command: string) =>
     topic === undefined ? `${toolsByCommand.get(command)}` : `read_docs with topic ${topic}`,
   )
-}
-
-function shortenStrings(value: unknown, most: number): unknown {
-  if (typeof value === 'string') {
-    return value.length <= most ? value : `${value.slice(0, most)}... [${value.length - most} characters more]`
-  }
-  if (Array.isArray(value)) return value.map((item) => shortenStrings(item, most))
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shortenStrings(field, most)]))
-}
-
-function shortenLists(value: unknown, most: number): unknown {
-  if (Array.isArray(value)) {
-    const kept = value.slice(0, most).map((item) => shortenLists(item, most))
-    return value.length <= most ? kept : [...kept, `... ${value.length - most} more`]
-  }
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shortenLists(field, most)]))
 }

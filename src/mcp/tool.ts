@@ -15,9 +15,13 @@ export interface Tool {
   /** Whether a second call with the same input changes nothing further. */
   isIdempotent: boolean
   input: z.ZodObject
+  /** The schema of what `call` returns. A result holds it as `result`. */
+  output: z.ZodType
+  /** Whether this package has written every text of the output, so that none is from outside. */
+  hasOnlyOwnText?: true
   /** The advice for a result that is too large. */
   narrower: string
-  /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
+  /** Returns a value for JSON. Keys and tokens in it are redacted afterwards. */
   call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>
 }
 

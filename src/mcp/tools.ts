@@ -11,8 +11,9 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { explainIssues } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
 import { isObject } from '#foundation/json.ts'
+import { lintTool } from './lint-tool.ts'
 import { observeTool } from './observe-tool.ts'
-import { createPlacement, doctorTool, lintTool, readDocs, sendBeacon, showContract } from './own-tools.ts'
+import { createPlacement, doctorTool, readDocs, sendBeacon, showContract } from './own-tools.ts'
 import { qaTool } from './qa-tool.ts'
 import { type Effect, ofOne, type Tool } from './tool.ts'
 
@@ -24,17 +25,19 @@ const belowSandbox: readonly string[] = ['clock', 'faults', 'scenario']
 /** Default number of items of a list, for the context of a model. */
 const usualLimit = 20
 
+export const explainPlacement: Tool = ofNewest(
+  endpointTool(
+    'explain_placement',
+    'placements.explain',
+    'reads',
+    'Start here for "why was there no ad" and "why was this not billed". Without slot_id: the newest placement.',
+  ),
+)
+
 export const tools: readonly Tool[] = [
   createPlacement,
   endpointTool('list_placements', 'placements.list', 'reads', 'Newest first, with status, outcome and no-fill reason.'),
-  ofNewest(
-    endpointTool(
-      'explain_placement',
-      'placements.explain',
-      'reads',
-      'Start here for "why was there no ad" and "why was this not billed". Without slot_id: the newest placement.',
-    ),
-  ),
+  explainPlacement,
   sendBeacon,
   endpointTool(
     'list_beacons',
@@ -61,8 +64,11 @@ export const tools: readonly Tool[] = [
   endpointTool('add_fault', 'faults.add', 'changes', 'Use times, so that it ends automatically.'),
   endpointTool('list_faults', 'faults.list', 'reads', ''),
   endpointTool('clear_faults', 'faults.clear', 'destroys', ''),
-  endpointTool('list_scenarios', 'scenario.list', 'reads', ''),
-  endpointTool('use_scenario', 'scenario.use', 'changes', 'For the names: list_scenarios.'),
+  { ...endpointTool('list_scenarios', 'scenario.list', 'reads', ''), hasOnlyOwnText: true },
+  {
+    ...endpointTool('use_scenario', 'scenario.use', 'changes', 'For the names: list_scenarios.'),
+    hasOnlyOwnText: true,
+  },
   endpointTool('clear_scenario', 'scenario.clear', 'changes', ''),
   endpointTool('show_clock', 'clock.show', 'reads', ''),
   endpointTool('advance_clock', 'clock.advance', 'changes', ''),
@@ -81,7 +87,8 @@ export const tools: readonly Tool[] = [
 /** Returns the tool that calls one endpoint. */
 function endpointTool(name: string, id: EndpointId, effect: Effect, more: string): Tool {
   const endpoint: Endpoint = contract[id]
-  const { params, query, summary, description, method } = endpoint
+  const { params, query, summary, description, method, response } = endpoint
+  if (!(response instanceof z.ZodType)) throw new Error(`${id} responds with a file, which is no result of a tool`)
   const body = endpoint.body instanceof z.ZodObject ? endpoint.body : undefined
   const parts = { params, query, body }
   const shape = Object.assign({}, ...Object.values(parts).map((part) => part?.shape ?? {})) as z.ZodRawShape
@@ -94,6 +101,7 @@ function endpointTool(name: string, id: EndpointId, effect: Effect, more: string
     effect,
     isIdempotent: method === 'GET' || method === 'DELETE',
     input: z.strictObject(shape),
+    output: response,
     narrower: isList ? inList : ofOne,
     async call(access, input, signal) {
       const given = isList ? { limit: usualLimit, ...input } : input

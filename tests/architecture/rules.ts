@@ -466,6 +466,7 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/foundation/personal-data/access-keys.ts': 'prefixes of our own',
   'src/foundation/personal-data/phone-numbers.ts': 'words of our own',
   'src/foundation/personal-data/postal-addresses.ts': 'words of our own',
+  'src/mcp/outside-text.ts': 'a pattern of the contract',
   'src/mcp/result-text.ts': 'names of our own',
   'src/recordings/rewriting.ts': 'an origin, escaped',
   'sandbox/demo/canvases.ts': 'names of our own',

@@ -1,67 +1,21 @@
 /** The server for coding agents, by the client of the official SDK: over stdio as a process, and over HTTP. */
 import { stripVTControlCharacters } from 'node:util'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type CommandNode, commandTree } from '#cli/run/help.ts'
 import { createClient } from '#client/index.ts'
 import { contract } from '#contract/index.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
-import { fencedText, maxCharacters, namingTools, resultText } from '#mcp/result-text.ts'
+import { fencedText, maxCharacters, namingTools } from '#mcp/result-text.ts'
+import { structuredResult } from '#mcp/results.ts'
 import { tools } from '#mcp/tools.ts'
 import { builtinNames } from '#qa/suite/builtin.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { root, spawnSvc } from './process.ts'
+import { type Agent, connect, spawnMcp } from './mcp-agent.ts'
+import { spawnSvc } from './process.ts'
 import { svc } from './test-cli.ts'
-
-interface Agent {
-  client: Client
-  /** Calls a tool that must succeed. Returns its JSON, or its text where it is none. */
-  use<Result = Record<string, never>>(name: string, given?: object): Promise<Result>
-  /** Calls a tool that must fail. Returns the text of the failure. */
-  fail(name: string, given?: object): Promise<string>
-}
-
-async function connect(transport: StdioClientTransport | StreamableHTTPClientTransport): Promise<Agent> {
-  const client = new Client({ name: 'test', version: '1.0.0' })
-  await client.connect(transport as Parameters<Client['connect']>[0])
-  onTestFinished(() => client.close())
-  const call = async (name: string, given: object) => {
-    const result = await client.callTool({ name, arguments: { ...given } })
-    const [content] = result.content as { type: 'text'; text: string }[]
-    expect(content!.text.length).toBeLessThanOrEqual(maxCharacters)
-    return { text: content!.text, isError: result.isError === true }
-  }
-  return {
-    client,
-    async use(name, given = {}) {
-      const { text, isError } = await call(name, given)
-      expect({ name, isError, text: isError ? text : '' }).toEqual({ name, isError: false, text: '' })
-      return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text
-    },
-    async fail(name, given = {}) {
-      const { text, isError } = await call(name, given)
-      expect({ name, isError }).toEqual({ name, isError: true })
-      return text
-    },
-  }
-}
-
-const bin = `${root}/bin/svc.js`
-
-/** Starts `svc mcp` with a home of its own. */
-function spawnMcp(args: readonly string[], env: Record<string, string> = {}) {
-  const home = temporaryDirectory()
-  return new StdioClientTransport({
-    command: process.execPath,
-    args: [bin, 'mcp', ...args],
-    env: { PATH: process.env.PATH ?? '', HOME: home, SVC_HOME: home, ...env },
-    stderr: 'pipe',
-  })
-}
 
 interface Listed {
   items: Record<string, unknown>[]
@@ -120,7 +74,9 @@ async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
   expect(fields).toEqual({
     body: expect.arrayContaining([expect.stringMatching(/^event: string, required, observed A71, one of render/)]),
   })
-  expect(await call('read_docs', { topic: 'key_class' })).toContain('# key_class')
+  expect(await call('read_docs', { topic: 'key_class' })).toMatchObject({
+    text: expect.stringContaining('# key_class'),
+  })
   expect(await call('run_qa', { suites: ['formats'], grep: 'banner' })).toMatchObject({
     totals: { failed: 0 },
     failed: [],
@@ -312,7 +268,7 @@ describe('over stdio', () => {
       Fix: Start one in another terminal: svc start. Or let this server do it: svc mcp --start."
     `)
     // What needs no sandbox works.
-    expect(await use<string>('read_docs')).toContain('getting-started: ')
+    expect((await use<{ text: string }>('read_docs')).text).toContain('getting-started: ')
     expect(await fail('add_fault', { effect: 'explode', sk_test_sandbox_demo: 1 })).toMatchInlineSnapshot(`
       "input_invalid: The input of add_fault is invalid. effect: is not one of the allowed values (expected: one of error, drop, reset, truncate, garble, rewrite, delay); sk_test_redacted: is unknown (expected: no field of this name; show_contract lists the known ones)
       Fix: Correct these fields: the input schema of the tool has them all."
@@ -355,17 +311,19 @@ test.each([
   expect(namingTools(advice)).toBe(expected)
 })
 
+const show = tools.find(({ name }) => name === 'show_contract')!
+
 test('the fields of every endpoint fit into a result', async () => {
-  const show = tools.find(({ name }) => name === 'show_contract')!
   for (const endpoint of Object.keys(contract)) {
     const shown = await show.call({} as SandboxAccess, { endpoint }, AbortSignal.timeout(1_000))
-    expect(JSON.parse(resultText(shown, ''))).toMatchObject({ id: endpoint })
+    expect(structuredResult(show, shown)).toMatchObject({ result: { id: endpoint } })
+    expect(structuredResult(show, shown)).not.toHaveProperty('truncated')
   }
 })
 
 test('what an app has sent stays as it was sent', () => {
   const sent = { body: '{"hint":"svc contract show"}', hint: 'svc contract show' }
-  expect(JSON.parse(resultText(sent, ''))).toEqual({ ...sent, hint: 'show_contract' })
+  expect(structuredResult(show, sent).result).toEqual({ ...sent, hint: 'show_contract' })
 })
 
 /** Starts a sandbox that has a placement. */
@@ -398,14 +356,15 @@ describe('over HTTP', () => {
 
   test('results are of a limited size, and without keys and tokens', async () => {
     const sandbox = await running()
-    const { use } = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
+    const { use, ask } = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
     const { client_id, secret_key } = sandbox.keys
     const client = createClient({ base_url: sandbox.url, credential: secret_key })
     for (let count = 0; count < 20; count++) {
       await client.placements.create({ body: { client_id, session_id: `s${count}`, job_type: 'chat' } })
     }
-    const listed = await use<{ truncated: string }>('list_requests', { details: 'true', limit: 50 })
-    expect(listed.truncated).toContain('limit')
+    const { truncated, result } = await ask('list_requests', { details: 'true', limit: 50 })
+    const [, kept] = /^Cut: result\.items has (\d+) of \d\d items.*limit/.exec(truncated ?? '') ?? []
+    expect((result as Listed).items).toHaveLength(Number(kept))
     const { placement, ...rest } = await use<{ placement: { render: { frame_url: string } } }>('create_placement')
     const { frame_url, ...render } = placement.render
     expect(frame_url).toMatch(/^http/)
