@@ -1,0 +1,3 @@
+import { testTemplate } from './own-test.ts'
+
+testTemplate('php-server')
