@@ -8,7 +8,7 @@ import { engines } from './src/qa/browser/engines.ts'
 import { imitatedComputers, missingComputers } from './tests/computers/computers.ts'
 import { installedEngines } from './tests/engines/engines.ts'
 import { LongestFirst } from './tests/longest-first.ts'
-import { untestableTemplates } from './tests/templates/toolchains.ts'
+import { findPytest, untestableTemplates } from './tests/templates/toolchains.ts'
 
 const processors = availableParallelism()
 
@@ -125,10 +125,15 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     const untestable = untestableTemplates()
     for (const { name, toolchain } of untestable)
       console.log(`${toolchain?.needs} is not installed: the tests of ${name} are left out`)
+    const hasPytest = findPytest() !== null
+    if (!hasPytest) console.log('pytest is not installed: the tests of its fixture are left out')
     return [
       project('templates', {
         include: ['tests/{binary,in-process,install,templates}/**/*.test.ts'],
-        exclude: untestable.map(({ name }) => `tests/templates/${name}.test.ts`),
+        exclude: [
+          ...untestable.map(({ name }) => `tests/templates/${name}.test.ts`),
+          ...(hasPytest ? [] : ['tests/in-process/pytest.test.ts']),
+        ],
         globalSetup: ['tests/install/tools.ts', inOwnFolder, 'tests/templates/installed.ts'],
         testTimeout: 300_000,
         hookTimeout: 300_000,

@@ -47,6 +47,7 @@ const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' }
 /** Files and folders that running a template in place leaves behind. */
 const leftovers = new Set([
   'node_modules',
+  'build',
   'dist',
   '.next',
   '.env',

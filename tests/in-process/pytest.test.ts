@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { blocksOf } from '#tests/docs/markdown.ts'
-import { temporaryDirectory } from '#tests/temporary.ts'
+import { blocksOf } from '../docs/markdown.ts'
 import { checkout, environment } from '../templates/run.ts'
+import { findPytest } from '../templates/toolchains.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { writeProject } from './project.ts'
-import { findPytest } from './python.ts'
 
 /** Without one, vitest.config.ts leaves this file out. */
 const python = findPytest()!
@@ -130,7 +130,10 @@ test('without svc, without Node and with an old one, each test fails with what t
   expect(withoutNode.code).toBe(1)
   expect(withoutNode.output).toContain('svc needs Node 22.19 or later, and there is none on the PATH')
 
-  writeFileSync(join(bare.PATH, 'node'), '#!/bin/sh\necho "svc needs Node 22.19 or later; this is Node 18." >&2\nexit 1\n')
+  writeFileSync(
+    join(bare.PATH, 'node'),
+    '#!/bin/sh\necho "svc needs Node 22.19 or later; this is Node 18." >&2\nexit 1\n',
+  )
   chmodSync(join(bare.PATH, 'node'), 0o755)
   const withOldNode = await pytest(directory, bare)
   expect(withOldNode.code).toBe(1)

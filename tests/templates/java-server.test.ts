@@ -1,3 +1,4 @@
-import { testTemplate } from './own-test.ts'
+import { testObserved, testTemplate } from './own-test.ts'
 
 testTemplate('java-server')
+testObserved('java-server')

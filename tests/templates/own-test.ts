@@ -31,3 +31,14 @@ export default { ...config, ...${JSON.stringify(changes)}, use: { ...config.use,
   )
   expect(await run('playwright', 'test', '--config', 'installed-chromium.config.js')).toContain('3 passed')
 }
+
+/** The tests of a template show an integration without a fault, trouble of the service included. */
+export function testObserved(name: string): void {
+  test(`svc qa observe has no error and no warning about the tests of ${name}`, async () => {
+    const project = await scaffold(name)
+    const report = await project.run('svc', 'qa', 'observe', '--strict', '--', 'npm', 'test')
+    // Retries, polls and beacons were there to be judged.
+    for (const rule of ['retry-after-ignored', 'polled-after-ready', 'view-not-counted', 'text-not-shared'])
+      expect(report.slice(report.indexOf('rules hold:'), report.indexOf('had nothing'))).toContain(rule)
+  })
+}

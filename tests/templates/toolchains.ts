@@ -24,3 +24,10 @@ export function untestableTemplates(): Template[] {
     return spawnSync(program, args, { stdio: 'ignore' }).status !== 0
   })
 }
+
+/** Returns the path of the first Python that has pytest, Debian's python3-pytest or that of another python3; or null. */
+export function findPytest(): string | null {
+  const script = 'import sys, pytest; print(sys.executable)'
+  const runs = ['python3', '/usr/bin/python3'].map((name) => spawnSync(name, ['-c', script], { encoding: 'utf8' }))
+  return runs.find(({ status }) => status === 0)?.stdout.trim() ?? null
+}
