@@ -8,7 +8,7 @@ import { lastPlacement } from '#cli/endpoint/last-placement.ts'
 import { parseTime } from '#cli/endpoint/option-values.ts'
 import { paintDim, paintReason, paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
-import { alignPairs, formatValue, timeText } from '#cli/output/text.ts'
+import { alignPairs, formatValue, plural, timeText } from '#cli/output/text.ts'
 import {
   type Command,
   type CommandContext,
@@ -19,7 +19,7 @@ import {
   noteFollowing,
 } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked, untilCtrlC } from '#cli/run/errors.ts'
-import type { System } from '#cli/run/system.ts'
+import { type System, version } from '#cli/run/system.ts'
 import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import { beaconFormats, lintBeacons, lintLines, lintSummary } from '#diagnosis/lint.ts'
@@ -27,6 +27,7 @@ import { parseSince } from '#foundation/duration.ts'
 import { beaconLine, beaconSource, verdictPaint, verdictText } from '#tail/beacons.ts'
 import { connect, describeInterruption, type FeedOptions, followBeacons, type TailBeacon } from '#tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '#tail/model.ts'
+import { createReporter, type ReportFlags, reportBeside, reportOptions } from './qa/reports.ts'
 
 const lint: Command = {
   name: 'lint',
@@ -36,11 +37,15 @@ const lint: Command = {
   arguments: [new Argument('<file>', 'the file; - for stdin')],
   options: [
     new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
+    ...reportOptions,
   ],
   hasRows: true,
   examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],
   acceptsInvalidSettings: true,
-  async run({ system, out }, { args: [file], options }: CommandInput<{ now?: string }, readonly [string]>) {
+  async run(context, { args: [file], options }: CommandInput<ReportFlags & { now?: string }, readonly [string]>) {
+    const { system, out } = context
+    // Wrong names are reported before anything is read.
+    await createReporter(context, options)
     const name = displayName(file)
     const sent_at_ms = options.now === undefined ? null : parseTimestamp(options.now, system)
     const text = await readUserText(system, file)
@@ -55,7 +60,21 @@ const lint: Command = {
     const summary = { error: count('error'), warning: count('warning') }
     const rows = findings.map((finding) => ({ file: name, ...finding }))
     const ok = summary.error === 0
-    out.list({ ok, file: name, beacons, summary, findings: rows }, rows, (style) => lintLines(name, findings, style))
+    const { toLintCases } = await import('#diagnosis/lint-run.ts')
+    const started_at_ms = system.now()
+    const isOwn = await reportBeside(context, options, {
+      command: 'beacons lint',
+      target: { base_url: name, kind: 'file', version: null, key_mode: 'test' },
+      svc_version: version,
+      started_at_ms,
+      duration_ms: 0,
+      cases: toLintCases(file, findings, started_at_ms),
+      interrupted: null,
+      looked_at: `${plural(beacons, 'beacon')} of ${name}`,
+    })
+    if (isOwn) {
+      out.list({ ok, file: name, beacons, summary, findings: rows }, rows, (style) => lintLines(name, findings, style))
+    }
     out.note(lintSummary(beacons, summary))
     return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },

@@ -8,7 +8,7 @@ import type { Judgement, RuleText, Severity } from './rule.ts'
 import { beaconSlotRules, fileTurnRules } from './rules/beacon-slots.ts'
 import { beaconFileRules } from './rules/beacons/file.ts'
 
-interface LintFinding extends Place {
+export interface LintFinding extends Place {
   /** `error`: the service refuses it. `warning`: it is accepted, but not billed, or not as it should be. */
   severity: Severity
   /** The id of the rule: the reason code of the service, or a code of the lint. */

@@ -104,12 +104,19 @@ interface ResultOptions {
   is_strict: boolean
   /** Returns the command that sends a request again. */
   curl(request: { method: string; url: string; headers: Record<string, string>; body: string | null }): string
+  /** `57 requests of npm test`. */
+  looked_at: string
+  /** Why it fails even if no rule is violated. */
+  failed_because: readonly string[]
 }
 
 /** Returns the verdicts as a run of a suite: each rule is a case, each finding a step with the requests that show it. */
 export function toRunResult(verdicts: readonly Verdict[], watched: Watched, options: ResultOptions): RunResult {
-  const { target, svc_version, started_at_ms, ended_at_ms } = options
+  const { target, svc_version, started_at_ms, ended_at_ms, looked_at, failed_because } = options
   return {
+    command: 'qa observe',
+    looked_at,
+    failed_because,
     target,
     svc_version,
     started_at_ms,
@@ -129,6 +136,7 @@ function toCaseResult(verdict: Verdict, watched: Watched, options: ResultOptions
     name: caseTitle(rule),
     place: toSourceLocation(rule),
     tags: [standing],
+    topic: `rules/${rule.id}`,
     matrix: {},
     attempt: 1,
     outcome,
@@ -168,7 +176,7 @@ export function caseTitle({ title = '' }: AnyRule): string {
   return title
 }
 
-/** There is no suite file: the id of the rule takes its place. */
+/** A rule has no place in a file: its id takes the place of one. */
 function toSourceLocation({ id }: AnyRule): CaseResult['place'] {
   return { file: `observe/${id}`, line: 0, column: 0 }
 }
@@ -178,7 +186,7 @@ const maxExchanges = 5
 
 function violationStep(
   rule: AnyRule,
-  { message, fix = rule.fix, requests = [] }: Finding,
+  { message, fix = rule.fix, requests = [], place }: Finding,
   outcome: Outcome,
   { page, options }: { page: Watched['page']; options: ResultOptions },
 ): StepResult {
@@ -187,6 +195,7 @@ function violationStep(
   const actual = ids === '' ? message : `${message} (${ids})`
   return {
     ...toStepResult(rule, message, outcome, { actual, hint: `${fix} ${rule.costs}` }),
+    ...(place?.file !== undefined && { place: { file: place.file, line: place.line, column: place.column } }),
     reason: outcome === 'passed' ? `${fix} ${rule.costs}` : null,
     exchanges: requests.slice(0, maxExchanges).map((each) => sentExchange(each, options)),
     screenshots: screenshot === null ? [] : [screenshot],

@@ -100,8 +100,11 @@ export interface Finding {
   reason?: ReasonCode
   /** The message names no slot, field or origin, so the newest request is cited instead. */
   cites_last?: true
-  /** In a file: line and column, from 1, and the dotted path of the field; null when it is the whole beacon. */
-  place?: { line: number; column: number; path: string | null }
+  /**
+   * In a file: line and column, from 1, and the dotted path of the field; null when it is the whole beacon. `file`: a
+   * source file of the project, where that is not the file that is judged.
+   */
+  place?: { file?: string; line: number; column: number; path: string | null }
 }
 
 /** Returns rules about one kind of facts, each with its id. */

@@ -131,6 +131,8 @@ export interface CaseResult {
   attempt: number
   outcome: Outcome
   reason: string | null
+  /** The topic of `svc docs` that explains it: `rules/secret-key-served`. */
+  topic?: string
   /** Epoch milliseconds, of the host's clock. */
   started_at_ms: number
   duration_ms: number
@@ -141,8 +143,11 @@ export interface CaseResult {
 /** The service that was tested, for the heads of reports. */
 export interface TargetSummary {
   base_url: string
-  /** `fresh`: a sandbox that was started for this run; `sandbox`: a running one; `service`: any other service. */
-  kind: 'fresh' | 'sandbox' | 'service'
+  /**
+   * `fresh`: a sandbox that was started for this run; `sandbox`: a running one; `service`: any other service; `file`:
+   * nothing was sent, and `base_url` is the name of the file.
+   */
+  kind: 'fresh' | 'sandbox' | 'service' | 'file'
   /** Version of the sandbox, or null for another service. */
   version: string | null
   key_mode: 'test' | 'live'
@@ -151,6 +156,8 @@ export interface TargetSummary {
 }
 
 export interface RunResult {
+  /** The command without svc: `qa run`. */
+  command: string
   target: TargetSummary
   svc_version: string
   started_at_ms: number
@@ -158,6 +165,41 @@ export interface RunResult {
   cases: CaseResult[]
   /** The signal that ended it early, or null. */
   interrupted: string | null
+  /** What was looked at besides cases: `57 requests of npm test`. */
+  looked_at?: string
+  /** Why it fails although no case failed: it saw no request of the app, the command failed. */
+  failed_because?: readonly string[]
+  /** What changed against an earlier report; with `--compare-with`. */
+  changes?: Changes
+}
+
+/** What changed against an earlier report, by the ids of cases. Every failed case of either run is in one list. */
+export interface Changes {
+  /** The file of the earlier report. */
+  earlier: string
+  /** Passed, or was not judged, in the earlier run. */
+  newly_failing: readonly string[]
+  /** Failed, and not in the earlier run. */
+  added_failing: readonly string[]
+  still_failing: readonly string[]
+  newly_passing: readonly string[]
+  /** Failed in the earlier run, and was not judged in this one. */
+  not_judged: readonly string[]
+}
+
+/** Returns why a run fails besides its failed cases: it was interrupted, nothing was judged. Empty when it does not. */
+export function runProblems({ cases, interrupted, failed_because = [] }: RunResult): string[] {
+  const isJudged = cases.some(({ outcome }) => outcome === 'passed' || outcome === 'failed')
+  return [
+    ...(interrupted === null ? [] : [`Interrupted by ${interrupted}: the run is incomplete.`]),
+    ...(isJudged || failed_because.length > 0 ? [] : ['Nothing was checked: no case could be judged.']),
+    ...failed_because,
+  ]
+}
+
+/** Whether a run passed: nothing failed, and something was judged. */
+export function hasPassed(result: RunResult): boolean {
+  return runProblems(result).length === 0 && result.cases.every(({ outcome }) => outcome !== 'failed')
 }
 
 /** Counts of cases by outcome, and of all their checks. */

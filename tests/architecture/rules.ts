@@ -210,6 +210,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/commands/sandbox/archive.ts': 'an archive, which is not text',
   'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
   'src/diagnosis/facts/served-files.ts': 'looks for keys in files of any kind, as a browser gets them',
+  'src/diagnosis/facts/key-sources.ts': 'looks for the same keys in the sources of those files',
   'src/qa/browser/screenshot.ts': 'pictures',
   'src/qa/browser/webkit/picture.ts': 'pictures',
   'src/cli/process/certificate.ts': 'certificates that svc wrote, and lists of certificates',

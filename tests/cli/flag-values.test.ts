@@ -66,6 +66,7 @@ const checkedLater: Readonly<Record<string, string>> = {
   '--browser': 'qa observe',
   '--client-id': 'placements list',
   '--color': 'placements list',
+  '--compare-with': 'qa run',
   '--data': 'consent set',
   '--except': 'qa hosts',
   '--header': 'requests find',

@@ -56,6 +56,8 @@ async function judged(integration: () => Promise<unknown>) {
       ended_at_ms: 0,
       is_strict: false,
       curl: () => '',
+      looked_at: '1 request of a test',
+      failed_because: [],
     })
     const byRule = new Map(result.cases.map((item) => [item.id.replace('observe/', ''), item]))
     const standings = (wanted: string) =>

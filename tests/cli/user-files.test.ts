@@ -29,6 +29,12 @@ const day =
 
 const read: Readonly<Record<string, UserFile>> = {
   'beacons lint <file>': { line: 'beacons lint FILE', name: 'b.json', text: JSON.stringify(beacon), code: 0 },
+  '--compare-with <file>': {
+    line: 'beacons lint good.json --compare-with FILE',
+    name: 'last.json',
+    text: '{"cases":[{"id":"tea ☕","outcome":"failed"}]}',
+    code: 0,
+  },
   // Without a sandbox, it ends when it has read the file.
   'billing reconcile <file>': {
     line: 'billing reconcile FILE',
@@ -125,6 +131,7 @@ test('each argument and flag for a file is in one of the two tables', async () =
 })
 
 writeFileSync(join(home, 'whole.yaml'), day)
+writeFileSync(join(home, 'good.json'), JSON.stringify(beacon))
 
 const encodings: Readonly<Record<string, (text: string) => Buffer>> = {
   'UTF-8': (text) => Buffer.from(text),

@@ -111,6 +111,7 @@ export function failedItem(given: Partial<CaseResult> = {}): CaseResult {
 
 export function run(cases: CaseResult[], given: Partial<RunResult> = {}): RunResult {
   return {
+    command: 'qa run',
     target: { base_url: 'http://127.0.0.1:4010', kind: 'fresh', version: '0.1.0', key_mode: 'test' },
     svc_version: '0.1.0',
     started_at_ms,

@@ -1,4 +1,5 @@
 /** Streams and files of a test, for reporters. */
+import type { EarlierRun } from '#qa/report/changes.ts'
 import { plain, type ReportTools, type Sink } from '#qa/report/text.ts'
 import type { Reporter, RunResult } from '#qa/result.ts'
 
@@ -10,7 +11,9 @@ export interface TestTools extends ReportTools {
   pass(ms: number): void
 }
 
-export function testTools(given: { is_terminal?: boolean; columns?: number; quiet?: boolean } = {}): TestTools {
+export function testTools(
+  given: { is_terminal?: boolean; columns?: number; quiet?: boolean; earlier?: EarlierRun } = {},
+): TestTools {
   const texts = { out: '', err: '' }
   const files = new Map<string, string>()
   let now_ms = 0
@@ -28,6 +31,8 @@ export function testTools(given: { is_terminal?: boolean; columns?: number; quie
     quiet: given.quiet ?? false,
     now: () => now_ms,
     writeFile: async (path, content) => void files.set(path, content),
+    sourceUri: (file) => file,
+    earlier: given.earlier ?? null,
     out: () => texts.out,
     err: () => texts.err,
     files,

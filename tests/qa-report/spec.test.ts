@@ -10,19 +10,19 @@ test.each([
     ['htlm=qa.html'],
     'reporter_unknown',
     "There is no reporter 'htlm'.",
-    'Did you mean html? Reporters: list, dot, junit, json, tap, html.',
+    'Did you mean html? Reporters: list, dot, junit, json, tap, html, markdown, ctrf, sarif.',
   ],
   [
     ['junti'],
     'reporter_unknown',
     "There is no reporter 'junti'.",
-    'Did you mean junit? Reporters: list, dot, junit, json, tap, html.',
+    'Did you mean junit? Reporters: list, dot, junit, json, tap, html, markdown, ctrf, sarif.',
   ],
   [
     ['spectacular'],
     'reporter_unknown',
     "There is no reporter 'spectacular'.",
-    'Reporters: list, dot, junit, json, tap, html.',
+    'Reporters: list, dot, junit, json, tap, html, markdown, ctrf, sarif.',
   ],
   [
     ['list', 'junit'],

@@ -91,6 +91,8 @@ async function judged(
     ended_at_ms: 0,
     is_strict: false,
     curl: () => '',
+    looked_at: '1 request of a test',
+    failed_because: [],
   })
   const of = (wanted: string, isOfPage: boolean) =>
     cases.filter(({ id, tags }) => id.replace('observe/', '') in allPageRules === isOfPage && tags[0] === wanted)

@@ -1,13 +1,19 @@
 /** `svc contract check`: compares a live service with the contract. */
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type Column, paintWord } from '#cli/output/table.ts'
-import { type Command, type CommandContext, textOption } from '#cli/run/command.ts'
+import { plural } from '#cli/output/text.ts'
+import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
+import { version } from '#cli/run/system.ts'
 import { type HttpRequest, isProductionKey } from '#client/exchange.ts'
 import { fetchRaw } from '#client/node-fetch.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
-import type { ServiceDifference } from '#qa/contract-check/report.ts'
+import type { ServiceDifference, ServiceReport } from '#qa/contract-check/report.ts'
+import type { CaseResult, RunResult } from '#qa/result.ts'
+import { createReporter, type ReportFlags, reportBeside, reportOptions } from '../qa/reports.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
+
+type CheckFlags = ReportFlags & { openapi?: string; allowLive?: true }
 
 /** Where a sandbox publishes its OpenAPI document. */
 const sandboxOpenapi = '/_sandbox/openapi.json'
@@ -33,25 +39,32 @@ export const check: Command = {
       `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`,
     ).argParser(wholeUrl),
     new Option('--allow-live', 'accept a production key, and send only requests that create no traffic'),
+    ...reportOptions,
   ],
   tables: [columns],
   hasRows: true,
   examples: ['contract check', 'contract check -o json'],
-  async run(context, { args, options }) {
+  async run(context, { args, options }: CommandInput<CheckFlags>) {
     const { reportLines, summarizeEndpoints } = await import('#qa/contract-check/report.ts')
+    // Wrong names are reported before anything is sent.
+    await createReporter(context, options)
+    const started_at_ms = context.system.now()
     const settings = args[0] === undefined ? context.settings : await loadServiceSettings(context, args[0])
     const subject = requireSubject(settings, options.allowLive === true)
-    const work = checkService(context, subject, textOption(options, 'openapi'))
-    const { report, openapi } = await context.out.progress(`checking ${settings.base_url}`, work)
+    const work = checkService(context, subject, options.openapi)
+    const { report, openapi, cases } = await context.out.progress(`checking ${settings.base_url}`, work)
     const { endpoints, differences } = report
     const isAsDocumented = differences.every(({ weight }) => weight !== 'documented')
     const summary = summarizeEndpoints(endpoints)
     const mode = isProductionKey(subject.secret_key) ? 'live' : 'test'
-    context.out.list(
-      { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
-      differences,
-      (style) => [...reportLines(report, columns, style), ...openapiLines(openapi)],
-    )
+    const run = await toRun(context, subject, { report, cases, started_at_ms })
+    if (await reportBeside(context, options, run)) {
+      context.out.list(
+        { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
+        differences,
+        (style) => [...reportLines(report, columns, style), ...openapiLines(openapi)],
+      )
+    }
     if (isAsDocumented && endpoints.every(({ checks }) => checks.length === 0)) {
       const message = `Nothing of ${settings.base_url} was checked: none of ${endpoints.length} endpoints could be judged.`
       throw nothingChecked(message, 'The list above says why. See the requests: -o json')
@@ -63,6 +76,32 @@ export const check: Command = {
     )
     return isAsDocumented ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },
+}
+
+interface Checked {
+  report: ServiceReport
+  cases: readonly CaseResult[]
+  started_at_ms: number
+}
+
+/** Returns the check as a run, for `--reporter`. */
+async function toRun(
+  { system }: CommandContext,
+  { base_url, secret_key, sandbox }: Subject,
+  { report, cases, started_at_ms }: Checked,
+): Promise<RunResult> {
+  const { toCheckCases } = await import('#qa/contract-check/check-run.ts')
+  const kind = sandbox === null ? 'service' : 'sandbox'
+  return {
+    command: 'contract check',
+    target: { base_url, kind, version: null, key_mode: isProductionKey(secret_key) ? 'live' : 'test' },
+    svc_version: version,
+    started_at_ms,
+    duration_ms: system.now() - started_at_ms,
+    cases: toCheckCases(report, cases, started_at_ms),
+    interrupted: null,
+    looked_at: `${plural(report.endpoints.length, 'endpoint')} of ${base_url}`,
+  }
 }
 
 function wholeUrl(text: string): string {
@@ -82,7 +121,7 @@ async function checkService(context: CommandContext, subject: Subject, openapi_u
   const { cases, leftOut } = await runSuite(context, subject)
   const send = (request: HttpRequest) => fetchRaw(request, base_url, context.signal)
   const { openapi, differences } = await checkOpenapi(send, base_url, openapi_url)
-  return { report: serviceReport(cases, leftOut, differences), openapi }
+  return { report: serviceReport(cases, leftOut, differences), openapi, cases }
 }
 
 /** Requests the document without a credential, because it may be on another host. */

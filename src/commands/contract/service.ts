@@ -6,6 +6,7 @@ import { loadSettings } from '#cli/settings/files.ts'
 import { isValidSetting, type PermittedKey, permittedKey, type Settings } from '#cli/settings/settings.ts'
 import { isProductionKey } from '#client/exchange.ts'
 import { contractCheckClient } from '#contract/own-requests.ts'
+import { curlCommand } from '#foundation/http.ts'
 import { QaError } from '#qa/result.ts'
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
@@ -59,7 +60,12 @@ export async function runSuite({ system, signal }: CommandContext, subject: Subj
         workers: 1,
         seed: system.randomText(16),
         reporter: {},
-        environment: { now: () => system.now(), curl: () => '', command_name: 'svc' },
+        environment: {
+          now: () => system.now(),
+          curl: ({ body, headers, ...request }, variables) =>
+            curlCommand({ ...request, headers: { ...headers }, ...(body === null ? {} : { body }) }, variables),
+          command_name: 'svc',
+        },
         svc_version: version,
         interrupt: signal,
         bail: null,

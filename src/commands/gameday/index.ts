@@ -14,9 +14,10 @@ import type { Plan } from '#gameday/plan.ts'
 import type { GamedayReport } from '#gameday/report.ts'
 import type { PhaseCounts } from '#gameday/verdict.ts'
 import { commandMissing } from '../exec.ts'
+import { qaFailure } from '../qa/failure.ts'
 import { loadDrive } from '../qa/observe.ts'
 import { suiteFailure } from '../qa/suites.ts'
-import { browserPathOption, qaFailure } from '../qa/targets.ts'
+import { browserPathOption } from '../qa/targets.ts'
 
 type GamedayFlags = {
   url?: string

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { durationMs, repeatable } from '#cli/endpoint/option-values.ts'
 import { type Column, paintDim, paintWord, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
-import { hangingLines } from '#cli/output/text.ts'
+import { hangingLines, plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, suggestValues } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, didYouMean, exitCodes, noSandbox } from '#cli/run/errors.ts'
@@ -15,15 +15,10 @@ import { startOnFreePort } from '#commands/sandbox/emulator.ts'
 import type { CauseRow } from '#hosts/matrix.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
 import { onFirstInterrupt } from '../exec.ts'
+import { qaFailure } from './failure.ts'
 import { listBases, loadDrive } from './observe.ts'
-import {
-  browserPathOption,
-  browserProgram,
-  createReporter,
-  qaFailure,
-  reporterOption,
-  startBrowser,
-} from './targets.ts'
+import { createReporter, type ReportFlags, reportBeside, reportOptions } from './reports.ts'
+import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
 
 type HostsFlags = {
   url?: string
@@ -34,8 +29,7 @@ type HostsFlags = {
   filterList?: string
   for: number
   browserPath?: string
-  reporter?: string[]
-}
+} & ReportFlags
 
 /** How long an ad has to show and count under a condition, milliseconds. */
 const patienceMs = 10_000
@@ -71,7 +65,7 @@ export const hosts: Command = {
       .argParser(durationMs)
       .default(patienceMs, '10s'),
     browserPathOption,
-    reporterOption,
+    ...reportOptions,
   ],
   tables: [listColumns, rowColumns],
   examples: ['qa hosts', 'qa hosts --list', 'qa hosts --url http://localhost:3000 --only strict-csp --only isolated'],
@@ -89,7 +83,7 @@ export const hosts: Command = {
       return exitCodes.ok.exit_code
     }
     checkUrl(flags.url)
-    if (flags.reporter !== undefined) await createReporter(context, flags.reporter)
+    await createReporter(context, flags)
     const drive = await loadDrive(context, flags.steps)
     const list = await readList(context, flags.filterList)
     const path = await browserProgram(context, { engine: 'chromium', path: flags.browserPath }, '')
@@ -238,26 +232,18 @@ async function report(
   { rows, started_at_ms }: { rows: readonly CauseRow[]; started_at_ms: number },
 ): Promise<void> {
   const { out, system } = context
-  if (flags.reporter === undefined || out.format !== 'text') {
-    out.data({ url, conditions: rows }, (style) => matrixLines(url, rows, style))
-  }
-  if (flags.reporter === undefined) return
-  const specs = out.format === 'text' ? flags.reporter : flags.reporter.filter((spec) => spec.includes('='))
-  if (specs.length === 0) return
-  const cases = rows.map((row) => toReportCase(row, started_at_ms))
-  const target = { base_url, kind, version: null, key_mode: 'test' as const }
-  const reporter = await createReporter(context, specs)
-  const ended_at_ms = system.now()
-  await reporter.start?.({ target, cases: cases.length, svc_version: version, started_at_ms })
-  for (const each of cases) await reporter.case?.(each)
-  await reporter.end?.({
-    target,
+  const result: RunResult = {
+    command: 'qa hosts',
+    target: { base_url, kind, version: null, key_mode: 'test' },
     svc_version: version,
     started_at_ms,
-    duration_ms: ended_at_ms - started_at_ms,
-    cases,
+    duration_ms: system.now() - started_at_ms,
+    cases: rows.map((row) => toReportCase(row, started_at_ms)),
     interrupted: null,
-  })
+    looked_at: `${url} under ${plural(rows.length, 'condition')}`,
+  }
+  const printsOwn = await reportBeside(context, flags, result)
+  if (printsOwn) out.data({ url, conditions: rows }, (style) => matrixLines(url, rows, style))
 }
 
 function matrixLines(url: string, rows: readonly CauseRow[], style: Style): string[] {

@@ -23,37 +23,36 @@ import type { CaseResult, Reporter, RunResult } from '#qa/result.ts'
 import type { PlannedCase, Selection } from '#qa/run/plan.ts'
 import type { Target } from '#qa/run/target.ts'
 import { onFirstInterrupt } from '../exec.ts'
+import { qaFailure } from './failure.ts'
 import { hosts } from './hosts.ts'
 import { observe } from './observe.ts'
+import { createReporter, type ReportFlags, reportOptions } from './reports.ts'
 import { list, loadSuites, show, suiteNames, suitesArgument, validate } from './suites.ts'
 import {
   browserPathOption,
   browserProgram,
-  createReporter,
   isEngine,
   openTargets,
   parseEngine,
-  qaFailure,
-  reporterOption,
   startBrowser,
   type TargetFlags,
 } from './targets.ts'
 
-type RunFlags = TargetFlags & {
-  bail?: number | true
-  lastFailed?: true
-  watch?: true
-  grep?: string
-  tag?: string[]
-  notTag?: string[]
-  repeat?: number
-  shard?: { index: number; of: number }
-  reporter?: string[]
-  timeout: number
-  updateSnapshots?: true
-  browser?: true | string
-  browserPath?: string
-}
+type RunFlags = TargetFlags &
+  ReportFlags & {
+    bail?: number | true
+    lastFailed?: true
+    watch?: true
+    grep?: string
+    tag?: string[]
+    notTag?: string[]
+    repeat?: number
+    shard?: { index: number; of: number }
+    timeout: number
+    updateSnapshots?: true
+    browser?: true | string
+    browserPath?: string
+  }
 
 /** Cases at a time. Firefox and WebKit need several times as long to open a page. */
 const defaultWorkers: Readonly<Record<Engine, number>> = { chromium: 4, firefox: 2, webkit: 2 }
@@ -74,7 +73,7 @@ const run: Command = {
     new Option('-g, --grep <pattern>', 'only cases whose id matches this regular expression').argParser(pattern),
     repeatable('--tag <tag>', 'only cases with this tag'),
     repeatable('--not-tag <tag>', 'no cases with this tag'),
-    reporterOption,
+    ...reportOptions,
     new Option('--last-failed', 'only the cases that failed in the last run in this directory'),
     new Option('--watch', 'run again whenever a suite file changes, until Ctrl-C'),
     new Option('--bail [n]', 'stop after the first, or the n-th, failed case').argParser(countFromOne),
@@ -121,7 +120,7 @@ async function runOnce(
       'Run them all: leave out --last-failed.',
     )
   }
-  const reporter = await createReporter(context, flags.reporter)
+  const reporter = await createReporter(context, flags)
   const alternative = 'Without --browser only the cases that need none run.'
   const program = wantsBrowser(flags)
     ? await browserProgram(context, { engine, path: flags.browserPath }, alternative)

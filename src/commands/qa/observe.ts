@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '#cli/endpoint/option-values.ts'
+import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
@@ -19,16 +20,9 @@ import { shownCommand } from '#foundation/redaction.ts'
 import type { PageSteps } from '#qa/browser/page-steps.ts'
 import type { RunResult } from '#qa/result.ts'
 import { commandMissing, onFirstInterrupt, runWithSandbox, type SandboxProgram } from '../exec.ts'
+import { createReporter, type ReportFlags, reportOptions, reportRun } from './reports.ts'
 import { suiteFailure } from './suites.ts'
-import {
-  browserPathOption,
-  browserProgram,
-  createReporter,
-  parseEngine,
-  qaFailure,
-  reporterOption,
-  startBrowser,
-} from './targets.ts'
+import { browserPathOption, browserProgram, parseEngine, startBrowser } from './targets.ts'
 
 type ObserveFlags = {
   url?: string
@@ -40,8 +34,7 @@ type ObserveFlags = {
   browser?: string
   browserPath?: string
   strict?: true
-  reporter?: string[]
-}
+} & ReportFlags
 
 /** The maximum number of exchanges of the journal that are judged. */
 const maxExchanges = 5_000
@@ -72,7 +65,7 @@ export const observe: Command = {
     new Option('--browser <engine>', 'chromium, firefox or webkit; default: chromium'),
     browserPathOption,
     new Option('--strict', 'also fail on warnings'),
-    reporterOption,
+    ...reportOptions,
   ],
   passesThrough: true,
   examples: [
@@ -84,7 +77,7 @@ export const observe: Command = {
   async run(context, { options: given, args, passthrough }: CommandInput<ObserveFlags>) {
     checkFlags(context.system, given, args.flat(), passthrough ?? [])
     // Wrong names are reported before anything is watched.
-    await createReporter(context, given.reporter)
+    await createReporter(context, given)
     const drive = await loadDrive(context, given.steps)
     const flags = { ...given, drive, interrupt: onFirstInterrupt(context), started_at_ms: context.system.now() }
     return passthrough?.length ? observeProgram(context, flags, passthrough) : observeService(context, flags)
@@ -92,7 +85,7 @@ export const observe: Command = {
 }
 
 /** The flags, with the function that drives the page, and the signal that ends the watch. */
-interface Watching extends ObserveFlags {
+type Watching = ObserveFlags & {
   drive: PageSteps | undefined
   interrupt: AbortSignal
   /** Epoch milliseconds of the system clock. */
@@ -175,6 +168,7 @@ async function watchInBrowser(
   base_url: string,
 ): Promise<PageSeen> {
   const { PageUnreachable, watchPage } = await import('#diagnosis/facts/page.ts')
+  const { locateKeys } = await import('#diagnosis/facts/key-sources.ts')
   const is_headed = headedFlag(flags) !== null
   const alternative = 'Without --url only the requests are judged.'
   const engine = parseEngine(word ?? 'chromium')
@@ -200,7 +194,7 @@ async function watchInBrowser(
     ...(prepare && { prepare }),
   }
   try {
-    return await watchPage(await browser.get(), options)
+    return await locateKeys(await watchPage(await browser.get(), options), context.system.cwd)
   } catch (error) {
     if (!(error instanceof PageUnreachable)) throw error
     throw new CliError('unreachable', 'page_unreachable', error.message, 'Start the app, then try again.')
@@ -268,42 +262,39 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
   const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page }
   const verdicts = judge(watched)
+  const key_mode = 'test' as const
+  const target = { base_url, kind, version: info.version, key_mode, ...(page !== null && { browser: page.browser }) }
+  const unseen = unseenHint(watched, flags, base_url)
+  const nothing = watched.exchanges.some(isOfApp) ? null : nothingSeen(watched, base_url)
   const result = toRunResult(verdicts, watched, {
-    target: {
-      base_url,
-      kind,
-      version: info.version,
-      key_mode: 'test',
-      ...(page !== null && { browser: page.browser }),
-    },
+    target,
     svc_version: version,
     started_at_ms,
     ended_at_ms: system.now(),
     is_strict: flags.strict === true,
     curl: ({ body, ...request }) => curlCommand({ ...request, ...(body === null ? {} : { body }) }),
+    looked_at: `${plural(watched.exchanges.length, 'request')} of ${what}`,
+    failed_because: [
+      ...(command_code === 0 ? [] : [`${what} ended with exit code ${command_code}.`]),
+      ...(nothing === null ? [] : [nothing]),
+    ],
   })
-  const reporter = await createReporter(context, flags.reporter, {
+  await reportRun(context, flags, result, {
     list: (to) => createObservationList({ verdicts, watched, what }, to),
   })
-  try {
-    const { target, cases, svc_version } = result
-    await reporter.start?.({ target, cases: cases.length, svc_version, started_at_ms })
-    for (const each of cases) await reporter.case?.(each)
-    await reporter.end?.(result)
-  } catch (error) {
-    throw qaFailure(error)
-  }
   const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
-  const unseen = isFailed ? null : unseenHint(watched, flags, base_url)
-  if (!isFailed && !watched.exchanges.some(isOfApp)) {
-    const own = watched.own_requests === 0 ? '' : ` and left out ${watched.own_requests} of svc itself`
-    const message = `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
-    if (command_code === 0) throw nothingChecked(message, unseen ?? 'The warnings above say why.')
-    out.note(message)
+  if (!isFailed && nothing !== null) {
+    if (command_code === 0) throw nothingChecked(nothing, unseen ?? 'The warnings above say why.')
+    out.note(nothing)
   }
-  if (unseen !== null) out.note(unseen)
+  if (!isFailed && unseen !== null) out.note(unseen)
   if (command_code !== 0) return command_code
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+}
+
+function nothingSeen({ own_requests }: Watched, base_url: string): string {
+  const own = own_requests === 0 ? '' : ` and left out ${own_requests} of svc itself`
+  return `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
 }
 
 /** Returns what to do if nothing was seen that could be judged, or null. */

@@ -1,22 +1,18 @@
 /**
  * The setup of `svc qa`: the targets of a run (a fresh sandbox for each worker, the running one, or a service by its
- * base URL), the browser, and the reporters (`--reporter`).
+ * base URL), and the browser.
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import { repeatable } from '#cli/endpoint/option-values.ts'
-import { type CommandContext, suggestValues } from '#cli/run/command.ts'
+import type { CommandContext } from '#cli/run/command.ts'
 import { CliError, noSandbox } from '#cli/run/errors.ts'
-import type { SystemStream } from '#cli/run/system.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
 import { startOnFreePort } from '#commands/sandbox/emulator.ts'
-import { replaceFile } from '#foundation/file-system.ts'
 import { type Engine, engineNames, engines, installHints } from '#qa/browser/engines.ts'
 import type { BrowserHost, BrowserOptions } from '#qa/browser/launch.ts'
-import type { OwnReporters } from '#qa/report/reporters.ts'
-import { QaError, type Reporter } from '#qa/result.ts'
 import type { Target, TargetOptions } from '#qa/run/target.ts'
+import { qaFailure } from './failure.ts'
 
 export type TargetFlags = {
   fresh?: true
@@ -164,51 +160,5 @@ export async function startBrowser(
     })
   } catch (error) {
     throw qaFailure(error)
-  }
-}
-
-export const reporterOption = suggestValues(
-  repeatable('--reporter <name[=file]>', 'list, dot, junit, json, tap or html; default: list'),
-  ['list', 'dot', 'junit=qa.xml', 'json=qa.json', 'tap', 'html=qa.html'],
-)
-
-/** Returns the reporters of `--reporter`; with -o json the whole result goes to stdout too. Throws CliError. */
-export async function createReporter(
-  { system, out, settings }: CommandContext,
-  specs: readonly string[] = [],
-  own: OwnReporters = {},
-): Promise<Reporter> {
-  const { createReporters } = await import('#qa/report/reporters.ts')
-  const isJson = settings.output === 'json' || settings.output === 'jsonl'
-  const silent: SystemStream = { write: () => {}, is_terminal: false, columns: undefined }
-  try {
-    const tools = {
-      stdout: createSink(settings.output === 'none' ? silent : system.stdout, out.style),
-      progress: createSink(system.stderr, out.noteStyle),
-      quiet: out.quiet || isJson || settings.output === 'none',
-      now: () => system.now(),
-      writeFile: async (path: string, content: string) => replaceFile(resolve(system.cwd, path), content),
-    }
-    return createReporters(isJson ? [...specs.filter((spec) => spec.includes('=')), 'json'] : specs, tools, own)
-  } catch (error) {
-    throw qaFailure(error)
-  }
-}
-
-/** Returns a failure of QA as one of the command line, any other error unchanged. */
-export function qaFailure(error: unknown): unknown {
-  if (!(error instanceof QaError)) return error
-  const category = /^(target|browser)_/.test(error.code) ? 'unreachable' : 'usage'
-  return new CliError(category, error.code, error.message, error.hint)
-}
-
-function createSink(stream: SystemStream, paint: CommandContext['out']['style']) {
-  return {
-    write: (text: string) => stream.write(text),
-    is_terminal: stream.is_terminal,
-    get columns() {
-      return stream.columns
-    },
-    paint,
   }
 }

@@ -14,7 +14,7 @@ import { withoutQuery } from '#foundation/http.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { PageStepFailed } from '#qa/browser/page-steps.ts'
 import { measurePixels } from '#qa/browser/screenshot.ts'
-import type { Screenshot } from '#qa/result.ts'
+import type { Screenshot, SourceLocation } from '#qa/result.ts'
 import {
   type Blocked,
   bringIntoView,
@@ -25,7 +25,7 @@ import {
 } from './in-page.ts'
 import { type Mount, mergeLook, needsView, type WatchedMount } from './mounts.ts'
 import { hasStub, isUseTooEarly } from './renderer-use.ts'
-import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
+import { type FoundKey, maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 import { takeSlotPictures } from './slot-pictures.ts'
 
 export interface PageSeen {
@@ -68,6 +68,7 @@ interface FailedStep {
   /** With the place in its file. */
   message: string
   hint: string
+  place: SourceLocation
   /** Whether it waited for an event of render.js. */
   is_wait: boolean
 }
@@ -76,6 +77,7 @@ interface KeyRequest {
   method: string
   url: string
   where: 'headers' | 'body' | 'url'
+  key: FoundKey
 }
 
 export interface RefusedCall {
@@ -228,8 +230,8 @@ async function lookUntilOver(
   const driving = (drive?.(page, signal) ?? Promise.resolve())
     .catch((error: unknown) => {
       if (!(error instanceof PageStepFailed)) throw error
-      const { message, hint, is_wait } = error
-      failed_step = { message, hint, is_wait }
+      const { message, hint, place, is_wait } = error
+      failed_step = { message, hint, place, is_wait }
     })
     .then(() => pause(for_ms ?? maxTimerMs, signal))
   driving
@@ -341,8 +343,13 @@ async function recordRefusal(response: Response, bases: readonly string[], { ref
 async function findKey(request: Request, { key_requests }: Records): Promise<void> {
   const headers = JSON.stringify(await request.allHeaders().catch(() => request.headers()))
   const places = { url: request.url(), headers, body: request.postData() ?? '' }
-  const where = (['headers', 'body', 'url'] as const).find((each) => secretKeysIn(places[each]).length > 0)
-  if (where !== undefined) key_requests.push({ method: request.method(), url: printableUrl(request.url()), where })
+  const url = printableUrl(request.url())
+  for (const where of ['headers', 'body', 'url'] as const) {
+    const [key] = secretKeysIn(places[where])
+    if (key === undefined) continue
+    key_requests.push({ method: request.method(), url, where, key })
+    return
+  }
 }
 
 /** Records errors about the service or by its scripts; some refusals of the browser are on the console only. */

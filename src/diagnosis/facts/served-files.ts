@@ -2,9 +2,11 @@
  * Files that a browser could download, searched for secret keys: the files of a directory, or a page with its scripts
  * and styles.
  */
+import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { fetchText } from '#client/node-fetch.ts'
+import type { SourceLocation } from '#qa/result.ts'
 import { hasStub, type RendererUse, unguardedUses } from './renderer-use.ts'
 
 export interface ServedFiles {
@@ -25,12 +27,21 @@ export interface RendererSource {
   has_stub: boolean
 }
 
-export interface ServedKey {
-  file: string
+/** A secret key in a text. */
+export interface FoundKey {
   /** From 1. */
   line: number
+  column: number
   /** Without its secret: `sk_test_…`. */
   key: string
+  /** SHA-256 of the whole key, by which it is found in source files. */
+  hash: string
+  /** Where it stands in a source file of the project; without one it was not found, or not looked for. */
+  source?: SourceLocation
+}
+
+export interface ServedKey extends FoundKey {
+  file: string
 }
 
 const maxFiles = 2_000
@@ -58,12 +69,17 @@ export async function gatherServed(place: string, cwd: string): Promise<ServedFi
 
 const secretKey = /\b(sk_(?:test|live)_)(?!redacted\b)[A-Za-z0-9_-]{6,}/g
 
-/** Returns the secret keys in a text, with the line of each and without their secret. */
-export function secretKeysIn(text: string): Omit<ServedKey, 'file'>[] {
-  return [...text.matchAll(secretKey)].map((match) => ({
-    line: text.slice(0, match.index).split('\n').length,
-    key: `${match[1]}…`,
-  }))
+/** Returns the secret keys in a text, with the place of each and without their secret. */
+export function secretKeysIn(text: string): FoundKey[] {
+  return [...text.matchAll(secretKey)].map((match) => {
+    const before = text.slice(0, match.index)
+    return {
+      line: before.split('\n').length,
+      column: match.index - before.lastIndexOf('\n'),
+      key: `${match[1]}…`,
+      hash: createHash('sha256').update(match[0]).digest('hex'),
+    }
+  })
 }
 
 /** Resolves to why not everything was read, or null when it was. */
@@ -76,14 +92,15 @@ async function readDirectory(root: string, add: (file: string, text: string) => 
   return entries.length > maxFiles ? `only the first ${maxFiles} of ${entries.length} files were read` : null
 }
 
-async function filesWithin(root: string): Promise<string[]> {
+/** Returns the files in a folder and those below it, in order, without packages and the history of git. */
+export async function filesWithin(root: string, left_out: ReadonlySet<string> = skipped): Promise<string[]> {
   const entries = await readdir(root, { withFileTypes: true })
   const within = await Promise.all(
     entries
-      .filter(({ name }) => !skipped.has(name))
+      .filter(({ name }) => !left_out.has(name))
       .map((entry) => {
         const path = join(root, entry.name)
-        if (entry.isDirectory()) return filesWithin(path)
+        if (entry.isDirectory()) return filesWithin(path, left_out)
         return entry.isFile() ? [path] : []
       }),
   )

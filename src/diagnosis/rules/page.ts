@@ -1,6 +1,7 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { plural } from '#cli/output/text.ts'
 import { loadedFrames } from '#diagnosis/exchange.ts'
+import type { SourceLocation } from '#qa/result.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
@@ -27,7 +28,9 @@ export const servedRules = ruleSet('served', {
     judge: ({ place, files, keys, problem }) => ({
       sample_size: files,
       findings: [
-        ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} contains the secret key ${key}.` })),
+        ...keys.map(({ file, line, key, source }) =>
+          withSource(`${file}:${line} contains the secret key ${key}.`, source),
+        ),
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
       holds: files === 0 ? `${place} has no files.` : `No secret key in ${plural(files, 'file')} of ${place}.`,
@@ -52,6 +55,12 @@ export const sourceRules = ruleSet('source', {
   },
 })
 
+/** Says where a key stands in the project, if it was found there. */
+function withSource(message: string, source: SourceLocation | undefined): Finding {
+  if (source === undefined) return { message }
+  return { message: `${message} It stands in ${source.file}:${source.line}.`, place: { ...source, path: null } }
+}
+
 const unreadable = { severity: 'unknown', fix: 'Correct the path or address, and try again.' } as const
 
 export const pageRules = ruleSet('page', {
@@ -63,7 +72,10 @@ export const pageRules = ruleSet('page', {
     needs: 'a file of steps (--steps)',
     judge: ({ page: { is_driven, failed_step } }) => ({
       sample_size: is_driven ? 1 : 0,
-      findings: failed_step === null ? [] : [{ message: failed_step.message, fix: failed_step.hint }],
+      findings:
+        failed_step === null
+          ? []
+          : [{ message: failed_step.message, fix: failed_step.hint, place: { ...failed_step.place, path: null } }],
     }),
   },
   'secret-key-sent': {
@@ -74,7 +86,9 @@ export const pageRules = ruleSet('page', {
     needs: inPage,
     judge: ({ page: { files, key_requests } }) => ({
       sample_size: files,
-      findings: key_requests.map(({ method, url, where }) => ({ message: `${method} ${url} had it in its ${where}.` })),
+      findings: key_requests.map(({ method, url, where, key }) =>
+        withSource(`${method} ${url} had it in its ${where}.`, key.source),
+      ),
     }),
   },
   'label-hidden': {

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { readMessage } from '#foundation/system-error.ts'
+import type { SourceLocation } from '../result.ts'
 import { pause } from '../steps/step-kind.ts'
 import { parseYaml } from '../suite/load.ts'
 import { findProblems, problemText, SuiteError, type SuiteProblem } from '../suite/problems.ts'
@@ -86,12 +87,15 @@ export function loadPageSteps(
 export class PageStepFailed extends Error {
   override readonly name = 'PageStepFailed'
   readonly hint: string
+  /** In the file of steps. */
+  readonly place: SourceLocation
   /** Whether it waited for an event of render.js: then what kept the ad away is the cause. */
   readonly is_wait: boolean
 
   constructor({ hint, ...problem }: SuiteProblem, is_wait: boolean) {
     super(problemText({ ...problem, hint: '' }))
     this.hint = hint
+    this.place = problem.place
     this.is_wait = is_wait
   }
 }

@@ -17,11 +17,11 @@ import {
   bySuite,
   caseTitle,
   type Destination,
+  failureSentence,
   findReason,
   outcomeWords,
   placeText,
   plain,
-  scalarText,
   sumDurations,
 } from './text.ts'
 
@@ -152,14 +152,9 @@ function renderTestcase(item: CaseResult): string {
 
 function renderFailure(item: CaseResult): string {
   const step = item.steps.find(({ outcome }) => outcome === 'failed')
-  const check = step?.checks.find(({ passed }) => !passed)
-  const what =
-    check === undefined
-      ? (findReason(item) ?? 'failed')
-      : `${check.subject}: expected ${scalarText(check.expected)}, actual ${scalarText(check.actual)}`
-  const message = `${step === undefined ? '' : `${step.title}: `}${what}`
-  const type = check === undefined ? 'step' : 'check'
-  return element('failure', { message: shortened(message), type }, [text(failureLines(item, plain).join('\n'))])
+  const type = step?.checks.some(({ passed }) => !passed) ? 'check' : 'step'
+  const message = shortened(failureSentence(item))
+  return element('failure', { message, type }, [text(failureLines(item, plain).join('\n'))])
 }
 
 /** Returns what happened, briefly: the place of the case, its tags and values, and every exchange. */

@@ -11,14 +11,19 @@ const maxLines = 40
 /** Characters of one line of a value. */
 const widest = 500
 
-export function failureLines(item: CaseResult, paint: Paint): string[] {
+/** Returns the failed steps of a case, by default with the commands that repeat them. */
+export function failureLines(item: CaseResult, paint: Paint, hasCommands = true): string[] {
   const failed = item.steps.filter(({ outcome }) => outcome === 'failed')
   const isOwnReason = item.reason !== null && !failed.some(({ reason }) => reason === item.reason)
   return [
     `${paint.red('✗')} ${paint.bold(`${oneLine(item.suite)} › ${caseTitle(item)}`)}`,
     paint.dim(`  ${placeText(item.place)}`),
     ...(isOwnReason ? indent(2, textLines(item.reason ?? '')) : []),
-    ...failed.flatMap((step) => ['', ...indent(2, stepLines(step, paint)), ...commandLines(step, paint)]),
+    ...failed.flatMap((step) => [
+      '',
+      ...indent(2, stepLines(step, paint)),
+      ...(hasCommands ? commandLines(step, paint) : []),
+    ]),
   ]
 }
 

@@ -6,10 +6,14 @@ import { measuredTime } from '#foundation/duration.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { readMessage } from '#foundation/system-error.ts'
 import { tableNames } from '#foundation/table-entry.ts'
-import { countTotals, QaError, type Reporter } from '../result.ts'
+import { countTotals, QaError, type Reporter, type RunResult } from '../result.ts'
+import { changesText, compareRuns } from './changes.ts'
+import { createCtrfReporter } from './ctrf.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
+import { createMarkdownReporter } from './markdown.ts'
 import { createProgressLine, type ProgressLine } from './progress-line.ts'
+import { createSarifReporter } from './sarif.ts'
 import { createDotReporter, createListReporter } from './terminal.ts'
 import { countsText, type Destination, plain, type ReportTools } from './text.ts'
 
@@ -25,6 +29,9 @@ const known = {
   json: { create: createJsonReporter, example: 'qa.json' },
   tap: { create: createTapReporter, example: 'qa.tap' },
   html: { create: createHtmlReporter, example: 'qa.html' },
+  markdown: { create: createMarkdownReporter, example: 'qa.md' },
+  ctrf: { create: createCtrfReporter, example: 'qa.ctrf.json' },
+  sarif: { create: createSarifReporter, example: 'qa.sarif' },
 } as const
 type ReporterName = keyof typeof known
 const reporterNames = tableNames(known)
@@ -40,7 +47,7 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
   const shown = parsed.find(({ file }) => file === null)?.name
   const progress = createProgressLine(tools)
   const isDrawn = shown !== 'dot' && !(shown !== undefined && shown !== 'list' && tools.stdout.is_terminal)
-  return together([
+  const all = together([
     ...parsed.map(({ name, file }) =>
       file === null
         ? creator(name)(toStdout(name, tools, progress))
@@ -49,6 +56,15 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
     ...(isDrawn ? [progress] : []),
     ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
   ])
+  return { ...all, end: (result) => all.end?.(withChanges(result, tools, progress)) }
+}
+
+/** Adds what changed against the earlier run, and notes it: not every reporter shows it. */
+function withChanges(result: RunResult, tools: ReportTools, progress: ProgressLine): RunResult {
+  if (tools.earlier === null) return result
+  const changes = compareRuns(tools.earlier, result.cases)
+  note(tools, progress, `compared with ${changes.earlier}: ${changesText(changes)}`)
+  return { ...result, changes }
 }
 
 /** Calls each reporter in turn. When one fails the others are still called, and its error is thrown after them. */
@@ -72,10 +88,13 @@ function together(reporters: readonly Reporter[]): Reporter {
   }
 }
 
+const documents: readonly ReporterName[] = ['junit', 'json', 'html', 'ctrf', 'sarif']
+
 /** Documents stay exact in a pipe; what is read by people is printable there too. */
-function toStdout(name: ReporterName, { stdout }: ReportTools, progress: ProgressLine): Destination {
-  const isDocument = name === 'junit' || name === 'json' || name === 'html'
+function toStdout(name: ReporterName, { stdout, sourceUri }: ReportTools, progress: ProgressLine): Destination {
+  const isDocument = documents.includes(name)
   return {
+    sourceUri,
     stream: stdout,
     paint: stdout.paint,
     write(text) {
@@ -92,7 +111,8 @@ function toFile(
   progress: ProgressLine,
 ): Reporter {
   const parts: string[] = []
-  const reporter = create({ stream: null, paint: plain, write: (text) => void parts.push(text) })
+  const write = (text: string) => void parts.push(text)
+  const reporter = create({ stream: null, paint: plain, sourceUri: tools.sourceUri, write })
   return {
     ...reporter,
     async end(result) {

@@ -3,13 +3,16 @@ import { oneLine } from '#cli/output/terminal.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import {
   type CaseResult,
+  type Check,
   type Outcome,
   type RunResult,
   type SourceLocation,
+  type StepResult,
   type TargetSummary,
   type Totals,
   valueWords,
 } from '../result.ts'
+import type { EarlierRun } from './changes.ts'
 
 export const outcomes = ['failed', 'passed', 'not_applicable', 'not_run'] as const satisfies readonly Outcome[]
 
@@ -46,16 +49,18 @@ const kinds: Record<TargetSummary['kind'], string> = {
   fresh: 'a fresh sandbox',
   sandbox: 'the running sandbox',
   service: 'the service',
+  file: 'the file',
 }
 
 /** Returns a target in words: `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key, in Firefox 153.7.0`. */
 export function targetText({ kind, version, base_url, key_mode, browser }: TargetSummary): string {
+  if (kind === 'file') return oneLine(`${kinds.file} ${base_url}`)
   const where = browser === undefined ? '' : `, in ${browser}`
   return oneLine(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key${where}`)
 }
 
 /** Returns a value on one line. */
-export function scalarText(value: Json): string {
+function scalarText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -66,6 +71,24 @@ export function findReason({
   steps,
 }: Pick<CaseResult, 'reason' | 'outcome' | 'steps'>): string | null {
   return reason ?? steps.find((step) => step.outcome === outcome && step.reason !== null)?.reason ?? null
+}
+
+/**
+ * Returns what a failed or warning step found, as a sentence: a finding in its own words, which are the title of its
+ * step, or `title: subject: expected fill, actual no_fill`.
+ */
+export function checkSentence({ title }: Pick<StepResult, 'title'>, { subject, expected, actual }: Check): string {
+  if (typeof actual === 'string' && actual.startsWith(title)) return title
+  return `${title}: ${subject}: expected ${scalarText(expected)}, actual ${scalarText(actual)}`
+}
+
+/** Returns why a case failed, briefly: its first failed check, or its reason. */
+export function failureSentence(item: CaseResult): string {
+  const step = item.steps.find(({ outcome }) => outcome === 'failed')
+  const check = step?.checks.find(({ passed }) => !passed)
+  if (step !== undefined && check !== undefined) return checkSentence(step, check)
+  const reason = findReason(item) ?? 'failed'
+  return step === undefined ? reason : `${step.title}: ${reason}`
 }
 
 /** Returns the reasons of the cases with an outcome and the number of cases of each, the most common first. */
@@ -122,6 +145,10 @@ export interface ReportTools {
   now(): number
   /** Writes a whole file, or leaves the old one unchanged, as `replaceFile` does. */
   writeFile(path: string, content: string): Promise<void>
+  /** Returns the address of a source file, relative to the root of the repository where it is in one. */
+  sourceUri(file: string): string
+  /** An earlier report that the run is compared with; null without. */
+  earlier: EarlierRun | null
 }
 
 /** Where one reporter writes: a stream immediately, or a file when the run has ended. */
@@ -130,6 +157,7 @@ export interface Destination {
   /** Null for a file. */
   readonly stream: Sink | null
   readonly paint: Paint
+  sourceUri(file: string): string
 }
 
 const same = (text: string) => text

@@ -88,6 +88,7 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
     await report(() => reporter.case?.(result))
   }
   const result: RunResult = {
+    command: 'qa run',
     target,
     svc_version,
     started_at_ms,
