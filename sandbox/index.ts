@@ -12,6 +12,7 @@ import { createServer, type SandboxServer } from '#pipeline/server.ts'
 import { sandboxClock } from '#platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from '#platform/platform.ts'
 import type { Faults } from '#runtime/faults.ts'
+import { createNodeMetrics } from '#runtime/metrics/node-metrics.ts'
 import { followNodes } from '#runtime/node-changes.ts'
 import type { PlaybackReport, PlaybackSource } from '#runtime/playback/playback.ts'
 import { stateFiles } from '#store/sqlite/copies/state-files.ts'
@@ -167,12 +168,14 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   const own = readDemand(options.demand)
   const demand = recording?.extendDemand(own) ?? own
   const clock = options.clock ?? sandboxClock()
+  const metrics = createNodeMetrics()
   const { store, signing_key } = await openStore(start.storeAddress, {
     pid: process.pid,
     now_ms: clock.now(),
     journal_limit: start.journal_limit,
     event_limit: start.event_limit,
     report,
+    onTransaction: metrics.countTransaction,
     sha256Hex,
     seed: {
       projects: seeded.map(({ client_id, tenant, settings, keys }) => ({
@@ -186,7 +189,7 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   })
   const platform = createPlatform({ clock, seed: start.seed, signingKey: signing_key, node: store.node })
   platform.reserveIdsUpTo(await store.largestId())
-  return { options, start, seeded, demand, recording, store, platform, report }
+  return { options, start, seeded, demand, recording, store, platform, metrics, report }
 }
 
 /** Loaded only here: a start that plays nothing pays nothing for it. */

@@ -5,6 +5,7 @@ import type { Rates } from '#pipeline/rates.ts'
 import type { SandboxServer } from '#pipeline/server.ts'
 import { watchDescriptors } from '#platform/descriptors.ts'
 import { type Platform, sha256Hex } from '#platform/platform.ts'
+import { readProcessFigures } from '#platform/process-figures.ts'
 import { createAccess } from '#runtime/access.ts'
 import { createCallbacks } from '#runtime/callbacks/callbacks.ts'
 import type { NetworkOptions } from '#runtime/callbacks/network.ts'
@@ -14,6 +15,7 @@ import { createDrainLock } from '#runtime/drain-lock.ts'
 import { createFaults } from '#runtime/faults.ts'
 import { createImportedBundles } from '#runtime/imported-bundles.ts'
 import { createMarkets } from '#runtime/markets.ts'
+import type { NodeMetrics } from '#runtime/metrics/node-metrics.ts'
 import { createPendingDecisions } from '#runtime/pending-decisions.ts'
 import { createScenarios } from '#runtime/scenarios.ts'
 import { createSharedTickets, createTickets, type Tickets } from '#runtime/tickets.ts'
@@ -35,12 +37,13 @@ export interface Parts {
   recording: OpenedRecording | null
   store: Store
   platform: Platform
+  metrics: NodeMetrics
   report(error: unknown): void
 }
 
 /** @param findServer returns the server; called by requests, which come later */
 export function createServices(parts: Parts, rates: Rates, findServer: () => SandboxServer): Services {
-  const { options, start, seeded, store, platform, report } = parts
+  const { options, start, seeded, store, platform, metrics, report } = parts
   const { address } = start
   const faults = createFaults({ store, hash: sha256Hex, report })
   const decisions = {
@@ -60,14 +63,17 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     store,
     platform,
     readMessage: async (slot_id) => (await services.drainLock.run(() => decisionText(services, slot_id))) ?? null,
+    metrics,
     network: loadNetwork({ own_port: () => findServer().port, isPublic: address.isPublic }),
     report,
   })
   const services: Services = {
     ...decisions,
     descriptors: watchDescriptors(report),
+    metrics,
+    readProcess: readProcessFigures,
     waiters,
-    pendingDecisions: createPendingDecisions({ ...decisions, waiters, callbacks, report }),
+    pendingDecisions: createPendingDecisions({ ...decisions, waiters, callbacks, metrics, report }),
     callbacks,
     tickets: store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, parts),
     faults,

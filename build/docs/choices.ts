@@ -67,6 +67,7 @@ export const choices: Readonly<Record<string, string>> = {
   A105: 'Sandbox only: a recording is played by endpoint, request and session, with the identifiers, times and tokens of the present',
   A106: 'Personal data in session ids, topics, metadata and labels: a warning, or a refusal by a setting of the project',
   A107: 'Sandbox only: a turn as one signed file, and what is imported of such files',
+  A111: 'Sandbox only: metrics of a node in the formats of Prometheus, without identifiers in labels',
   C01: 'Old clients: CORS of their headers and routes',
   C02: 'Old clients: both forms of POST /v1/jobs',
   C03: 'Old clients: the shape of a decision',

@@ -15,6 +15,7 @@ import { consentProblem } from '#domain/consent.ts'
 import { parseSince, sinceMs } from '#foundation/duration.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Descriptors } from '#platform/descriptors.ts'
+import type { ProcessFigures } from '#platform/process-figures.ts'
 import type { Access } from '#runtime/access.ts'
 import type { Callbacks } from '#runtime/callbacks/callbacks.ts'
 import type { ConsoleGrants } from '#runtime/console-grants.ts'
@@ -23,6 +24,7 @@ import type { DrainLock } from '#runtime/drain-lock.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { Faults } from '#runtime/faults.ts'
 import type { ImportedBundles } from '#runtime/imported-bundles.ts'
+import type { NodeMetrics } from '#runtime/metrics/node-metrics.ts'
 import type { PendingDecisions } from '#runtime/pending-decisions.ts'
 import type { PlayedExchange, Player } from '#runtime/playback/playback.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
@@ -42,6 +44,8 @@ export interface Services extends DecisionServices {
   consoleGrants: ConsoleGrants
   importedBundles: ImportedBundles
   descriptors: Descriptors
+  metrics: NodeMetrics
+  readProcess(): ProcessFigures
   /** Plays a recording; null when the emulator responds by itself. */
   player: Player | null
   /** The address that the sandbox listens on, without a trailing slash. */

@@ -39,6 +39,7 @@ type MediaEndpointId =
   | 'sandbox.export'
   | 'sandbox.import'
   | 'bundles.page'
+  | 'sandbox.metrics'
 /** The routes of old clients are in sandbox/compat. */
 export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId | CompatEndpointId>
 

@@ -149,6 +149,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const created = await store.createJob(job, slots, write, caps)
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
+  for (const { decision } of slots) services.metrics.countSlot(decision)
   followSlots(services, facts, slots)
   return { job, slots, consent: snapshot }
 }

@@ -58,6 +58,8 @@ export interface Route {
   role?: Role
   /** Of the control plane: the endpoint under which the audit list has its calls. */
   audited_as?: string
+  /** Of the control plane: whether its token may come as Authorization: Bearer, as scrapers send it. */
+  takesBearer?: boolean
   /** A page that can be opened without any effect: other sites may link to it. */
   isPage?: boolean
   /** Of the control plane: for pages of other origins. It reveals nothing, or checks origin and credential itself (A104). */

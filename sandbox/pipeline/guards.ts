@@ -50,11 +50,17 @@ export function createHostGuard({ hosts }: GuardOptions): (header: string | unde
  */
 export async function checkControlPlane(
   request: Request,
-  { isOpen = false, isPage = false, role }: Pick<Route, 'isOpen' | 'isPage' | 'role'>,
+  {
+    isOpen = false,
+    isPage = false,
+    takesBearer = false,
+    role,
+  }: Pick<Route, 'isOpen' | 'isPage' | 'takesBearer' | 'role'>,
   guard: ControlPlane,
 ): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  const token = readToken(request, guard.needsToken && isRead)
+  const bearer = takesBearer ? readBearer(request) : undefined
+  const token = bearer ?? readToken(request, guard.needsToken && isRead)
   // An open route works without the database that has the tokens.
   // One that the sandbox makes itself has its holder already.
   request.holder ??= isOpen ? null : await findHolder(token, guard)
@@ -72,6 +78,10 @@ interface ControlPlane extends Pick<GuardOptions, 'needsToken'> {
 function readToken(request: Request, mayBeInUrl: boolean): string | undefined {
   const token = readHeader(request, 'x-sandbox-token')
   return token ?? (mayBeInUrl ? (takeQueryToken(request) ?? readCookieToken(request)) : undefined)
+}
+
+function readBearer({ headers }: Request): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
 async function findHolder(

@@ -20,6 +20,7 @@ import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import { isTableName } from '#foundation/table-entry.ts'
 import type { Services } from '#operations/context.ts'
 import { operations } from '#operations/index.ts'
+import { noRoute, type RoutePath } from '#runtime/metrics/node-metrics.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import { readBody, refuseUnstorableUrl, tooLarge } from './body/body.ts'
 import { overrideResponse } from './body/overrides.ts'
@@ -88,6 +89,7 @@ export async function respondTo(
   let exchange: OpenExchange | undefined
   let response: PipelineResponse
   let audited_as: string | undefined
+  let counted: RoutePath = noRoute
   try {
     pipeline.checkHost(request.headers.host)
     let found = pipeline.routes.find(request)
@@ -97,6 +99,7 @@ export async function respondTo(
       found = await guardControlPlane(pipeline, found, request)
     }
     const route = found ?? preflightRoute(pipeline, request)
+    counted = route
     refuseUnstorableUrl(request)
     if (route.body_limit_bytes !== undefined) request.body = await loadBody(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isApi(route)) await injectFault(services, request)
@@ -120,7 +123,22 @@ export async function respondTo(
     await recordSafely(services, exchange, request.hasLeft() ? toUnsent(response) : response)
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
+  countResponse(services, counted, exchange, response)
   return { exchange, response: readableInFrame(request, response) }
+}
+
+/** One that the client did not get has no status. */
+function countResponse(
+  { metrics }: Services,
+  route: RoutePath,
+  { request, started }: OpenExchange,
+  { status, error, broken }: PipelineResponse,
+): void {
+  const { endpoint, statuses, durations } = metrics.findRoute(route)
+  const isUnsent = broken === 'drop' || broken === 'reset' || request.hasLeft()
+  statuses[isUnsent ? 0 : Math.trunc(status / 100)]!++
+  durations.observe((performance.now() - started) / 1_000)
+  if (error !== undefined) metrics.countError(endpoint, error.reason_code)
 }
 
 /** What a start with overrides or a recording does with a complete response: one that was recorded is left as it is. */

@@ -14,6 +14,7 @@ import { type DemoProject, pageRoutes } from './pages/demo.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { inspectorRoutes } from './pages/inspector.ts'
 import { mcpRoutes } from './pages/mcp.ts'
+import { metricsRoutes } from './pages/metrics.ts'
 import { playgroundRoutes } from './pages/playground.ts'
 import { createPipeline, type Pipeline, type PipelineOptions, replay, respondTo } from './pipeline.ts'
 import { createEventStreams } from './streams/event-stream.ts'
@@ -68,6 +69,7 @@ export function createServer(options: ServerOptions): SandboxServer {
     ...pageRoutes(pipeline, assets, options.seeded_projects[0]),
     ...docsRoutes(pipeline.services, assets),
     ...mcpRoutes(pipeline, options.seeded_projects[0]),
+    ...metricsRoutes(services),
     ...consoleRoutes(pipeline),
     ...inspector.routes,
     ...playgroundRoutes(pipeline),

@@ -9,6 +9,7 @@ import type { SlotRow, Store } from '#store/store.ts'
 import type { Callbacks } from './callbacks/callbacks.ts'
 import { type DecisionServices, decideJobSlot, decisionEvidence, listCaps } from './decisions.ts'
 import { yieldToEventLoop } from './event-loop.ts'
+import type { NodeMetrics } from './metrics/node-metrics.ts'
 import { createTimers } from './timers.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -19,6 +20,8 @@ export interface PendingDecisions {
   restore(): Promise<void>
   /** Schedules due slots that another node should have decided: it may have died. */
   adopt(): Promise<void>
+  /** Returns how many decisions this node has yet to make. */
+  count(): number
   /** Resolves when every decision that is due now has been made, or has failed and will be tried again. */
   drain(): Promise<void>
   /** Cancels every scheduled decision and wakes all waiters. The slots stay pending in the store. */
@@ -28,6 +31,7 @@ export interface PendingDecisions {
 interface PendingDecisionServices extends DecisionServices {
   waiters: Waiters
   callbacks: Pick<Callbacks, 'deliver'>
+  metrics: Pick<NodeMetrics, 'countDecision'>
   /** Called with failures outside any request. */
   report(error: unknown): void
 }
@@ -92,6 +96,7 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       pending.addMissing(await store.listPendingSlots(clock.now()))
       if (running === null) pending.setAlarm()
     },
+    count: pending.count,
     async drain() {
       while (running !== null || pending.isDue()) await run()
     },
@@ -110,7 +115,7 @@ function pendingInOrder(clock: Clock, onDue: () => void) {
   let pending: Pending[] = []
   let alarm: { at_ms: number; cancel: () => void } | null = null
 
-  return { add, addAll, addMissing, isDue, takeDue, setAlarm, cancelAlarm, clear }
+  return { add, addAll, addMissing, count: () => pending.length, isDue, takeDue, setAlarm, cancelAlarm, clear }
 
   function add(added: Pending): void {
     const after = pending.findLastIndex(({ due_at_ms }) => due_at_ms <= added.due_at_ms)
@@ -158,7 +163,7 @@ function pendingInOrder(clock: Clock, onDue: () => void) {
 }
 
 async function decidePending(services: PendingDecisionServices, slot_id: number): Promise<void> {
-  const { store, platform, waiters, callbacks } = services
+  const { store, platform, waiters, callbacks, metrics } = services
   for (;;) {
     const slot = await store.findSlot(slot_id)
     if (slot === null || slot.decision !== null) return
@@ -174,6 +179,7 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
       caps: listCaps(job, now_ms),
     })
     if (bound === 'capped') continue
+    if (bound === 'bound') metrics.countDecision(decision)
     waiters.wake(slot.id)
     if (bound === 'bound' && job.facts.callback_url !== undefined) callbacks.deliver(slot.id)
     return

@@ -6,6 +6,8 @@ export interface Waiters {
   wake(slot_id: number): void
   /** Returns the slots that requests wait for. */
   waiting(): number[]
+  /** Returns how many requests wait. */
+  count(): number
   /** Wakes every request, when the sandbox stops or its state is replaced. */
   wakeAll(): void
 }
@@ -35,6 +37,7 @@ export function createWaiters(): Waiters {
       for (const done of [...(waiting.get(slot_id) ?? [])]) done()
     },
     waiting: () => [...waiting.keys()],
+    count: () => [...waiting.values()].reduce((sum, { size }) => sum + size, 0),
     wakeAll() {
       for (const slot_id of [...waiting.keys()]) this.wake(slot_id)
     },

@@ -72,6 +72,8 @@ export interface Store
   warnings(): string[]
   /** Resolves to the problems that the database reports about itself; none when it is intact. */
   integrityProblems(): Promise<string[]>
+  /** Resolves to the size of the rows in bytes: of the pages in use, or of the tables of a namespace with their indexes. */
+  sizeBytes(): Promise<number>
   /** Resolves to the largest identifier in use, which grows when a state is imported. */
   largestId(): Promise<number>
   close(): Promise<void>
@@ -100,6 +102,8 @@ export interface StoreOptions {
   sha256Hex: Sha256Hex
   /** Called with failures outside any request. */
   report: (error: unknown) => void
+  /** Called after each transaction with writes: its duration in seconds, and whether the database has taken it. */
+  onTransaction?: (duration_s: number, isStored: boolean) => void
 }
 
 /** A store, and the secret that its asset tokens are derived from: the same in every run, and on every node. */

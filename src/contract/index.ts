@@ -30,6 +30,7 @@ import * as pageConsole from './resources/sandbox/console.ts'
 import * as shownContract from './resources/sandbox/contract.ts'
 import * as faults from './resources/sandbox/faults.ts'
 import * as health from './resources/sandbox/health.ts'
+import * as metrics from './resources/sandbox/metrics.ts'
 import * as namespaces from './resources/sandbox/namespaces.ts'
 import * as sandbox from './resources/sandbox/sandbox.ts'
 import * as scenarios from './resources/sandbox/scenarios.ts'
@@ -44,6 +45,7 @@ const v1Files = [placements, jobs, decisions, browser, beacons, consent, project
 const controlFiles = [
   health,
   sandbox,
+  metrics,
   snapshots,
   clock,
   shownContract,

@@ -182,6 +182,7 @@ export const importTable: readonly ImportRule[] = [
   },
   { path: 'sandbox/platform', modules: ['src/foundation'], builtins: ['node:crypto'] },
   { path: 'sandbox/platform/descriptors.ts', modules: ['src/foundation'], builtins: ['node:fs', 'node:os'] },
+  { path: 'sandbox/platform/process-figures.ts', builtins: ['node:fs', 'node:perf_hooks'] },
   {
     path: 'sandbox/store',
     modules: ['src/foundation', 'src/contract', 'sandbox/sandbox-error.ts'],

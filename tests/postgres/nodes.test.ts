@@ -7,6 +7,7 @@ import { writeLocator } from '#cli/settings/state-directory.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { svc } from '#tests/cli/test-cli.ts'
 import { type Api, connect } from '#tests/http/call.ts'
+import { findValue, readExposition } from '#tests/http/exposition.ts'
 import { asked, key, origin } from '#tests/http/stage.ts'
 import { temporaryDirectory, textsIn } from '#tests/temporary.ts'
 import { startPostgres } from './server.ts'
@@ -60,6 +61,26 @@ test('nodes that write side by side give different identifiers, and one gapless 
   const { chains } = (await apis[1]!.accept('evidence.verify')).body
   expect(chains.find(({ client_id }) => client_id === 'proj_demo')).toMatchObject({ entries: 120, broken_at: null })
   expect(await rowsOf(on)).toEqual({ events_are_gapless: true, chains_are_gapless: true, slots: 120, beacons: 0 })
+})
+
+test('each node reports what it did itself, and the journal that all of them share', async () => {
+  await using on = await team(2)
+  const scrape = async ({ url }: Sandbox) =>
+    readExposition(await (await fetch(`${url}/_sandbox/metrics`)).text(), 'prometheus')
+  await connect(on.nodes[0]!).accept('placements.create', { as: key, body: asked() })
+  await connect(on.nodes[1]!).accept('requests.list')
+  const [first, second] = [await scrape(on.nodes[0]!), await scrape(on.nodes[1]!)]
+  const placed = { endpoint: 'placements.create', status: '2xx' }
+  for (const [families, count] of [
+    [first, 1],
+    [second, 0],
+  ] as const) {
+    expect(findValue(families, 'svc_requests_total', placed)).toBe(count)
+    expect(findValue(families, 'svc_slots_total', { state: 'decided' })).toBe(count)
+    expect(findValue(families, 'svc_store_transaction_duration_seconds_count')).toBe(count)
+    expect(findValue(families, 'svc_store_size_bytes')).toBeGreaterThan(8_192)
+    expect(families.get('svc_build_info')?.samples[0]?.labels.store).toBe('postgresql')
+  }
 })
 
 test('of the same beacon at three nodes one is counted; of the last fill that a cap leaves one is made', async () => {

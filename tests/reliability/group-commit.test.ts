@@ -12,7 +12,7 @@ test('a write that fails among others is the only one rejected, and stores nothi
   const db = new Database(':memory:')
   db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
   const insert = db.prepare('INSERT INTO entry VALUES (?)')
-  const { write } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {} })
+  const { write } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {}, measured() {} })
   const add = (name: string) => write(() => insert.run(name).changes)
   const outcomes = await Promise.allSettled([
     add('first'),
@@ -36,7 +36,7 @@ test('a storage failure rejects every write of the turn, and the next turn works
   const db = new Database(':memory:')
   db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
   const insert = db.prepare('INSERT INTO entry VALUES (?)')
-  const { write } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {} })
+  const { write } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {}, measured() {} })
   const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
   const outcomes = await Promise.allSettled([
     write(() => insert.run('lost')),
@@ -62,6 +62,7 @@ test('while another connection writes, writes wait and reads go on; a close wait
     beforeCommit() {},
     afterCommit() {},
     afterRollback() {},
+    measured() {},
   })
   const add = (name: string) => write(() => insert.run(name).changes)
   const other = new Database(join(folder, 'one.db'), { timeout: 0 })
@@ -99,6 +100,7 @@ test('a lone write waits for no other; under load, writes of later rounds of the
     beforeCommit() {},
     afterCommit: (writes) => void turns.push(writes),
     afterRollback() {},
+    measured() {},
   })
   const add = (name: string) => write(() => insert.run(name).changes)
   const round = () => new Promise((resolve) => setImmediate(resolve))

@@ -79,6 +79,7 @@ const brief: readonly EndpointId[] = [
   'requests.replay',
   'health.live',
   'health.ready',
+  'sandbox.metrics',
   'contract.show',
   'contract.openapi',
   'sandbox.stop',

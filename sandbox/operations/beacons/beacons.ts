@@ -72,7 +72,7 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
       filled.slot.project.id,
       draftEvidence(services, filled, beacon),
     )
-    if (set !== null) return acceptedResponse(context, filled, beacon, set)
+    if (set !== null) return acceptedResponse(services, context, filled, { beacon, set })
   }
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
   // Without a problem and without an earlier beacon, a reset has removed the slot in the meantime.
@@ -225,13 +225,14 @@ export function recordDigest({ platform }: Pick<Services, 'platform'>, { measure
 
 /** The verdict considers all beacons of the slot, including this one (A75). */
 function acceptedResponse(
+  { metrics }: Services,
   context: Context,
   { slot, outcome }: FilledSlot,
-  beacon: BeaconRow,
-  set: readonly AcceptedBeacon[],
+  { beacon, set }: { beacon: BeaconRow; set: readonly AcceptedBeacon[] },
 ) {
   const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]
   const verdict = judgeBeacon(slot.project.settings, outcome, judged, beacon)
+  metrics.countBeacon(beacon.event, 'accepted', verdict.reason_code)
   return buildResponse(context, verdict.reason_code, verdict)
 }
 
@@ -247,6 +248,7 @@ async function recordDuplicate(services: Services, context: Context, earlier: Be
     received_at_ms: context.now_ms,
     reason_code: 'DUPLICATE',
   })
+  services.metrics.countBeacon(earlier.event, 'duplicate', 'DUPLICATE')
   return buildResponse(context, 'DUPLICATE', null)
 }
 

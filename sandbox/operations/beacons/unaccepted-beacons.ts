@@ -30,6 +30,7 @@ export async function recordRejected(
     received_at_ms: context.now_ms,
     reason_code,
   })
+  services.metrics.countBeacon(event, 'rejected', reason_code)
 }
 
 /**
@@ -48,16 +49,18 @@ export async function recordUnreadable(
   const isOwn = filled !== null && belongsTo(filled, caller)
   if (isOwn) context.subject.slot_id = filled.slot.id
   if (isOwn) context.subject.session_id = filled.slot.job.session_id
-  const known_event = BeaconEventInput.safeParse(event ?? beacon_type).data
+  const sent_event = BeaconEventInput.safeParse(event ?? beacon_type).data
+  const known_event = sent_event === undefined ? null : canonicalEvent(sent_event)
   await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'rejected',
     project_id: caller.project.id,
     slot_id: isOwn ? filled.slot.id : null,
     beacon_id: BeaconId.safeParse(beacon_id).data ?? null,
-    event: known_event === undefined ? null : canonicalEvent(known_event),
+    event: known_event,
     occurred_at_ms: null,
     received_at_ms: context.now_ms,
     reason_code,
   })
+  services.metrics.countBeacon(known_event, 'rejected', reason_code)
 }

@@ -129,6 +129,7 @@ function createOpenSockets({ services, readMessage }: DecisionSocketOptions) {
     add(socket: WebSocket, slot_id: number, { project }: Caller): void {
       const state = { slot_id, project_id: project.id, isAlive: true, sent_at: null }
       open.set(socket, state)
+      services.metrics.open_streams.decision_socket++
       socket.on('error', () => {})
       socket.on('pong', () => {
         state.isAlive = true
@@ -153,6 +154,7 @@ function createOpenSockets({ services, readMessage }: DecisionSocketOptions) {
 
   function leave(socket: WebSocket, state: OpenSocket): void {
     open.delete(socket)
+    services.metrics.open_streams.decision_socket--
     events.record('socket.closed', state)
     groups.remove(state.slot_id, socket)
     if (open.size > 0) return

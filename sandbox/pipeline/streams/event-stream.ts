@@ -58,9 +58,11 @@ export function createEventStreams(services: Services): EventStreams {
         if (isOfOtherStart) sink.write(startedOver(context.now_ms))
         const follower = follow(services, { batches, sink, start: isOfOtherStart ? 0 : wanted, filter })
         open.add(follower)
+        services.metrics.open_streams.event_stream++
         sink.once('close', () => {
           follower.stop()
           open.delete(follower)
+          services.metrics.open_streams.event_stream--
         })
       },
     }

@@ -9,7 +9,8 @@
  */
 import { ApiError } from '#contract/errors.ts'
 import type { Platform } from '#platform/platform.ts'
-import type { CallbackRow, Store } from '#store/store.ts'
+import type { CallbackRow, CallbackUpdate, Store } from '#store/store.ts'
+import type { NodeMetrics } from '../metrics/node-metrics.ts'
 import { createTimers } from '../timers.ts'
 import { createCallbackQueue, type Delivery } from './queue.ts'
 import { type CallbackNetwork, outcome, sendCallback } from './request.ts'
@@ -25,6 +26,8 @@ export interface Callbacks {
   decided(slot_ids: readonly number[]): void
   /** Continues callbacks of nodes that have died, and gives up the ones whose key no node has. */
   adopt(): Promise<void>
+  /** Returns how many deliveries wait for their turn, and how many are being sent. */
+  queued(): { waiting: number; sending: number }
   /** Posts the decision of a decided slot. Does nothing for a slot without a callback. */
   deliver(slot_id: number): void
   /**
@@ -44,6 +47,7 @@ interface CallbackServices {
   /** Resolves to the decision of a slot as JSON text; null when the slot is gone or not decided. */
   readMessage(slot_id: number): Promise<string | null>
   network: CallbackNetwork
+  metrics: Pick<NodeMetrics, 'countCallback'>
   /** Called with failures outside any request. */
   report(error: unknown): void
 }
@@ -64,16 +68,17 @@ const adoptAfterMs = 5_000
 const giveUpAfterMs = 45_000
 
 export function createCallbacks(services: CallbackServices): Callbacks {
-  const { store, platform, network } = services
+  const { store, network } = services
   const { shared } = store
   const expected = new Set<number>()
   const keys = createKeys(services)
-  const { deliver, lose, send, close } = createDeliveries(services, keys)
+  const { deliver, lose, send, finish, queued, close } = createDeliveries(services, keys)
   /** When a callback of another node was first seen undelivered, by `performance.now()`. */
   const strays = new Map<number, number>()
   return {
     findProblem: network.findProblem,
     keepKey: keys.keep,
+    queued,
     deliver,
     expect(slot_id) {
       if (shared === null) return
@@ -100,7 +105,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       if (text !== undefined) keys.keep(row.key_id, text)
       const sent = await send({ row, key, message })
       if (sent === null) return row
-      await store.updateCallback(...outcome(sent.update, true), platform.clock.now())
+      await finish(sent.update, true)
       return (await store.findCallback(row.slot_id)) ?? row
     },
     async restore() {
@@ -144,6 +149,8 @@ function createDeliveries(services: CallbackServices, keys: Keys) {
     },
     lose,
     send,
+    finish,
+    queued: queue.queued,
     async close(): Promise<void> {
       queue.clear()
       retries.clear()
@@ -180,9 +187,16 @@ function createDeliveries(services: CallbackServices, keys: Keys) {
     if (sent === null || !isCurrent(delivery)) return
     const wait_ms = retryDelaysMs[delivery.attempt - 1]
     const isLast = sent.is_final || wait_ms === undefined
-    await store.updateCallback(...outcome(sent.update, isLast), platform.clock.now())
+    await finish(sent.update, isLast)
     const next = { ...delivery, attempt: delivery.attempt + 1 }
     if (!isLast && !stopped.signal.aborted) retries.set(() => enqueue(next), wait_ms)
+  }
+
+  /** Stores and counts the outcome of an attempt. */
+  async function finish(update: Omit<CallbackUpdate, 'status'>, isLast: boolean): Promise<void> {
+    const [row, event] = outcome(update, isLast)
+    await store.updateCallback(row, event, platform.clock.now())
+    services.metrics.countCallback(row.status)
   }
 
   function isCurrent({ generation }: Delivery): boolean {
@@ -190,11 +204,12 @@ function createDeliveries(services: CallbackServices, keys: Keys) {
   }
 }
 
-function loseCallback({ store, platform }: CallbackServices, row: CallbackRow): Promise<void> {
+async function loseCallback({ store, platform, metrics }: CallbackServices, row: CallbackRow): Promise<void> {
   const problem =
     'The text of its key is no longer in memory: the sandbox was restarted before this was delivered, or 256 other keys have created callbacks since.'
   const update = { ...row, status: 'key_lost', problem } as const
-  return store.updateCallback(update, 'callback.failed', platform.clock.now())
+  await store.updateCallback(update, 'callback.failed', platform.clock.now())
+  metrics.countCallback(update.status)
 }
 
 interface Keys {

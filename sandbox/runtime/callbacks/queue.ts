@@ -15,6 +15,7 @@ interface CallbackQueue {
   add(delivery: Delivery): void
   /** Removes the deliveries that have not started. */
   clear(): void
+  queued(): { waiting: number; sending: number }
   /** Resolves when the deliveries that have started are finished. */
   finish(): Promise<unknown>
 }
@@ -40,6 +41,7 @@ export function createCallbackQueue(
     clear() {
       waiting.length = 0
     },
+    queued: () => ({ waiting: waiting.length, sending: sending.size }),
     finish: () => Promise.all(sending),
   }
 

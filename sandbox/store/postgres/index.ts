@@ -139,6 +139,10 @@ async function composeStore(
     warnings: () => [],
     integrityProblems: () => counterProblems(connection),
     reset: (at_ms) => replace({ type: 'sandbox.reset', at_ms }, async () => {}),
+    async sizeBytes() {
+      const [row] = await connection.read<{ bytes: number }>(sizeText, [database.schema])
+      return row!.bytes
+    },
     async largestId() {
       const [row] = await connection.read<{ id: number }>(largestIdText)
       return row!.id
@@ -156,6 +160,10 @@ async function composeStore(
     await database.close()
   }
 }
+
+/** The tables of a schema with their indexes, in bytes. A double: a bigint would be read as text. */
+const sizeText = `SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::float8 AS bytes
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1 AND relkind = 'r'`
 
 interface ReplacementEvent {
   type: 'sandbox.reset' | 'sandbox.restored'
@@ -190,7 +198,7 @@ interface Present {
 
 /** Joins the other nodes, and opens the tables, whose caches follow the changes of all nodes. */
 async function joinTables(database: Database, first: Link, options: PostgresStoreOptions, opened: Opened) {
-  const { pid, isSeeded, now_ms, report, sha256Hex, event_limit, journal_limit } = options
+  const { pid, isSeeded, now_ms, report, sha256Hex, event_limit, journal_limit, onTransaction = () => {} } = options
   const { canFlush, catalogue_id } = opened
   const { generation: count, generation_seq: event_seq, ...firstHead } = opened.state
   const present: Present = { head: firstHead, generation: { count, event_seq }, catalogue_id }
@@ -206,6 +214,7 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
     hasSuspects: () => tables.requests.hasSuspects(),
     renderNotice: nodes.renderNotice,
     committed: onHead,
+    measured: onTransaction,
     generationChanged: () => void readGeneration(connection).then(onGeneration).catch(report),
   })
   const tables = openTables(connection, options, { head, mayCache: nodes.isLive })

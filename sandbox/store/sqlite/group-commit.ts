@@ -44,6 +44,8 @@ interface Hooks {
   beforeCommit(): void
   afterCommit(writes: number): void
   afterRollback(): void
+  /** Called after a turn with writes: its duration in seconds, and whether it was committed. */
+  measured(duration_s: number, isCommitted: boolean): void
 }
 
 /** No queued write is lost silently: a failed commit rejects every write of its turn with a StorageError. */
@@ -210,6 +212,7 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
   /** Runs and commits the writes of a turn, and resolves or rejects each. */
   function commit(turn: readonly Pending[]): void {
     const resolves: (() => void)[] = []
+    const started = performance.now()
     try {
       begin()
       if (!runAll(turn, resolves)) {
@@ -225,8 +228,10 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
     } catch (error) {
       const failure = undo(error)
       for (const { reject } of turn) reject(failure)
+      if (turn.length > 0) hooks.measured((performance.now() - started) / 1_000, false)
       return
     }
+    if (turn.length > 0) hooks.measured((performance.now() - started) / 1_000, true)
     for (const resolve of resolves) resolve()
     hooks.afterCommit(turn.length)
   }

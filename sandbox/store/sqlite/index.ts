@@ -134,6 +134,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       const problems = isInPlace() ? await checkFile(path, 'quick_check', maxProblems) : [removedWarning(path)]
       return [...problems, ...(await access.problems())]
     },
+    sizeBytes: async () => connection.read(() => findSize(db)),
     largestId: async () => connection.read(() => findLargestId(db)),
     close,
   }
@@ -180,6 +181,10 @@ function openState(opened: OpenDatabase, options: SqliteStoreOptions) {
   })
 
   return { memory, replacement, warnings, checkpoints, tables, billing }
+}
+
+function findSize(db: OpenDatabase['db']): number {
+  return db.prepare<[], number>('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size').pluck().get()!
 }
 
 function findLargestId(db: OpenDatabase['db']): number {

@@ -19,10 +19,11 @@ export type Tables = ReturnType<typeof openTables>
 /** `onCommit` is called after each commit, with its number of writes. */
 export function openTables(
   db: Database.Database,
-  { event_limit, journal_limit, sha256Hex }: StoreOptions,
+  { event_limit, journal_limit, sha256Hex, onTransaction = () => {} }: StoreOptions,
   onCommit: (writes: number) => void,
 ) {
   const connection = groupCommit(db, {
+    measured: onTransaction,
     beforeCommit() {
       requests.write()
       events.prune()

@@ -39,6 +39,11 @@ async function confirmReset(context: CommandContext): Promise<void> {
   throw new CliError('usage', 'not_confirmed', 'Nothing was reset.', 'To skip the question: svc sandbox reset --yes')
 }
 
+const metrics = endpointCommand('sandbox.metrics', {
+  details: 'The guide shows how Prometheus is pointed at it: svc docs metrics',
+  examples: ['sandbox metrics', 'sandbox metrics -q'],
+})
+
 const migrate: Command = {
   name: 'migrate',
   summary: 'Create or migrate the schema of a shared PostgreSQL database',
@@ -107,6 +112,7 @@ export const sandbox: Noun = {
         exitCode: ({ ok }) => (ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code),
       }),
     ),
+    metrics,
     reset,
     snapshot,
     exportCommand,

@@ -12,26 +12,29 @@ const maxAttempts = 6
 export function createCommits(database: Database, hooks: Hooks, isClosed: () => boolean) {
   const { findWriter, end } = keepWriter(database, hooks.canFlush)
   const { finish, allFlushed } = acknowledgements(hooks)
+  const { measured } = hooks
 
   return { commit, close }
 
   /** Commits writes together. Every write is resolved or rejected once the commit is on disk. */
   async function commit(turn: readonly Pending[]): Promise<void> {
+    const started = performance.now()
     for (let attempt = 1; ; attempt++) {
-      const outcome = await tryCommit(turn, attempt)
+      const outcome = await tryCommit({ turn, started }, attempt)
       if (outcome === 'again') continue
       if (outcome === 'apart') for (const pending of turn) await commit([pending])
       return
     }
   }
 
-  async function tryCommit(turn: readonly Pending[], attempt: number): Promise<'done' | 'again' | 'apart'> {
+  async function tryCommit(timed: TimedTurn, attempt: number): Promise<'done' | 'again' | 'apart'> {
+    const { turn, started } = timed
     let used: Writer | null = null
     /** Of this attempt, once it stores rows. */
     const taken: TakenExchanges[] = []
     try {
       used = await findWriter()
-      finish(used, turn, await transact(used, turn, taken, hooks))
+      finish(used, timed, await transact(used, turn, taken, hooks))
       return 'done'
     } catch (error) {
       const failure = storageError(error, 'write')
@@ -44,6 +47,7 @@ export function createCommits(database: Database, hooks: Hooks, isClosed: () => 
       if (isRefused && turn.length > 0) return 'again'
       if (!(failure instanceof StorageError) && turn.length > 1) return 'apart'
       for (const { reject } of turn) reject(failure)
+      if (turn.length > 0) measured(secondsSince(started), false)
       return 'done'
     }
   }
@@ -54,6 +58,16 @@ export function createCommits(database: Database, hooks: Hooks, isClosed: () => 
   }
 }
 
+/** Writes that are committed together, and `performance.now()` of the first attempt. */
+interface TimedTurn {
+  turn: readonly Pending[]
+  started: number
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1_000
+}
+
 /** Resolves writes that were committed, each once it is on disk. */
 function acknowledgements(hooks: Hooks) {
   const unflushed = new Set<Promise<void>>()
@@ -61,35 +75,37 @@ function acknowledgements(hooks: Hooks) {
   return { finish, allFlushed: () => Promise.all(unflushed) }
 
   /** Resolves the writes of a commit after a flush, which the next commit does not wait for. */
-  function finish(used: Writer, turn: readonly Pending[], committed: Committed): void {
+  function finish(used: Writer, timed: TimedTurn, committed: Committed): void {
     const { exchanges, isFlushed } = committed
     if (isFlushed || used.flusher === null) {
-      report(committed)
+      report(timed, committed)
       return
     }
     const { flush } = used.flusher
     const done: Promise<void> = flush()
       .then(
-        () => reportAndNotify(used, committed),
+        () => reportAndNotify(used, timed, committed),
         (error: unknown) => {
           used.end()
           exchanges.putBack()
-          for (const { reject } of turn) reject(storageError(error, 'write'))
+          for (const { reject } of timed.turn) reject(storageError(error, 'write'))
+          if (timed.turn.length > 0) hooks.measured(secondsSince(timed.started), false)
         },
       )
       .finally(() => unflushed.delete(done))
     unflushed.add(done)
   }
 
-  function report({ exchanges, resolves, head }: Committed): void {
+  function report({ turn, started }: TimedTurn, { exchanges, resolves, head }: Committed): void {
+    if (turn.length > 0) hooks.measured(secondsSince(started), true)
     exchanges.stored()
     for (const resolve of resolves) resolve()
     if (head !== null) hooks.committed(head)
   }
 
-  function reportAndNotify({ flusher, end: endWriter }: Writer, committed: Committed): void {
+  function reportAndNotify({ flusher, end: endWriter }: Writer, timed: TimedTurn, committed: Committed): void {
     const { head, notice } = committed
-    report(committed)
+    report(timed, committed)
     if (flusher === null || head === null || notice === null) return
     // Without it other nodes find events by their heartbeat, and decided slots that they wait for by their sweep.
     notifyNodes(flusher.link, hooks.channel, notice, head).catch(endWriter)

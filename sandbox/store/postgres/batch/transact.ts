@@ -50,6 +50,8 @@ export interface Hooks {
   hasSuspects(): boolean
   /** Called with the counters of a commit that is on disk. */
   committed(head: Head): void
+  /** Called after a turn with writes: its duration in seconds until it is on disk, and whether it is. */
+  measured(duration_s: number, isStored: boolean): void
   /** Whether the database can flush earlier commits. Otherwise each commit waits for the disk itself. */
   canFlush: boolean
   /** Returns the notification for other nodes; null when there is nothing to notify. */
