@@ -15,7 +15,6 @@ import { type Counts, createCounts, createHistogram, type Histogram } from './co
 
 /** How a span ended that tracing has made. */
 const spanResults = ['exported', 'failed', 'dropped'] as const
-type SpanResult = (typeof spanResults)[number]
 
 /** What clients keep open beyond a request. */
 type StreamKind = 'event_stream' | 'decision_socket'
