@@ -106,6 +106,7 @@ const system: System = {
   isRunning,
   readProcessStart: (pid) => readProcessStart(pid, process.pid, process.platform),
   respondsAt: async (url) => (await import('#cli/run/command-client.ts')).isSandboxAt(system, url),
+  describeServer: async (url) => (await import('#cli/process/port-holder.ts')).describeServer(system, url),
   findParent: findParent,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
   signal: (pid, signal) => {

@@ -136,12 +136,10 @@ async function bind(context: CommandContext, receiver: Receiver, port: number): 
     return second === null ? [first] : [first, second]
   } catch (error) {
     if (readErrorCode(error) !== 'EADDRINUSE') throw error
-    const { portHolder } = await import('#cli/process/port-holder.ts')
-    const holder = await portHolder(
-      port,
-      context.system.platform,
-      context.settings.sandbox === null ? [] : [context.settings.sandbox],
-    )
+    const { describeHolder } = await import('#cli/process/port-holder.ts')
+    const { sandbox } = context.settings
+    const sandboxes = sandbox === null ? [] : [sandbox]
+    const holder = await describeHolder(context.system, { host: '127.0.0.1', port, sandboxes })
     const hint = `Try: svc callbacks listen --port ${port + 1}, or --port 0 for any free one.`
     throw new CliError('busy', 'port_in_use', `Port ${port} is taken by ${holder}.`, hint)
   }

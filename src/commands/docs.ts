@@ -5,6 +5,7 @@ import { alignPairs } from '#cli/output/text.ts'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, didYouMean } from '#cli/run/errors.ts'
+import { withAddress } from '#foundation/http.ts'
 import { readTexts, readTopics, type Topic } from '#mcp/resources.ts'
 
 const contents = 'index'
@@ -25,16 +26,18 @@ export const docs: Command = {
     const topics = readTopics()
     if (options.list === true) return list(context, topics)
     const { topic, title } = findTopic(given, topics, context)
-    if (settings.sandbox === null || options.text === true) {
-      const text = readTexts()[topic]!
+    const { sandbox } = settings
+    const written = readTexts()[topic]!
+    const text = sandbox === null ? written : withAddress(written, sandbox.public_url ?? sandbox.url)
+    if (sandbox === null || options.text === true) {
       out.list({ topic, title, text }, [{ topic, title, text }], (style) => styledLines(text, style))
       return 0
     }
-    const url = `${settings.sandbox.url}/_sandbox/docs/${topic === contents ? '' : topic}`
+    const url = `${sandbox.url}/_sandbox/docs/${topic === contents ? '' : topic}`
     const opened = await openPage(context, url)
     out.data({ topic, title, url, opened }, (style) => [
       url,
-      ...(opened || out.quiet ? [] : ['', ...styledLines(readTexts()[topic]!, style)]),
+      ...(opened || out.quiet ? [] : ['', ...styledLines(text, style)]),
     ])
     return 0
   },

@@ -1,5 +1,6 @@
 /**
- * HTTP: path templates such as `/v1/decisions/{slot_id}`, loopback hosts, Retry-After, and requests as curl command lines.
+ * HTTP: path templates such as `/v1/decisions/{slot_id}`, addresses on this computer, Retry-After, and requests as curl command
+ * lines.
  */
 import { isObject, parseJson } from './json.ts'
 
@@ -36,6 +37,17 @@ export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
   if (name === 'localhost' || name.endsWith('.localhost') || name === '::1' || name === '[::1]') return true
   return /^127(?:\.\d{1,3}){3}$/.test(name)
+}
+
+/** The address of a sandbox on its default port, which documentation and examples have. */
+export const usualAddress = 'http://127.0.0.1:4010'
+
+const whole = /http:\/\/127\.0\.0\.1:4010(?!\d)/g
+
+/** Returns a text with the address of a service in place of the usual one. */
+export function withAddress(text: string, base_url: string): string {
+  const address = base_url.replace(/\/+$/, '')
+  return address === usualAddress ? text : text.replace(whole, () => address)
 }
 
 /** Whether two URLs have the same origin, treating every name of loopback as the same host. */

@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { createFolder, renameOver } from '#foundation/file-system.ts'
+import { withAddress } from '#foundation/http.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { packPackage } from './package-archive.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
@@ -78,6 +79,15 @@ export function planProject(template: Template, name: string, root: string = pac
     files: [...copied, archive].toSorted((one, other) => (one.path < other.path ? -1 : 1)),
     package: { version: manifest.version, path, has_types: existsSync(join(root, 'dist/types')) },
   }
+}
+
+/** Returns a project whose `.env.example` names the service at an address. */
+export function atAddress(project: Project, base_url: string): Project {
+  const files = project.files.map((file): ProjectFile => {
+    if (posix.basename(file.path) !== '.env.example') return file
+    return { ...file, read: async () => Buffer.from(withAddress(Buffer.from(await file.read()).toString(), base_url)) }
+  })
+  return { ...project, files }
 }
 
 /** The folder of files that several templates share: its README explains how it works. */

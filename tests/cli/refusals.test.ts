@@ -38,7 +38,7 @@ describe('a start is refused', () => {
     const { url } = JSON.parse(await firstLine) as { url: string }
     const refusal = await refused(home, '--port', '0')
     expect(refusal).toMatchObject({ code: 8, error: { category: 'busy', code: 'database_in_use' } })
-    expect(refusal.error.message).toContain(`${url} (pid ${child.pid})`)
+    expect(refusal.error.message).toContain(`${url} (pid ${child.pid}`)
     // Nor does another state directory hide it.
     const elsewhere = await refused(temporaryDirectory(), '--port', '0', '--db', join(home, 'sandbox.db'))
     expect(elsewhere).toMatchObject({ code: 8, error: { code: 'database_in_use' } })

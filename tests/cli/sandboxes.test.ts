@@ -252,12 +252,13 @@ test('a sandbox is known by its probe, and no other server is', async () => {
   const other = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
   await once(other, 'listening')
   const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  const prober = { env: {}, randomText: (length: number) => 'a'.repeat(length) }
   // A probe gives up after a time that a busy machine may need.
-  await expect.poll(() => isSandboxAt({ env: {} }, cli.sandbox.url)).toBe(true)
-  expect(await isSandboxAt({ env: {} }, url)).toBe(false)
+  await expect.poll(() => isSandboxAt(prober, cli.sandbox.url)).toBe(true)
+  expect(await isSandboxAt(prober, url)).toBe(false)
   other.close()
   await once(other, 'close')
-  expect(await isSandboxAt({ env: {} }, url)).toBe(false)
+  expect(await isSandboxAt(prober, url)).toBe(false)
 })
 
 test.each([

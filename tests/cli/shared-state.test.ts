@@ -84,9 +84,15 @@ test('a process that took over the pid of a sandbox is not that sandbox', async 
     projects: [],
     started_at_ms: noon,
   }
-  const system = { pid: 7, pid_scope: null, isRunning: () => true, readProcessStart: async () => '100' }
+  const system = {
+    pid: 7,
+    pid_scope: null,
+    cwd: '/srv/shop',
+    isRunning: () => true,
+    readProcessStart: async () => '100',
+  }
   await writeLocator(home, { ...locator, ...(await ownProcess(system)) })
-  expect(await runningSandboxes(home, system)).toMatchObject([{ pid: 7, process_start: '100' }])
+  expect(await runningSandboxes(home, system)).toMatchObject([{ pid: 7, process_start: '100', folder: '/srv/shop' }])
   // Where no start is known, the pid alone decides.
   expect(await runningSandboxes(home, { ...system, readProcessStart: noStart })).toHaveLength(1)
   // A process that QEMU translates sees its own start some ticks late.

@@ -136,7 +136,7 @@ describe('a busy port or database', () => {
     expect({ code, stdout }).toEqual({ code: 8, stdout: '' })
     const holder = process.platform === 'linux' ? `pid ${process.pid} (${basename(process.execPath)}).` : ''
     expect(stderr).toContain(`error: Port ${port} is taken by ${holder}`)
-    expect(stderr).toContain(`hint: Try: svc start --port ${port + 1}, or --port 0 for any free one.\n`)
+    expect(stderr).toContain(`hint: Stop it, or try: svc start --port ${port + 1}, or --port 0 for any free one.\n`)
   })
 
   test('a database that another sandbox has open is a failure that names it', async () => {

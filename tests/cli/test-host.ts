@@ -18,6 +18,7 @@ export function testHost(given: Pick<System, 'env' | 'cwd' | 'stdout' | 'stderr'
     program: ['node', 'svc.js'],
     findParent: () => null,
     respondsAt: async () => false,
+    describeServer: async () => null,
     node_version: process.versions.node,
     stdin: (async function* () {
       yield new TextEncoder().encode(given.stdin)

@@ -2,13 +2,12 @@
  * The documentation at /_sandbox/docs/: files that the build made from docs/*.md. None is read before the first
  * request. The pages name the address of a sandbox on its default port; they are served with the address of this one.
  */
+import { usualAddress, withAddress } from '#foundation/http.ts'
 import type { Services } from '#operations/context.ts'
 import type { OpenExchange, PipelineResponse, Route } from '../exchange.ts'
 import { type Asset, type Assets, assetResponse } from '../files/assets.ts'
 
 const root = '/_sandbox/docs/'
-/** The address in the sources of the documentation. */
-const writtenAddress = 'http://127.0.0.1:4010'
 
 /**
  * Everything on a page comes from this sandbox: one style sheet, one script, and the index that the script searches.
@@ -39,7 +38,7 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     isOpen: true,
     isPage: true,
   })
-  const file = (name: 'docs.js' | 'docs.css' | 'index.json') =>
+  const file = (name: 'docs.js' | 'docs.css') =>
     get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
   const page = async (exchange: OpenExchange, topic: string): Promise<PipelineResponse> => {
     const asset = topic === '' || topic === 'index' ? null : await assets.docsPage(topic)
@@ -48,8 +47,8 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
   }
   const withOwnAddress = (asset: Asset): Asset => {
     const { base_url } = services
-    if (base_url === writtenAddress) return asset
-    const body = Buffer.from(asset.body.toString().replaceAll(writtenAddress, base_url))
+    if (base_url === usualAddress) return asset
+    const body = Buffer.from(withAddress(asset.body.toString(), base_url))
     return { ...asset, body, etag: `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"` }
   }
   return [
@@ -58,7 +57,9 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     get('', async (exchange) => assetResponse(exchange, withOwnAddress((await assets.docsPage('index'))!), headers)),
     file('docs.css'),
     file('docs.js'),
-    file('index.json'),
+    get('index.json', async (exchange) =>
+      assetResponse(exchange, withOwnAddress(await assets.docsFile('index.json')), headers),
+    ),
     get('{topic}', (exchange) => page(exchange, exchange.request.params.topic ?? '')),
     get('{group}/', (exchange) => page(exchange, exchange.request.params.group ?? '')),
     get('{group}/{code}', ({ request, ...exchange }) => {

@@ -1,9 +1,9 @@
 /** The client of commands: it sends the keys that the settings permit, and notes differences from the contract. */
 import { buildClient, type Client, type ClientOptions } from '#client/client.ts'
 import { ContractError } from '#client/errors.ts'
-import { type RawResponse, streaming } from '#client/exchange.ts'
+import { exchange, type HttpRequest, type RawResponse, readToEnd, streaming } from '#client/exchange.ts'
 import type { EndpointId } from '#contract/index.ts'
-import { parseJson } from '#foundation/json.ts'
+import { isObject, parseJson } from '#foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { type PermittedKey, permittedControlToken, permittedSecretKey, type Settings } from '../settings/settings.ts'
 import { httpFetch } from './http-fetch.ts'
@@ -41,16 +41,23 @@ export function commandClient({ env }: Pick<System, 'env'>, { admin_token, ...op
   return buildClient(known, { fetch: httpFetch(env), headers, ...options })
 }
 
-/** A sandbox on this computer responds immediately or not at all. */
-const probeTimeoutMs = 500
+/** A sandbox on this computer responds immediately, unless the computer is very busy. */
+const probeTimeoutMs = 1_500
+const probeMaxBytes = 4_096
 
-/** Whether a sandbox responds at a URL, even one of another user, whose locator cannot be read. Sends no key. */
-export async function isSandboxAt(system: Pick<System, 'env'>, base_url: string): Promise<boolean> {
-  const { health } = commandClient(system, { base_url, timeout_ms: probeTimeoutMs, validate: false })
-  return health.live().then(
-    ({ ok }) => ok === true,
-    () => false,
-  )
+/**
+ * Whether a sandbox responds at a URL, even one of another user, whose locator cannot be read. Sends no key. A sandbox
+ * refuses a query parameter by its name, which is random here: a server that responds with what the OpenAPI document has, as
+ * mock servers do, cannot.
+ */
+export async function isSandboxAt(system: Pick<System, 'env' | 'randomText'>, base_url: string): Promise<boolean> {
+  const name = `probe_${system.randomText(16)}`
+  const url = `${base_url.replace(/\/+$/, '')}/_sandbox/livez?${name}=1`
+  const request: HttpRequest = { method: 'GET', url, headers: { accept: 'application/json' } }
+  const transport = { fetch: httpFetch(system.env), base_url, timeout_ms: probeTimeoutMs, max_bytes: probeMaxBytes }
+  const response = await exchange(transport, request, undefined, readToEnd).catch(() => null)
+  const body = parseJson(response?.text ?? '')
+  return isObject(body) && Array.isArray(body.fields) && isObject(body.fields[0]) && body.fields[0].path === name
 }
 
 const known = { endpoints, schemas: () => import('#client/response.ts'), ...streaming }

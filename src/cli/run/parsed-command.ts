@@ -9,7 +9,7 @@ import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags, OutputFormat } from '../settings/table.ts'
 import { type Command, type CommandContext, type CommandInput, listOption } from './command.ts'
 import { brokenResponse, serviceClient } from './command-client.ts'
-import { CliError, exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
+import { CliError, exitCodes, InterruptError, NoSandboxError, noSandboxFor } from './errors.ts'
 import { commandName, type System, withReplaced } from './system.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */
@@ -97,9 +97,15 @@ function chooseView(output: OutputOptions, { tables = [] }: Command, { options }
   Object.assign(output.view, { wide: options.wide === true, columns, has_tables: tables.length > 1 })
 }
 
-/** A command that fails on a response reports what is wrong with that response. */
-async function explainError(error: unknown, system: System, { base_url }: Settings): Promise<unknown> {
-  if (error instanceof NoSandboxError && (await system.respondsAt(base_url))) return noOwnSandbox(base_url)
+/**
+ * A command that fails on a response reports what is wrong with that response, and what responds where no sandbox does.
+ */
+async function explainError(error: unknown, system: System, { base_url, sandbox }: Settings): Promise<unknown> {
+  if (error instanceof NoSandboxError || (sandbox === null && !(error instanceof CliError))) {
+    const { nameOtherServer } = await import('./other-server.ts')
+    const named = await nameOtherServer(error, system, base_url)
+    if (named !== error) return named
+  }
   if (!(error instanceof TypeError || error instanceof RangeError)) return error
   return (await brokenResponse(system)) ?? error
 }

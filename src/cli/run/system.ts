@@ -43,6 +43,11 @@ export interface System {
   readProcessStart(pid: number): Promise<string | null>
   /** Whether a sandbox responds at a URL, even one that another user started. */
   respondsAt(url: string): Promise<boolean>
+  /**
+   * Resolves to the program that listens at a URL of this computer and is no sandbox, with what it answers: `pid 4711 (node
+   * prism), which answers GET / with 404`. Null when there is none.
+   */
+  describeServer(url: string): Promise<string | null>
   /** Returns the parent of a process, or null when it has ended; its name is null when the system does not show it. */
   findParent(pid: number): { pid: number; name: string | null } | null
   /** Asks another process to end. Returns false when there is none. */

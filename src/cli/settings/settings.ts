@@ -9,7 +9,7 @@
  */
 import { networkInterfaces } from 'node:os'
 import { pageOrigin, serializeOrigin } from '#contract/origins.ts'
-import { isLoopback, isSameService } from '#foundation/http.ts'
+import { isLoopback, isSameService, usualAddress } from '#foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
 import { type Locator, type LocatorProject, usedByDefault } from './state-directory.ts'
@@ -93,12 +93,10 @@ export interface Settings {
   allow_http: boolean
 }
 
-const defaultBaseUrl = 'http://127.0.0.1:4010'
-
 /** Resolves every setting from its layers. Throws CliError for a value that its schema rejects. */
 export function resolveSettings(layers: Layers): Settings {
   const candidates = usedByDefault(layers.sandboxes)
-  const base_url = pick('base_url', layers, candidates[0]?.url, defaultBaseUrl)
+  const base_url = pick('base_url', layers, candidates[0]?.url, usualAddress)
   const sandbox = sandboxAt(base_url.value, layers.sandboxes)
   const projects = [...(sandbox?.projects ?? []), ...(layers.created ?? [])]
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)

@@ -23,11 +23,12 @@ interface StartRow {
 
 /** The first port to try when none is given. */
 export const defaultPort = 4010
-const defaultHost = '127.0.0.1'
+export const maxPort = 65_535
+export const defaultHost = '127.0.0.1'
 
 const table = {
   port: {
-    schema: z.int('must be a whole number').min(0, 'must be 0 to 65535').max(65_535, 'must be 0 to 65535'),
+    schema: z.int('must be a whole number').min(0, 'must be 0 to 65535').max(maxPort, 'must be 0 to 65535'),
     flag: '--port <n>',
     description: `port; 0 picks a free one; default: ${defaultPort}, or the next free one`,
   },

@@ -98,6 +98,8 @@ export interface Locator {
   certificate?: string | undefined
   /** The command that a sandbox of `svc exec` or `svc qa observe` was started for: both end together. */
   command?: string | undefined
+  /** The working directory of its start. */
+  folder?: string | undefined
   /** Where its pid is valid; none where the system shows no namespaces. */
   pid_scope?: string | undefined
   /** When its process started, as the system writes it: a later process with the same pid has another start. */
@@ -126,6 +128,7 @@ const locatorTypes = {
   ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
   ...{ public_url: 'string|undefined', certificate: 'string|undefined', namespace: 'string|undefined' },
   ...{ command: 'string|undefined', pid_scope: 'string|undefined', process_start: 'string|undefined' },
+  ...{ folder: 'string|undefined' },
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
@@ -150,10 +153,11 @@ export async function removeLocator(
 /** What a system knows about processes. */
 type ProcessTable = Pick<System, 'isRunning' | 'readProcessStart' | 'pid_scope'>
 
-/** Resolves to the fields of a locator that identify the process of this host. */
-export async function ownProcess(system: Pick<System, 'pid' | 'pid_scope' | 'readProcessStart'>) {
-  const { pid, pid_scope } = system
-  return { pid, pid_scope: pid_scope ?? undefined, process_start: (await system.readProcessStart(pid)) ?? undefined }
+/** Resolves to the fields of a locator that identify the process of this host, and where it was started. */
+export async function ownProcess(system: Pick<System, 'pid' | 'pid_scope' | 'readProcessStart' | 'cwd'>) {
+  const { pid, pid_scope, cwd: folder } = system
+  const process_start = (await system.readProcessStart(pid)) ?? undefined
+  return { pid, pid_scope: pid_scope ?? undefined, process_start, folder }
 }
 
 /**

@@ -105,9 +105,10 @@ async function open(context: CommandContext, options: RecorderOptions): Promise<
     return await openRecorder(options)
   } catch (error) {
     if (readErrorCode(error) !== 'EADDRINUSE') throw error
-    const { portHolder } = await import('#cli/process/port-holder.ts')
-    const { system, settings } = context
-    const holder = await portHolder(port, system.platform, settings.sandbox === null ? [] : [settings.sandbox])
+    const { describeHolder } = await import('#cli/process/port-holder.ts')
+    const { sandbox } = context.settings
+    const sandboxes = sandbox === null ? [] : [sandbox]
+    const holder = await describeHolder(context.system, { host: '127.0.0.1', port, sandboxes })
     const hint = `Try: --port ${port + 1}, or --port 0 for any free one.`
     throw new CliError('busy', 'port_in_use', `Port ${port} is taken by ${holder}.`, hint)
   }

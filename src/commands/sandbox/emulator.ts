@@ -7,8 +7,14 @@ import type { CommandContext } from '#cli/run/command.ts'
 import { type Category, CliError } from '#cli/run/errors.ts'
 import type { System } from '#cli/run/system.ts'
 import { parseUserJson, readUserText } from '#cli/run/user-file.ts'
-import { defaultPort, type StartOptions } from '#cli/settings/start-options.ts'
-import { createStateDirectory, removeLocator, runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
+import { defaultHost, defaultPort, maxPort, type StartOptions } from '#cli/settings/start-options.ts'
+import {
+  createStateDirectory,
+  type Locator,
+  removeLocator,
+  runningSandboxes,
+  stateDirectory,
+} from '#cli/settings/state-directory.ts'
 import { parseDuration } from '#foundation/duration.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
@@ -49,19 +55,20 @@ export async function startOnFreePort(
   const files = await readStartFiles(context, options)
   const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
   const report = failureReport((line) => context.system.stderr.write(`${printable(line)}\n`))
-  const first = options.port ?? defaultPort
+  const { host = defaultHost, port: first = defaultPort } = options
   for (let port = first; ; port++) {
     try {
       const chosen = { ...sandboxOptions(options, port, database, certificate), ...files }
       // The same end as by a signal, whatever this process does beside the sandbox.
       const stop = () => void context.system.signal(context.system.pid, 'SIGTERM')
       const sandbox = await startSandbox({ ...chosen, stop, report })
-      if (port !== first) context.out.note(`Port ${first} is taken by ${await holder(context, first)}: using ${port}.`)
+      if (port !== first)
+        context.out.note(`Port ${first} is taken by ${await describeTaken(context, host, first)}: using ${port}.`)
       return { sandbox, certificate }
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error
       const isNextTried = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
-      if (!isNextTried) throw await startFailure(context, error, port, database)
+      if (!isNextTried) throw await startFailure(context, error, { host, port, database })
     }
   }
 }
@@ -171,26 +178,41 @@ function sandboxOptions(
 async function startFailure(
   context: CommandContext,
   error: SandboxFailure,
-  port: number,
-  database: string,
+  { host, port, database }: { host: string; port: number; database: string },
 ): Promise<CliError> {
   const failure = (message: string, hint: string | null) =>
     new CliError(categories[error.code], error.code, message, hint)
+  const sandboxes = await running(context)
   if (error.code === 'port_in_use') {
-    const hint = `Try: svc start --port ${port + 1}, or --port 0 for any free one.`
-    return failure(`Port ${port} is taken by ${await holder(context, port)}.`, hint)
+    return failure(`Port ${port} is taken by ${await describeTaken(context, host, port)}.`, portHint(port, sandboxes))
   }
-  const user = (await running(context)).find((sandbox) => sandbox.database === database)
+  const user = sandboxes.find((sandbox) => sandbox.database === database)
   if (error.code === 'database_in_use' && user !== undefined) {
     const hint = 'Use it, stop it with svc sandbox stop, or start another: svc start --ephemeral'
-    return failure(`A sandbox with this database is already running: ${user.url} (pid ${user.pid}).`, hint)
+    const { startedIn } = await import('#cli/process/port-holder.ts')
+    const place = user.folder === context.system.cwd ? '' : startedIn(user)
+    return failure(`A sandbox with this database is already running: ${user.url} (pid ${user.pid}${place}).`, hint)
   }
   return failure(error.message, error.hint)
 }
 
-async function holder(context: CommandContext, port: number): Promise<string> {
-  const { portHolder } = await import('#cli/process/port-holder.ts')
-  return portHolder(port, context.system.platform, await running(context))
+/** What to do about a port that is taken, by a running sandbox or by another program. */
+function portHint(port: number, sandboxes: readonly Locator[]): string {
+  const other = port === maxPort ? '--port 0 for any free one' : `--port ${port + 1}, or --port 0 for any free one`
+  const sandbox = sandboxes.find(({ url }) => new URL(url).port === String(port))
+  if (sandbox === undefined) return `Stop it, or try: svc start ${other}.`
+  return `Commands use it with --base-url ${sandbox.url}. Stop it: svc sandbox stop --base-url ${sandbox.url}. Or try: svc start ${other}.`
+}
+
+async function describeTaken(context: CommandContext, host: string, port: number): Promise<string> {
+  const { describeHolder } = await import('#cli/process/port-holder.ts')
+  return describeHolder(context.system, { host: localHost(host), port, sandboxes: await running(context) })
+}
+
+/** Returns the host at which this computer reaches a server that listens on a host: on all addresses, loopback. */
+function localHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '::1' : host.replace(/^\[|\]$/g, '')
 }
 
 /** Resolves to the sandboxes of this computer that run. */

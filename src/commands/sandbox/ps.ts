@@ -52,7 +52,9 @@ export const ps: Command = {
       const { message, hint } = isOther
         ? noOwnSandbox(settings.base_url)
         : noSandbox(`Start one: ${command_name} start`)
-      out.note(`${message} ${hint}`)
+      const server = settings.source.base_url === 'default' ? await system.describeServer(settings.base_url) : null
+      const taken = server === null ? '' : ` Port ${new URL(settings.base_url).port} is taken by ${server}.`
+      out.note(`${message}${taken} ${hint}`)
     }
     await noteForeignLocators({ system, out })
     const listed = rows.map(({ state: _, ...row }) => row)

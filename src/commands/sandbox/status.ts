@@ -23,11 +23,11 @@ export const status: Command = {
   examples: ['sandbox status', 'sandbox status --check -o json'],
   async run(context, { options }) {
     const { settings, out } = context
-    if (settings.sandbox === null && settings.source.base_url === 'default') throw notRunning(context)
+    if (settings.sandbox === null && settings.source.base_url === 'default') throw await notRunning(context)
     const state = await readiness(context.system, { url: settings.base_url })
-    if (settings.sandbox === null && state === 'no response') throw notRunning(context)
+    if (settings.sandbox === null && state === 'no response') throw await notRunning(context)
     const { info, refusal } = await readInfo(context)
-    if (settings.sandbox === null && info === null && refusal?.reason_code == null) throw notRunning(context)
+    if (settings.sandbox === null && info === null && refusal?.reason_code == null) throw await notRunning(context)
     const isChecked = options.check === true
     const integrity = isChecked && info !== null ? await checkIntegrity(context) : null
     const found: FoundSandbox = { place: findLocation(context, info), state, info }
@@ -73,10 +73,12 @@ function printNotes(
   if (settings.running > 1) out.note(`${settings.running} sandboxes are running. List them: ${command_name} sandbox ps`)
 }
 
-function notRunning({ settings }: CommandContext): CliError {
+async function notRunning({ settings, system }: CommandContext): Promise<CliError> {
   const { source, base_url } = settings
   if (source.base_url === 'default') return noSandboxFor(settings)
-  const message = `No sandbox is running at ${base_url} (from ${sourceName(source.base_url)}).`
+  const server = await system.describeServer(base_url)
+  const taken = server === null ? '' : ` The port is taken by ${server}.`
+  const message = `No sandbox is running at ${base_url} (from ${sourceName(source.base_url)}).${taken}`
   return new CliError('unreachable', 'sandbox_missing', message, 'List those of this computer: svc sandbox ps')
 }
 

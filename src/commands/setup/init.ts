@@ -5,9 +5,10 @@ import { isDumbTerminal } from '#cli/output/terminal.ts'
 import { alignPairs } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
+import { usualAddress } from '#foundation/http.ts'
 import { buildDeclarations } from '#scaffold/declarations.ts'
 import { locateProject, type ProjectLocation } from '#scaffold/location.ts'
-import { checkDirectory, type Project, planProject, writeProject } from '#scaffold/project.ts'
+import { atAddress, checkDirectory, type Project, planProject, writeProject } from '#scaffold/project.ts'
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '#scaffold/templates.ts'
 import { canAsk, openPrompt, type Prompt } from '../prompt.ts'
 
@@ -152,16 +153,18 @@ async function askUntilValid<T>(
 }
 
 async function create(
-  { system, out }: CommandContext,
+  { system, out, settings }: CommandContext,
   { template, place }: Choice,
   { dryRun = false, overwrite = false }: ScaffoldOptions,
 ): Promise<number> {
   if (!dryRun) await out.progress('Building the declarations of svc', buildDeclarations())
-  const project = planProject(template, place.name)
+  const base_url = settings.sandbox?.url ?? usualAddress
+  const project = atAddress(planProject(template, place.name), base_url)
   checkDirectory(place.directory, project.files, { overwrite, shown: place.shown })
   if (!dryRun) {
     await out.progress(`Writing ${place.shown}`, writeProject(place.directory, project.files).catch(unwritable(place)))
     if (!project.package.has_types) out.note(typesMissing)
+    if (base_url !== usualAddress) out.note(`Its .env.example names the running sandbox: ${base_url}`)
   }
   const manager = packageManager(system.env.npm_config_user_agent)
   const next = nextSteps(system.env.npm_config_user_agent, place.shown, template)

@@ -1,3 +1,4 @@
+import { usualAddress, withAddress } from '#foundation/http.ts'
 import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import {
@@ -56,7 +57,7 @@ export function openapiDocument({ server_url, only }: { server_url: string; only
   )
   const named = { headers: headers(), examples: errorExamples(), schemas: components }
   const used = usedComponents(paths, named)
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Sponsored placement service, API v1',
@@ -76,6 +77,13 @@ export function openapiDocument({ server_url, only }: { server_url: string; only
     ...(Object.keys(sockets).length === 0 ? {} : { 'x-websockets': withInlined(sockets, used, named) }),
     components: { securitySchemes: usedSchemes(endpoints), ...used },
   }
+  return URL.canParse(server_url) ? atAddress(document, server_url) : document
+}
+
+/** Returns a document whose examples have the address of a service. */
+function atAddress(document: JsonObject, server_url: string): JsonObject {
+  if (server_url === usualAddress) return document
+  return JSON.parse(withAddress(JSON.stringify(document), JSON.stringify(server_url).slice(1, -1)))
 }
 
 function isIncluded(only: Part | undefined, endpoint: Endpoint): boolean {
@@ -152,7 +160,7 @@ function errorExamples(): Components[string] {
       code,
       {
         summary: reasonCodes[code].message,
-        value: new ApiError(code).toBody('req_00000000001', 'http://127.0.0.1:4010'),
+        value: new ApiError(code).toBody('req_00000000001', usualAddress),
       },
     ]),
   )

@@ -34,8 +34,8 @@ export interface Machine {
   /** Who responds at the base URL. */
   service: 'sandbox' | 'other' | 'none' | Refusal
   /**
-   * `holder`: the process that listens on the port of the base URL but does not respond as the service; null when there
-   * is none.
+   * `holder`: the process that listens on the port of the base URL but does not respond as the service, and what it answers
+   * over HTTP; null when there is none.
    */
   port: { number: number; holder: string | null }
   /** Every running sandbox of this state directory, newest first. */
@@ -78,7 +78,9 @@ export async function gatherMachine(
   const sandboxes = await runningSandboxes(home, system)
   const url = new URL(settings.base_url)
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  const isHeld = service === 'none' && isLoopback(url.hostname) && (await isTaken(url.hostname, port))
+  const isSilent = service === 'none' && isLoopback(url.hostname) && (await isTaken(url.hostname, port))
+  const holder = isSilent ? await portHolder(port, system.platform, sandboxes) : null
+  const server = service === 'other' ? await system.describeServer(settings.base_url) : null
   return {
     node_version: system.node_version,
     platform: system.platform,
@@ -86,7 +88,7 @@ export async function gatherMachine(
     config: { path: await findConfig(system, flags).catch(() => null), problem },
     settings,
     service,
-    port: { number: port, holder: isHeld ? await portHolder(port, system.platform, sandboxes) : null },
+    port: { number: port, holder: holder ?? server },
     running_urls: sandboxes.map(({ url }) => url),
     browser: (await findBrowser(system))?.path ?? null,
     command_name,

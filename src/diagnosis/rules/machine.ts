@@ -162,12 +162,12 @@ function serviceMissing({ service, settings: { base_url, source }, port, command
     return source.base_url === 'default'
       ? {
           severity: 'warning',
-          message: `No sandbox is running, and port ${port.number} is taken by another program.`,
+          message: `No sandbox is running, and port ${port.number} is taken by ${port.holder ?? 'another program'}.`,
           fix: `Start one on the next free port: ${command_name} start`,
         }
       : {
           severity: 'unknown',
-          message: `What responds at ${base_url} is not a sandbox, so there is no journal to check.`,
+          message: `What responds at ${base_url} is not a sandbox, so there is no journal to check${port.holder === null ? '' : `: ${port.holder}`}.`,
           fix: `Point the integration at a sandbox: ${command_name} start`,
         }
   }

@@ -1,0 +1,155 @@
+/** A port that something else has: who that is, what it answers, and what to do. Real programs, real servers. */
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { isSandboxAt } from '#cli/run/command-client.ts'
+import { usualAddress } from '#foundation/http.ts'
+import { spawnSvc } from './process.ts'
+import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
+
+/** A mock server of another project, in this process. */
+async function mockServer(respond: RequestListener = (_, response) => void response.writeHead(404).end()) {
+  const server = createServer((request, response) => {
+    response.setHeader('server', 'mockery/5.1')
+    respond(request, response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { port, url: `http://127.0.0.1:${port}` }
+}
+
+/** Starts a sandbox in a folder, and resolves when it is ready. */
+async function startIn(folder: string, home: string) {
+  const { child, firstLine, ended } = spawnSvc(
+    ['start', '--port', '0', '--ephemeral', '-o', 'json'],
+    { SVC_HOME: home },
+    folder,
+  )
+  onTestFinished(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  return JSON.parse(await firstLine) as { url: string; pid: number }
+}
+
+const holder = process.platform === 'linux' ? `pid ${process.pid} \\(\\S+.* in .+\\)` : '.+'
+
+describe('svc start on a port', () => {
+  test('of another server says by what it is taken, what that answers, and what to do', async () => {
+    const { port } = await mockServer()
+    const { ended } = spawnSvc(['start', '--port', String(port), '--ephemeral'], { SVC_HOME: temporaryDirectory() })
+    const { code, stderr } = await ended
+    expect(code).toBe(8)
+    expect(stderr).toMatch(
+      new RegExp(
+        `^error: Port ${port} is taken by ${holder}, which answers GET / with 404 \\(server: mockery/5\\.1\\)\\.\n` +
+          `hint: Stop it, or try: svc start --port ${port + 1}, or --port 0 for any free one\\.\n$`,
+      ),
+    )
+  })
+
+  test('of a server that is silent is not kept waiting', async () => {
+    const { port } = await mockServer(() => {})
+    const { ended } = spawnSvc(['start', '--port', String(port), '--ephemeral'], { SVC_HOME: temporaryDirectory() })
+    expect((await ended).stderr).toContain(', which accepts connections and does not answer HTTP.\n')
+  })
+
+  test('of a sandbox says in which folder that was started, and how to use or stop it', async () => {
+    const [home, shop] = [temporaryDirectory(), temporaryDirectory()]
+    const { url, pid } = await startIn(shop, home)
+    const { port } = new URL(url)
+    const { code, stderr } = await spawnSvc(['start', '--port', port, '--ephemeral'], { SVC_HOME: home }).ended
+    expect({ code, stderr }).toEqual({
+      code: 8,
+      stderr:
+        `error: Port ${port} is taken by another sandbox, pid ${pid}, started in ${shop}.\n` +
+        `hint: Commands use it with --base-url ${url}. Stop it: svc sandbox stop --base-url ${url}. ` +
+        `Or try: svc start --port ${Number(port) + 1}, or --port 0 for any free one.\n`,
+    })
+  })
+
+  test('of a sandbox with another SVC_HOME says that it is one', async () => {
+    const { url, pid } = await startIn(temporaryDirectory(), temporaryDirectory())
+    const { port } = new URL(url)
+    const own = { SVC_HOME: temporaryDirectory() }
+    const { stderr } = await spawnSvc(['start', '--port', port, '--ephemeral'], own).ended
+    expect(stderr).toContain(`error: Port ${port} is taken by a sandbox of another user or another SVC_HOME: `)
+    if (process.platform === 'linux') expect(stderr).toContain(`: pid ${pid} (`)
+  })
+})
+
+test('a database that a sandbox of another folder has open is named with that folder', async () => {
+  const [home, shop] = [temporaryDirectory(), temporaryDirectory()]
+  const first = spawnSvc(['start', '--port', '0', '-o', 'json'], { SVC_HOME: home }, shop)
+  const { url, pid } = JSON.parse(await first.firstLine) as { url: string; pid: number }
+  const { code, stderr } = await spawnSvc(['start', '--port', '0'], { SVC_HOME: home }, temporaryDirectory()).ended
+  first.child.kill('SIGTERM')
+  await first.ended
+  expect(code).toBe(8)
+  expect(stderr).toContain(`is already running: ${url} (pid ${pid}, started in ${shop}).\n`)
+})
+
+describe('a command that finds another server', () => {
+  test.each([
+    ['placements list', 'GET /_sandbox/placements responded with 404'],
+    ['health ready', 'GET /_sandbox/readyz responded with 404'],
+    ['sandbox status', 'No sandbox is running at'],
+    [
+      'placements create --client-id proj_demo --secret-key sk_test_mine --session-id s1',
+      'POST /v1/placements responded',
+    ],
+  ])('svc %s at its URL names it', async (args, said) => {
+    const { url } = await mockServer()
+    const words = [...args.split(' '), '--base-url', url]
+    const { code, stderr } = await spawnSvc(words, { SVC_HOME: temporaryDirectory() }).ended
+    expect(code).toBeGreaterThan(0)
+    expect(stderr).toContain(`error: ${said}`)
+    expect(stderr).toMatch(
+      new RegExp(`taken by ${holder}, which answers GET / with 404 \\(server: mockery/5\\.1\\)\\.`),
+    )
+  })
+
+  test.each(['sandbox status', 'placements create', 'env', 'sandbox ps'])(
+    'svc %s at the default URL names it, beside that no sandbox is running',
+    async (args) => {
+      const SVC_HOME = temporaryDirectory()
+      const server = 'pid 4711 (node prism in /srv/api), which answers GET / with 404'
+      const describeServer = async (asked: string) => (asked === usualAddress ? server : null)
+      const { stderr } = await svc(args, { env: { SVC_HOME }, cwd: SVC_HOME, system: { describeServer } })
+      expect(stderr).toContain(`No sandbox is running. Port 4010 is taken by ${server}.`)
+    },
+  )
+
+  test('svc doctor names it', async () => {
+    const { url, port } = await mockServer()
+    const { ended } = spawnSvc(['doctor', '--base-url', url], { SVC_HOME: temporaryDirectory() })
+    const { stdout } = await ended
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      new RegExp(`What responds at http://127\\.0\\.0\\.1:${port} is not a sandbox.*: ${holder}, which answers GET`),
+    )
+  })
+})
+
+test('a mock server that responds as the OpenAPI document says is not taken for a sandbox', async () => {
+  await using cli = await startTestCli()
+  const refusal = await (await fetch(`${cli.sandbox.url}/_sandbox/livez?probe_x=1`)).text()
+  for (const body of ['{"ok":true}', refusal]) {
+    const { url } = await mockServer((_, response) => void response.end(body))
+    expect(await isSandboxAt({ env: {}, randomText: () => 'y' }, url)).toBe(false)
+  }
+  expect(await isSandboxAt({ env: {}, randomText: () => 'x' }, cli.sandbox.url)).toBe(true)
+})
+
+test('looking for a sandbox leaves no trace in its journal', async () => {
+  await using cli = await startTestCli()
+  const size = async () => ((await (await fetch(`${cli.sandbox.url}/_sandbox/info`)).json()) as Info).journal.size
+  const before = await size()
+  expect(await isSandboxAt({ env: {}, randomText: () => 'x' }, cli.sandbox.url)).toBe(true)
+  expect(await size()).toBe(before)
+})
+
+interface Info {
+  journal: { size: number }
+}
