@@ -38,3 +38,13 @@ export async function writeAtomically(
     throw isOfFile ? unwritable(path, error, hint) : error
   }
 }
+
+/** Yields a text that is there as a whole, for `writeAtomically`. */
+export async function* oneText(text: string): AsyncGenerator<string> {
+  yield text
+}
+
+/** Returns a path quoted for every kind of shell. */
+export function quotePath(path: string): string {
+  return /^[\w./\\~-]+$/.test(path) ? path : `"${path.replace(/[$`"]/g, '\\$&')}"`
+}

@@ -22,7 +22,7 @@ import { findEntry } from '#foundation/table-entry.ts'
 import { packPackage } from './package-archive.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
-interface ProjectFile {
+export interface ProjectFile {
   /** Relative, with forward slashes. */
   path: string
   mode: number
@@ -189,7 +189,7 @@ export async function writeProject(directory: string, files: readonly ProjectFil
   rmSync(temporary, { recursive: true, force: true })
 }
 
-/** Throws ScaffoldError if a directory, or a link that leads elsewhere, has the path of a template file. */
+/** Throws ScaffoldError if a directory, or a link that leads elsewhere, has the path of a file. */
 function checkPath(directory: string, path: string, shown: string): void {
   const parts = path.split('/')
   for (let length = 1; length <= parts.length; length++) {
@@ -200,7 +200,7 @@ function checkPath(directory: string, path: string, shown: string): void {
     if (!fits) {
       throw new ScaffoldError(
         'path_in_the_way',
-        `${shown === '.' ? '' : `${shown}/`}${part} is in the way of the template's ${path}.`,
+        `${shown === '.' ? '' : `${shown}/`}${part} is in the way of ${path}.`,
         'Move it, or choose another directory.',
       )
     }

@@ -52,6 +52,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/foundation/consent/strings.ts', packages: ['@iabgpp/cmpapi', '@iabtcf/core'], builtins: 'none' },
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
+  { path: 'src/collections', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
   { path: 'src/reconciliation', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
   {
     path: 'src/contract/bundles',
@@ -131,6 +132,7 @@ export const importTable: readonly ImportRule[] = [
       ...base,
       'src/cli',
       'src/tail',
+      'src/collections',
       'src/hosts',
       'src/diagnosis',
       'src/gameday',

@@ -319,7 +319,7 @@ describe('a directory that exists', () => {
     mkdirSync(join(cwd, 'elsewhere'))
     symlinkSync(join(cwd, 'elsewhere'), join(cwd, 'taken/test'))
     expect((await svc('init agent-cli taken --overwrite')).stderr).toMatch(
-      /^error: taken\/test is in the way of the template's test\/\S+\.\n/,
+      /^error: taken\/test is in the way of test\/\S+\.\n/,
     )
     rmSync(join(cwd, 'taken/test'))
     mkdirSync(join(cwd, 'taken/package.json'))

@@ -10,7 +10,7 @@ import { readUserText } from '#cli/run/user-file.ts'
 import type { Bundle } from '#contract/bundles/bundle.ts'
 import { readBundle } from '#contract/bundles/text.ts'
 import { withoutUndefined } from '#foundation/json.ts'
-import { forceOption, writeAtomically } from '../files.ts'
+import { forceOption, oneText, writeAtomically } from '../files.ts'
 
 export const bundle: Command = {
   name: 'bundle',
@@ -47,7 +47,7 @@ async function writeBundle(context: CommandContext, { args, options }: CommandIn
   const { data: page } = await callEndpoint(context, 'bundles.page', { query })
   const bundled = requireBundle(page)
   const file = resolve(system.cwd, textOption(options, 'out') ?? defaultName(bundled))
-  await writeAtomically(context, file, pieces(page), { overwrite: options.overwrite === true })
+  await writeAtomically(context, file, oneText(page), { overwrite: options.overwrite === true })
   const slot_ids = bundled.turns.map(({ placement }) => placement.slot_id)
   const size_bytes = Buffer.byteLength(page)
   const { left_out } = bundled
@@ -56,10 +56,6 @@ async function writeBundle(context: CommandContext, { args, options }: CommandIn
     ...(left_out === 0 ? [] : [`Left out: ${plural(left_out, 'older turn')} of the session.`]),
   ])
   return exitCodes.ok.exit_code
-}
-
-async function* pieces(text: string): AsyncGenerator<string> {
-  yield text
 }
 
 /** @throws CliError when the service sent something else */

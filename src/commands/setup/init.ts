@@ -10,6 +10,7 @@ import { buildDeclarations } from '#scaffold/declarations.ts'
 import { locateProject, type ProjectLocation } from '#scaffold/location.ts'
 import { atAddress, checkDirectory, type Project, planProject, writeProject } from '#scaffold/project.ts'
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '#scaffold/templates.ts'
+import { quotePath } from '../files.ts'
 import { canAsk, openPrompt, type Prompt } from '../prompt.ts'
 
 type ScaffoldOptions = {
@@ -195,7 +196,7 @@ export function packageManager(user_agent: string | undefined): PackageManager {
 /** Returns the commands to type next, in order: enter the directory, install, test, and run it if it has a dev script. */
 function nextSteps(user_agent: string | undefined, directory: string, { scripts, toolchain }: Template): string[] {
   const manager = packageManager(user_agent)
-  const enter = directory === '.' ? [] : [`cd ${quoted(directory)}`]
+  const enter = directory === '.' ? [] : [`cd ${quotePath(directory)}`]
   // Yarn 1 would compile the database driver, although its package includes it compiled.
   const install = user_agent?.startsWith('yarn/1.') ? 'yarn install --ignore-scripts' : `${manager} install`
   const libraries = toolchain?.install === undefined ? [] : [toolchain.install]
@@ -217,11 +218,6 @@ function scriptCommand(manager: PackageManager, script: 'test' | 'dev'): string 
 function execCommand(manager: PackageManager, line: string): string {
   const runners = { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn', bun: 'bunx' }
   return line.replace(/^svc exec (-q )?/, `${runners[manager]} svc-sandbox exec `)
-}
-
-/** Returns a path quoted for every kind of shell. */
-function quoted(path: string): string {
-  return /^[\w./\\~-]+$/.test(path) ? path : `"${path.replace(/[$`"]/g, '\\$&')}"`
 }
 
 /** Returns how to call this svc from another directory, if it is installed only for this one. */

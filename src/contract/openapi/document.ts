@@ -12,9 +12,9 @@ import {
   responseHeaders,
 } from '../endpoint.ts'
 import { ApiError, errorCodes, type ReasonCode, reasonCodes } from '../errors.ts'
-import { contract, type EndpointId, v1 } from '../index.ts'
+import { contract, v1 } from '../index.ts'
 import { openapiSchemas, pascalCase, type Schemas } from './components.ts'
-import { examples } from './examples.ts'
+import { findExamples } from './examples.ts'
 import { parameterExample } from './parameter-examples.ts'
 
 type Part = 'v1' | 'sandbox'
@@ -225,15 +225,10 @@ function isBodyOptional(endpoint: Endpoint): boolean {
 }
 
 function exampleValues(id: string, part: 'body' | 'response'): JsonObject {
-  const values = examples[id as EndpointId]?.[part]
-  if (values === undefined) return {}
+  const values = Object.entries(findExamples(id, part))
+  if (values.length === 0) return {}
   return {
-    examples: Object.fromEntries(
-      Object.entries<unknown>(values).map(([name, value]) => [
-        name,
-        { summary: sentence(name), value: value as JsonObject },
-      ]),
-    ),
+    examples: Object.fromEntries(values.map(([name, value]) => [name, { summary: sentence(name), value }])),
   }
 }
 

@@ -1,5 +1,6 @@
 /** The examples of the OpenAPI document: a body, and a response, of each operation that has them. */
 import type { z } from 'zod'
+import type { Json } from '#foundation/json.ts'
 import type { Input } from '../endpoint.ts'
 import type { Contract, EndpointId } from '../index.ts'
 
@@ -144,6 +145,10 @@ export const examples: Examples = {
       },
     },
   },
+  'generation.report': {
+    body: { generation: { generation_id: 'generation-1', model_id: 'my-model' } },
+    response: { accepted: { accepted: true } },
+  },
   'decisions.get': {
     response: { pending: { slot_id, status: 'pending', placement: null, decision: null } },
   },
@@ -213,4 +218,9 @@ export const examples: Examples = {
       lost_acknowledgements: { path: '/v1/beacons', effect: 'drop', served: true, times: 3 },
     },
   },
+}
+
+/** Returns the examples of a body or response by their names, such as `smallest`; none for an endpoint without. */
+export function findExamples(id: string, part: 'body' | 'response'): Readonly<Record<string, Json>> {
+  return (examples[id as EndpointId]?.[part] ?? {}) as Record<string, Json>
 }

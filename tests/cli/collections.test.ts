@@ -1,0 +1,365 @@
+/**
+ * `svc openapi --for`: collections for Postman, Bruno and .http files. That the tools themselves run them is shown in
+ * tests/interop/collections.test.ts.
+ */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { type Collection, type CollectionRequest, demoProject, describeCollection } from '#collections/collection.ts'
+import { collectionTools } from '#collections/tools.ts'
+import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
+import { contract, type EndpointId, v1 } from '#contract/index.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { sendHttpFile } from './rest-client.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli[Symbol.asyncDispose]())
+
+const none = { SVC_HOME: temporaryDirectory() }
+const settings = { base_url: 'http://127.0.0.1:4010', ...demoProject, control_token: null }
+const requestsIn = ({ folders }: Collection) => folders.flatMap(({ requests }) => requests)
+const collection = describeCollection(settings)
+const requests = requestsIn(collection)
+
+describe('the requests', () => {
+  test('call every endpoint of v1, and each other public one that is not for old clients', () => {
+    const isShown = (endpoint: Endpoint) => !isControlPlane(endpoint) && endpoint.stability !== 'deprecated'
+    const shown = Object.values<Endpoint>(contract).flatMap((endpoint) => (isShown(endpoint) ? [endpoint.id] : []))
+    expect(shown).toEqual(expect.arrayContaining(Object.keys(v1)))
+    const called = new Set(requests.map(({ endpoint_id }) => endpoint_id))
+    expect(shown.filter((id) => !called.has(id))).toEqual([])
+  })
+
+  test('--v1 has those of v1 alone', () => {
+    const called = requestsIn(describeCollection(settings, 'v1')).map(({ endpoint_id }) => endpoint_id)
+    expect(new Set(called)).toEqual(new Set(Object.keys(v1)))
+  })
+
+  test('have method, path, query, headers and body as the contract has them', () => {
+    for (const request of requests) {
+      const endpoint: Endpoint = contract[request.endpoint_id as EndpointId]
+      expect(request.method, request.id).toBe(endpoint.method)
+      const pattern = endpoint.path.replace(/[.]/g, '\\$&').replace(/{\w+}/g, '(\\{\\{\\w+\\}\\}|\\w+)')
+      expect(request.path, request.id).toMatch(new RegExp(`^${pattern}$`))
+      expect(request.query.map(({ name }) => name)).toEqual(Object.keys(endpoint.query?.shape ?? {}))
+      const names = request.headers.map(({ name }) => name)
+      expect(names, request.id).toEqual(expect.arrayContaining(Object.keys(endpoint.request_headers ?? {})))
+      if (endpoint.credentials.length > 0) expect(endpoint.credentials, request.id).toContain(request.bearer)
+      else expect(request.bearer, request.id).toBeNull()
+      expect(request.body === null, request.id).toBe(endpoint.body === undefined)
+      const filled: unknown = JSON.parse(
+        JSON.stringify(request.body).replace(/{{(\w+)}}/g, (_, name) => samples[name]!),
+      )
+      if (endpoint.body !== undefined) (endpoint.branch?.(filled) ?? endpoint.body).parse(filled)
+    }
+  })
+
+  test('have names of their own, and use no variable before it is set', () => {
+    for (const names of [requests.map(({ id }) => id), requests.map(({ name }) => name)]) {
+      expect(new Set(names).size).toBe(names.length)
+    }
+    const known = new Set(collection.variables.flatMap(({ name, set_by }) => (set_by === null ? [name] : [])))
+    for (const name of ['new_id', 'now', 'a_second_later']) known.add(name)
+    for (const request of requests) {
+      expect(
+        [...usedVariables(request)].filter((name) => !known.has(name)),
+        request.id,
+      ).toEqual([])
+      for (const name of Object.keys(request.captured)) known.add(name)
+    }
+  })
+
+  test('poll what is decided, after what makes it, and store consent before both', () => {
+    const at = (id: string) => requests.findIndex((request) => request.id === id)
+    expect(at('consent')).toBeLessThan(at('placement'))
+    expect(at('placement')).toBeLessThan(at('decision'))
+    expect(at('browser_consent')).toBeLessThan(at('browser_job'))
+    const polls = requests.filter(({ is_poll }) => is_poll).map(({ id }) => id)
+    expect(polls).toEqual(['decision', 'job_decision', 'browser_decision'])
+  })
+})
+
+test('the demo project is the one that every sandbox has', () => {
+  const [{ client_id, keys, settings }] = (
+    JSON.parse(readFileSync(join(import.meta.dirname, '../../fixtures/projects.json'), 'utf8')) as {
+      projects: [{ client_id: string; keys: Record<string, string>; settings: { allowed_origins: string[] } }]
+    }
+  ).projects
+  const { secret_key, publishable_key } = keys
+  const origin = settings.allowed_origins[0]!.replace('*', '3000')
+  expect(demoProject).toEqual({ client_id, secret_key, publishable_key, origin })
+})
+
+describe('for Postman', () => {
+  test('it is a collection of version 2.1, with the values of the running sandbox', async () => {
+    const { code, stdout, stderr } = await cli.svc('openapi --for postman')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const { info, item, variable } = PostmanCollection.parse(JSON.parse(stdout))
+    expect(info.schema).toBe('https://schema.getpostman.com/json/collection/v2.1.0/collection.json')
+    expect(item.map(({ name }) => name)).toEqual(collection.folders.map(({ name }) => name))
+    expect(item.flatMap((folder) => folder.item.map(({ name }) => name))).toEqual(requests.map(({ name }) => name))
+    const values = Object.fromEntries(variable.map(({ key, value }) => [key, value]))
+    expect(values).toMatchObject({ base_url: cli.sandbox.url, secret_key: 'sk_test_sandbox_demo', asset_token: '' })
+    const secret = variable.flatMap((row) => (row.secret === true ? [row.key] : []))
+    expect(secret).toEqual(['secret_key', 'activation_token'])
+  })
+
+  test('a poll goes on while the decision is pending, and a request has its example', async () => {
+    const { stdout } = await cli.svc('openapi --for postman --v1')
+    const { item } = PostmanCollection.parse(JSON.parse(stdout))
+    const [placement, decision] = item.find(({ name }) => name === 'Placement')!.item
+    expect(placement!.request.body?.raw).toContain('"topic": "travel backpacks"')
+    expect(placement!.response.map(({ name }) => name)).toEqual(['fill', 'no fill', 'pending'])
+    expect(decision!.event[0]!.script.exec).toEqual([
+      "pm.test('The status is 200', () => pm.response.to.have.status(200));",
+      'const body = pm.response.json();',
+      "const polls = body.status === 'pending' ? Number(pm.variables.get('polls') ?? 0) + 1 : 0;",
+      "pm.variables.set('polls', polls);",
+      'if (polls > 0 && polls < 20) {',
+      '  pm.execution.setNextRequest(pm.info.requestName);',
+      '} else {',
+      "  pm.test('status is ready', () => pm.expect(body.status).to.eql('ready'));",
+      "  pm.test('decision.fill is true', () => pm.expect(body.decision?.fill).to.eql(true));",
+      "  pm.collectionVariables.set('asset_token', body.decision?.asset_token ?? '');",
+      '}',
+    ])
+  })
+})
+
+describe('for Bruno', () => {
+  test('it is a folder, whose secrets are in .env alone', async () => {
+    const cwd = temporaryDirectory()
+    const { code, stdout, stderr } = await cli.svc('openapi --for bruno --out api', { cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toBe(
+      `Wrote ${join(cwd, 'api')}: 26 requests in 7 folders.\nOpen it in Bruno and run it, or: cd ${join(cwd, 'api')} && npx @usebruno/cli run -r --env sandbox\n`,
+    )
+    const files = filesIn(join(cwd, 'api'))
+    expect(JSON.parse(files.get('bruno.json')!)).toMatchObject({ version: '1', type: 'collection' })
+    expect(files.get('.env')).toBe('SVC_SECRET_KEY=sk_test_sandbox_demo\n')
+    expect(files.get('.gitignore')).toBe('.env\n')
+    expect(files.get('environments/sandbox.bru')).toBe(
+      [
+        'vars {',
+        `  base_url: ${cli.sandbox.url}`,
+        '  client_id: proj_demo',
+        '  secret_key: {{process.env.SVC_SECRET_KEY}}',
+        '  publishable_key: pk_test_sandbox_demo',
+        '  origin: http://localhost:3000',
+        '  session_id: collection-session',
+        '}',
+        '',
+      ].join('\n'),
+    )
+    const others = [...files].filter(([path]) => path !== '.env')
+    expect(others.filter(([, text]) => text.includes('sk_test_'))).toEqual([])
+    expect(others.filter(([path]) => path.endsWith('.bru')).length).toBe(26 + 7 + 2)
+    expect(files.get('3 Beacons/2 Report the view.bru')).toContain(
+      "script:pre-request {\n  bru.setVar('a_second_later', new Date(Date.now() + 1000).toISOString());\n}\n",
+    )
+  })
+
+  test('a folder with other files is left alone; --force replaces its own and keeps them', async () => {
+    const cwd = temporaryDirectory()
+    mkdirSync(join(cwd, 'api'))
+    writeFileSync(join(cwd, 'api/mine.bru'), 'mine')
+    writeFileSync(join(cwd, 'api/bruno.json'), 'old')
+    const refused = await cli.svc('openapi --for bruno --out api', { cwd })
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: api is not empty: bruno.json, mine.bru.\nhint: Choose another name, or add --overwrite: it replaces files of the same name and keeps all others.\n',
+    })
+    expect([...filesIn(join(cwd, 'api')).keys()].toSorted()).toEqual(['bruno.json', 'mine.bru'])
+    expect((await cli.svc('openapi --for bruno --out api --force', { cwd })).code).toBe(0)
+    const files = filesIn(join(cwd, 'api'))
+    expect(files.get('mine.bru')).toBe('mine')
+    expect(files.get('bruno.json')).toContain('Sponsored placements')
+  })
+
+  test('it needs a folder', async () => {
+    expect(await cli.svc('openapi --for bruno')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: A collection of Bruno is a folder.\nhint: Name a folder that is new or empty: --out svc-bruno\n',
+    })
+  })
+})
+
+describe('as an .http file', () => {
+  test('for editors with handlers, a request names what it needs, and takes what others need', async () => {
+    const cwd = temporaryDirectory()
+    expect((await svc('openapi --for http --out api.http', { env: none, cwd })).code).toBe(0)
+    const text = readFileSync(join(cwd, 'api.http'), 'utf8')
+    expect(text).toContain('@base_url = http://127.0.0.1:4010\n')
+    expect(text).toContain(
+      [
+        '### Wait for the decision',
+        '# While the status is pending, send it again.',
+        '# @name decision',
+        '# @ref placement',
+        'GET {{base_url}}/v1/decisions/{{slot_id}}?wait_ms=5000',
+        'Authorization: Bearer {{secret_key}}',
+        '',
+        '> {%',
+        '  const body = response.body',
+        check('The status is 200', 'response.status', '200'),
+        check('status is ready', 'body.status', "'ready'"),
+        check('decision.fill is true', 'body.decision?.fill', 'true'),
+        '  client.global.set("asset_token", body.decision?.asset_token)',
+        '%}',
+      ].join('\n'),
+    )
+    const again = await svc('openapi --for http --out api.http', { env: none, cwd })
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('api.http exists.') })
+  })
+
+  test('for the REST Client, requests refer to each other, and all of them succeed', async () => {
+    await using sandbox = await startSandbox()
+    const { stdout } = await svc(`openapi --for rest-client --base-url ${sandbox.url}`, { env: none })
+    const text = stdout
+      .replace('@client_id = \n', `@client_id = ${demoProject.client_id}\n`)
+      .replace('@secret_key = \n', `@secret_key = ${demoProject.secret_key}\n`)
+      .replace('@publishable_key = \n', `@publishable_key = ${demoProject.publishable_key}\n`)
+    const sent = await sendHttpFile(text)
+    expect(sent.map(({ name, status }) => [name, status])).toEqual(requests.map(({ id, status }) => [id, status]))
+    expect(sent.find(({ name }) => name === 'decision')?.body).toMatchObject({ decision: { fill: true } })
+    expect(sent.find(({ name }) => name === 'beacons')?.body).toMatchObject({
+      items: [
+        { event: 'click', verdict: 'accepted' },
+        { event: 'visible', verdict: 'accepted', would_bill: true },
+        { event: 'render', verdict: 'accepted' },
+      ],
+    })
+  })
+})
+
+test.each(collectionTools)('a key of another service is not written: %s', async (tool) => {
+  const cwd = temporaryDirectory()
+  const env = { ...none, SVC_SECRET_KEY: 'sk_live_own', SVC_PUBLISHABLE_KEY: 'pk_live_own', SVC_CLIENT_ID: 'proj_own' }
+  const line = `openapi --for ${tool} --out made --base-url https://ads.example`
+  const { code, stderr } = await svc(line, { env, cwd })
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: 'No key is written for https://ads.example: set secret_key and publishable_key in the tool.\n',
+  })
+  const path = join(cwd, 'made')
+  const texts = statSync(path).isDirectory() ? [...filesIn(path).values()] : [readFileSync(path, 'utf8')]
+  expect(texts.join('\n')).toContain('https://ads.example')
+  expect(texts.join('\n')).toContain('proj_own')
+  expect(texts.join('\n')).not.toMatch(/[sp]k_(live|test)_/)
+})
+
+test('with -o json, it says what it wrote; the document can be written too', async () => {
+  const cwd = temporaryDirectory()
+  const { stdout } = await cli.svc('openapi --for postman --out api.json -o json', { cwd })
+  const path = join(cwd, 'api.json')
+  expect(JSON.parse(stdout)).toEqual({ tool: 'postman', path, files: ['api.json'], requests: 26, folders: 7 })
+  expect((await cli.svc('openapi --v1 --out openapi.json', { cwd })).stdout).toBe(
+    `Wrote ${join(cwd, 'openapi.json')}.\n`,
+  )
+  expect(JSON.parse(readFileSync(join(cwd, 'openapi.json'), 'utf8'))).toHaveProperty('openapi', '3.1.0')
+  expect(await cli.svc('openapi --for postman --control')).toMatchObject({ code: 2, stdout: '' })
+})
+
+/** A check in a handler. */
+function check(name: string, actual: string, expected: string): string {
+  return `  client.test("${name}", () => client.assert(${actual} === ${expected}, \`is \${${actual}}\`))`
+}
+
+/** What variables of requests may stand for, by name. */
+const samples: Readonly<Record<string, string>> = {
+  ...demoProject,
+  session_id: 'session-1',
+  new_id: 'beacon-0001',
+  now: '2026-01-01T00:00:00.000Z',
+  a_second_later: '2026-01-01T00:00:01.000Z',
+  asset_token: 'ast_example',
+  browser_asset_token: 'ast_example',
+}
+
+function usedVariables({ path, query, headers, bearer, body }: CollectionRequest): Set<string> {
+  const sent = [...query, ...headers].filter(({ is_sent }) => is_sent)
+  const text = JSON.stringify([path, sent.map(({ value }) => value), bearer === null ? '' : `{{${bearer}}}`, body])
+  return new Set([...text.matchAll(/{{(\w+)}}/g)].map(([, name]) => name!))
+}
+
+/** The texts of the files of a folder, by their paths. */
+function filesIn(directory: string): Map<string, string> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  const files = names.filter((name) => statSync(join(directory, name)).isFile())
+  return new Map(files.map((name) => [name.replaceAll('\\', '/'), readFileSync(join(directory, name), 'utf8')]))
+}
+
+/** What is used here of the schema of Postman collections, strictly: no other field, no other type of a variable. */
+const Field = z.strictObject({
+  key: z.string().min(1),
+  value: z.string(),
+  description: z.string().optional(),
+  disabled: z.literal(true).optional(),
+})
+const Bearer = z.strictObject({ key: z.literal('token'), value: z.string(), type: z.literal('string') })
+const sent = {
+  method: z.enum(['GET', 'POST']),
+  header: z.array(Field),
+  auth: z.union([
+    z.strictObject({ type: z.literal('noauth') }),
+    z.strictObject({ type: z.literal('bearer'), bearer: z.array(Bearer).length(1) }),
+  ]),
+  url: z.strictObject({
+    raw: z.string().startsWith('{{base_url}}/'),
+    host: z.tuple([z.literal('{{base_url}}')]),
+    path: z.array(z.string().min(1)),
+    query: z.array(Field).min(1).optional(),
+  }),
+  body: z
+    .strictObject({
+      mode: z.literal('raw'),
+      raw: z.string(),
+      options: z.strictObject({ raw: z.strictObject({ language: z.literal('json') }) }),
+    })
+    .optional(),
+}
+const PostmanItem = z.strictObject({
+  name: z.string(),
+  event: z
+    .array(
+      z.strictObject({
+        listen: z.enum(['prerequest', 'test']),
+        script: z.strictObject({ type: z.literal('text/javascript'), exec: z.array(z.string()).min(1) }),
+      }),
+    )
+    .min(1),
+  request: z.strictObject({ ...sent, description: z.string().min(1) }),
+  response: z.array(
+    z.strictObject({
+      name: z.string(),
+      originalRequest: z.strictObject(sent),
+      status: z.enum(['OK', 'Created']),
+      code: z.union([z.literal(200), z.literal(201)]),
+      _postman_previewlanguage: z.literal('json'),
+      header: z.array(Field),
+      cookie: z.array(z.never()),
+      body: z.string(),
+    }),
+  ),
+})
+const PostmanCollection = z.strictObject({
+  info: z.strictObject({ name: z.string(), description: z.string(), schema: z.url() }),
+  item: z.array(z.strictObject({ name: z.string(), description: z.string(), item: z.array(PostmanItem).min(1) })),
+  variable: z.array(
+    z.strictObject({
+      key: z.string(),
+      value: z.string(),
+      type: z.enum(['string', 'boolean', 'any', 'number']),
+      description: z.string(),
+      secret: z.literal(true).optional(),
+    }),
+  ),
+})
