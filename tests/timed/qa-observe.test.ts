@@ -1,5 +1,5 @@
 /** `svc qa observe --url`: a real browser on pages of an integrator: each violates one rule, and one violates none. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
 import type { Page as BrowserPage } from 'playwright-core'
@@ -265,11 +265,12 @@ describe.concurrent('steps', () => {
 })
 
 describe.concurrent('the command', () => {
-  const observe = async (page: Page, args: string) => {
+  const observe = async (page: Page, args: string, cwd = home) => {
     await using app = await startApp(shared.url, page)
     const browser_path = await chromium.executablePath()
     return await svc(`qa observe --url ${app.url} --browser-path ${browser_path} ${args}`, {
       env: { SVC_HOME: home },
+      cwd,
       system: { now: () => Date.now() },
     })
   }
@@ -307,6 +308,36 @@ describe.concurrent('the command', () => {
     const { code, stdout } = await observe(askingPage, `-q --steps ${file} --for 500ms --reporter list`)
     expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('wrong.yaml:1:3: run failed: mine') })
     expect(stdout).toMatch(/✓ \d+ rules? holds?: .*secret-key-served/)
+  })
+
+  test('a secret key that the page got is found in the sources, for code scanning', async () => {
+    const project = temporaryDirectory()
+    mkdirSync(join(project, 'src'))
+    writeFileSync(join(project, 'src', 'page.html'), `<p>\n  <script>const key = 'sk_test_sandbox_demo'</script>\n`)
+    const { code, stdout } = await observe(
+      wrongPages['secret-key-served'],
+      '-q --for 1s --reporter list --reporter sarif=o.sarif',
+      project,
+    )
+    expect(code).toBe(5)
+    expect(stdout).toContain('It stands in src/page.html:2.')
+    const text = readFileSync(join(project, 'o.sarif'), 'utf8')
+    expect(text).not.toContain('sk_test_sandbox_demo')
+    const [{ results }] = JSON.parse(text).runs
+    expect(results).toMatchObject([
+      {
+        ruleId: 'observe/secret-key-served',
+        level: 'error',
+        locations: [
+          {
+            physicalLocation: {
+              artifactLocation: { uri: 'src/page.html', uriBaseId: '%SRCROOT%' },
+              region: { startLine: 2, startColumn: 24 },
+            },
+          },
+        ],
+      },
+    ])
   })
 
   test('the html report has the finding and a screenshot of the page', async () => {
