@@ -18,7 +18,7 @@ import { linkPackages, missingLine, openPage, runBlock, writeFile } from './shel
 const blocks = docFiles.flatMap(blocksOf)
 const name = ({ file, line }: Pick<Block, 'file' | 'line'>) => `${file}:${line}`
 
-const languages = ['sh', 'text', 'ts', 'tsx', 'js', 'json', 'yaml', 'html', 'python', 'dockerfile', 'dotenv']
+const languages = ['sh', 'text', 'ts', 'tsx', 'js', 'json', 'yaml', 'html', 'python', 'dockerfile', 'dotenv', 'groovy']
 
 test('each block has a language that is checked', () => {
   expect(blocks.filter(({ language }) => !languages.includes(language)).map(name)).toEqual([])

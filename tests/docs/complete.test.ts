@@ -197,9 +197,9 @@ describe('recipes', () => {
         expect([status, stderr]).toEqual([0, ''])
         // An input in the text of a script would be run as code.
         expect(step.run).not.toContain('${{')
-      } else expect(step.uses).toMatch(/^[\w/-]+@v\d+$/)
+      } else expect(step.uses).toMatch(/^[\w/-]+@[0-9a-f]{40}$/)
     }
-    const used = [...text.matchAll(/inputs\.(\w+)/g)].map(([, name]) => name!)
+    const used = [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, name]) => name!)
     expect([...new Set(used)].toSorted()).toEqual(Object.keys(inputs).toSorted())
     expect(Object.values(inputs).filter((input) => typeof input.default !== 'string' || !input.description)).toEqual([])
     expect(runs.steps.map(({ id }) => id)).toContain([...text.matchAll(/steps\.(\w+)\.outputs/g)][0]?.[1])

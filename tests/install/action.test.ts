@@ -1,13 +1,14 @@
 /**
- * The GitHub Action, step by step, in the shell that a runner gives: `action.yml` is read, its conditions and inputs are
+ * The GitHub action, step by step, in the shell that a runner gives: `action.yml` is read, its conditions and inputs are
  * resolved, and each script runs with what the files of the environment have collected before it.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
-import { environment } from '../templates/run.ts'
+import { checkout, environment } from '../templates/run.ts'
 import { temporaryDirectory } from '../temporary.ts'
 
 interface Step {
@@ -34,6 +35,55 @@ test('the action installs the package, starts a sandbox for the steps that follo
   }
 })
 
+test('a suite and an observed command write the job summary and reports, also when they fail, and compare with the last run', async () => {
+  const shop =
+    'suite: shop\ntitle: Shop\ncases:\n  - { name: open, steps: [{ request: { method: GET, path: /v1/health } }] }\n'
+  const ask = `node -e '
+    const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY } = process.env
+    fetch(SVC_BASE_URL + "/v1/projects/" + SVC_CLIENT_ID + "/config", { headers: { authorization: "Bearer " + SVC_SECRET_KEY } })'`
+  const first = new Job({ package: 'svc-sandbox@none', suite: 'shop.yaml', observe: ask }, inject('newcomer'))
+  writeFileSync(
+    join(first.workspace, 'shop.yaml'),
+    shop.replace('/v1/health }', '/v1/health }, expect: { status: 418 }'),
+  )
+  try {
+    expect(first.runAction(false)).toEqual(['Run a suite'])
+    const text = first.summary()
+    expect(text).toMatch(/^## ❌ svc qa run: 1 of 1 case failed\n/)
+    expect(text).toContain('\n## ✅ svc qa observe: passed')
+    expect(text).not.toMatch(/sk_test_(?!redacted)\w/)
+    expect(text).not.toContain('Changed against')
+    const { reports } = first.outputs()
+    const second = new Job(
+      { package: 'svc-sandbox@none', suite: 'shop.yaml', 'compare-with': reports!, comment: 'true' },
+      inject('newcomer'),
+    )
+    try {
+      writeFileSync(join(second.workspace, 'shop.yaml'), shop.replace('/v1/health', '/_sandbox/info'))
+      second.runAction()
+      expect(second.summary()).toContain('## ✅ svc qa run: passed')
+      expect(second.summary()).toContain('- newly passing: `shop/open`')
+      expect(second.log).toContain('This run belongs to no pull request')
+    } finally {
+      second.stop()
+    }
+  } finally {
+    first.stop()
+    // The project is that of the other tests too.
+    for (const name of ['shop.yaml', 'svc-qa.xml']) rmSync(join(first.workspace, name), { force: true })
+  }
+})
+
+test('a suite that cannot be read is in the job summary', () => {
+  const job = new Job({ package: 'svc-sandbox@none', suite: 'nowhere.yaml' }, inject('newcomer'))
+  try {
+    expect(job.runAction(false)).toEqual(['Run a suite'])
+    expect(job.summary()).toBe('## ❌ svc qa run wrote no report\n\nThe log of this step says why.\n\n')
+  } finally {
+    job.stop()
+  }
+})
+
 test('a project that has the package uses its own; without a suite there is no report', async () => {
   const job = new Job({ package: 'svc-sandbox@none', suite: '' }, inject('newcomer'))
   try {
@@ -41,6 +91,7 @@ test('a project that has the package uses its own; without a suite there is no r
     expect(existsSync(join(job.runnerTemp, 'svc'))).toBe(false)
     await expectSandbox(job)
     expect(existsSync(join(job.workspace, 'svc-qa.xml'))).toBe(false)
+    expect(job.summary()).toBe('')
   } finally {
     job.stop()
   }
@@ -62,10 +113,12 @@ async function expectSandbox(job: Job): Promise<void> {
 /** What a runner keeps for a job: folders, and the files that steps write variables, paths and outputs into. */
 class Job {
   readonly runnerTemp = temporaryDirectory()
-  readonly #files: Record<'GITHUB_ENV' | 'GITHUB_OUTPUT' | 'GITHUB_PATH', string>
+  readonly #files: Record<'GITHUB_ENV' | 'GITHUB_OUTPUT' | 'GITHUB_PATH' | 'GITHUB_STEP_SUMMARY', string>
   readonly #inputs: Record<string, string>
   readonly #home = temporaryDirectory()
   readonly workspace: string
+  /** What the steps printed. */
+  log = ''
 
   constructor(given: Record<string, string>, workspace: string = temporaryDirectory()) {
     this.workspace = workspace
@@ -75,26 +128,38 @@ class Job {
       GITHUB_ENV: join(commands, 'env'),
       GITHUB_OUTPUT: join(commands, 'output'),
       GITHUB_PATH: join(commands, 'path'),
+      GITHUB_STEP_SUMMARY: join(commands, 'summary'),
     }
     for (const file of Object.values(this.#files)) writeFileSync(file, '')
     const defaults = Object.entries(inputs).map(([name, input]) => [name, input.default])
     this.#inputs = { ...Object.fromEntries(defaults), ...given }
   }
 
-  /** Runs each step that has a script, as far as its condition says. */
-  runAction(): void {
+  /** Runs each step that has a script, as its condition says. Returns the names of those that failed. */
+  runAction(mustPass = true): string[] {
+    const failed: string[] = []
     for (const step of runs.steps) {
-      if (step.run === undefined) continue
-      const condition = step.if?.match(/^inputs\.(\w+) != ''$/)
-      if (step.if !== undefined) expect(condition, step.if).not.toBeNull()
-      if (condition !== null && condition !== undefined && this.#inputs[condition[1]!] === '') continue
+      if (step.run === undefined || !this.#holds(step.if ?? 'success()', failed.length > 0)) continue
       const env = Object.entries(step.env ?? {}).map(([name, value]) => [
         name,
-        value.replace(/\$\{\{ inputs\.(\w+) \}\}/g, (_, input: string) => this.#inputs[input]!),
+        value.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input: string) => this.#inputs[input]!),
       ])
       const { status, stdout, stderr } = this.run(step.run, Object.fromEntries(env))
-      expect(status, `${step.name}\n${stdout}\n${stderr}`).toBe(0)
+      this.log += `${step.name}\n${stdout}\n${stderr}\n`
+      if (mustPass) expect(status, `${step.name}\n${stdout}\n${stderr}`).toBe(0)
+      if (status !== 0) failed.push(step.name)
     }
+    return failed
+  }
+
+  /** Evaluates the condition of a step: these are expressions of JavaScript, once their names have values. */
+  #holds(condition: string, hasFailed: boolean): boolean {
+    const isSuccess = /\b(success|failure|always|cancelled)\(\)/.test(condition) || !hasFailed
+    const script = condition
+      .replace(/inputs\.([\w-]+)/g, (_, name: string) => JSON.stringify(this.#inputs[name]!))
+      .replace(/steps\.start\.outcome/g, "'success'")
+      .replace(/(==|!=)/g, '$1=')
+    return isSuccess && runInNewContext(script, { success: () => !hasFailed, failure: () => hasFailed }) === true
   }
 
   /** Runs a script as `shell: bash` does. */
@@ -116,6 +181,7 @@ class Job {
         RUNNER_TEMP: this.runnerTemp,
         CI: 'true',
         GITHUB_ACTIONS: 'true',
+        GITHUB_ACTION_PATH: checkout,
         PATH: [...paths, dirname(process.execPath), own.PATH].join(delimiter),
       },
     })
@@ -127,6 +193,10 @@ class Job {
 
   outputs(): Record<string, string> {
     return pairs(this.#files.GITHUB_OUTPUT)
+  }
+
+  summary(): string {
+    return readFileSync(this.#files.GITHUB_STEP_SUMMARY, 'utf8')
   }
 
   /** A runner ends with its job; here the sandbox is stopped. */
