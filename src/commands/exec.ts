@@ -123,6 +123,8 @@ interface ProgramOptions {
 
 /** Contains the URL of the sandbox that `svc exec` or `svc qa observe` started, for a `svc exec` inside its command. */
 const surroundingVariable = 'SVC_EXEC'
+/** How long the surrounding sandbox may take to respond: on a busy computer, it must not be taken for one that has ended. */
+const surroundingTimeoutMs = 10_000
 
 /**
  * Returns the URL of the sandbox that surrounds this command; null when there is none, when SVC_BASE_URL has been set
@@ -131,7 +133,7 @@ const surroundingVariable = 'SVC_EXEC'
 async function surroundingSandbox(system: System): Promise<string | null> {
   const url = system.env[surroundingVariable]
   if (!url || system.env.SVC_BASE_URL !== url) return null
-  return (await isSandboxAt(system, url)) ? url : null
+  return (await isSandboxAt(system, url, surroundingTimeoutMs)) ? url : null
 }
 
 /**

@@ -1,5 +1,8 @@
 /** `svc exec` with real programs: what they see, what their end gives, and that nothing of them stays. */
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -121,6 +124,23 @@ describe.concurrent('what the command sees', () => {
     expect(stderr).toMatch(
       /^joins the sandbox of the surrounding command, http:\S+, for .*\nWithout effect there: --seed\. For a sandbox of its own: --isolated\n$/,
     )
+  })
+
+  test('an exec inside joins a sandbox that is slow to respond', async () => {
+    // Longer than a probe for sandboxes that may not be there.
+    const server = createServer(({ url = '' }, response) => {
+      const [path] = new URL(url, 'http://sandbox').searchParams.keys()
+      setTimeout(() => response.end(JSON.stringify({ fields: [{ path }] })), 2_500)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const env = { PATH, SVC_EXEC: url, SVC_BASE_URL: url }
+    const { code, stderr } = await svc(`exec -- '${process.execPath}' -e 0`, { env, system: { signal } })
+    server.close()
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining(`joins the sandbox of the surrounding command, ${url}, for `),
+    })
   })
 
   test('while it runs, others list it as exec, use it when it is the only one, and do not stop it', async () => {

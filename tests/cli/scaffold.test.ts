@@ -55,6 +55,34 @@ describe('svc init TEMPLATE DIR', () => {
     expect(read('my-agent/src/main.js')).toBe(readFileSync(join(root, 'templates/agent-cli/src/main.js'), 'utf8'))
   })
 
+  test("of another language: what it needs, its own commands, the name of its module, and no vendor/, which is Go's", async () => {
+    const { stdout } = await svc('init go-server shop.server')
+    expect(stdout.split('\n').slice(1)).toEqual([
+      `svc ${version} is not on a registry, so the project contains it: ${archive.replace('vendor', 'tools')}. Commit it too.`,
+      'It needs Go 1.19 or later, and Node for svc.',
+      '',
+      'Next:',
+      '  cd shop.server',
+      '  npm install',
+      '  npx svc-sandbox exec -- go test -count=1 ./...',
+      '  npx svc-sandbox exec -- go run .',
+      '',
+    ])
+    expect(read('shop.server/go.mod')).toBe('module example.com/shop.server\n\ngo 1.19\n')
+    expect(existsSync(join(cwd, 'shop.server/vendor'))).toBe(false)
+    const pnpm = await svc('init go-server other -o json -q', { env: { npm_config_user_agent: 'pnpm/10.2.0 npm/?' } })
+    expect(JSON.parse(pnpm.stdout)).toMatchObject({
+      needs: 'Go 1.19 or later',
+      package: { path: archive.replace('vendor', 'tools') },
+      next: [
+        'cd other',
+        'pnpm install',
+        'pnpm exec svc-sandbox exec -- go test -count=1 ./...',
+        'pnpm exec svc-sandbox exec -- go run .',
+      ],
+    })
+  })
+
   test('adds a complete copy of its own package', async () => {
     await svc('init agent-cli my-agent')
     execFileSync('tar', ['-xzf', join(cwd, 'my-agent', archive)], { cwd })

@@ -26,6 +26,7 @@ test('there are the templates that the documentation names', () => {
     'agent-cli',
     'browser-chat',
     'flask-server',
+    'go-server',
     'java-server',
     'next-chat',
     'node-server',

@@ -1,4 +1,3 @@
-import { testObserved, testTemplate } from './own-test.ts'
+import { testBackend } from './own-test.ts'
 
-testTemplate('java-server')
-testObserved('java-server')
+testBackend('java-server')

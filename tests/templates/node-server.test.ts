@@ -1,3 +1,3 @@
-import { testTemplate } from './own-test.ts'
+import { testBackend } from './own-test.ts'
 
-testTemplate('node-server')
+testBackend('node-server')

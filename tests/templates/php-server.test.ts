@@ -1,4 +1,3 @@
-import { testObserved, testTemplate } from './own-test.ts'
+import { testBackend } from './own-test.ts'
 
-testTemplate('php-server')
-testObserved('php-server')
+testBackend('php-server')

@@ -50,11 +50,15 @@ const probeMaxBytes = 4_096
  * refuses a query parameter by its name, which is random here: a server that responds with what the OpenAPI document has, as
  * mock servers do, cannot.
  */
-export async function isSandboxAt(system: Pick<System, 'env' | 'randomText'>, base_url: string): Promise<boolean> {
+export async function isSandboxAt(
+  system: Pick<System, 'env' | 'randomText'>,
+  base_url: string,
+  timeout_ms = probeTimeoutMs,
+): Promise<boolean> {
   const name = `probe_${system.randomText(16)}`
   const url = `${base_url.replace(/\/+$/, '')}/_sandbox/livez?${name}=1`
   const request: HttpRequest = { method: 'GET', url, headers: { accept: 'application/json' } }
-  const transport = { fetch: httpFetch(system.env), base_url, timeout_ms: probeTimeoutMs, max_bytes: probeMaxBytes }
+  const transport = { fetch: httpFetch(system.env), base_url, timeout_ms, max_bytes: probeMaxBytes }
   const response = await exchange(transport, request, undefined, readToEnd).catch(() => null)
   const body = parseJson(response?.text ?? '')
   return isObject(body) && Array.isArray(body.fields) && isObject(body.fields[0]) && body.fields[0].path === name

@@ -95,18 +95,20 @@ class ServerTest(unittest.TestCase):
         self.assertTrue(second["decision"]["fill"])
 
     def test_an_error_goes_to_the_page_with_its_retry_after_and_is_not_retried_here(self) -> None:
-        visitor = self.consenting()
+        visitor = self.consenting(semantic_targeting=True)
         control("POST", "faults", {"path": "/v1/placements", "status": 429, "retry_after_s": 7, "times": 1})
-        answer = visitor.post("/api/placement", {"job_type": "chat"})
+        answer = visitor.post("/api/placement", {"job_type": "voice", "prompt": {"topic": "limits"}})
         self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "7"))
         self.assertEqual(visitor.post("/api/placement", {"job_type": "chat"}).status, 200)
 
     def test_a_service_that_is_away_or_talks_nonsense_is_a_502_and_not_a_crash(self) -> None:
-        visitor = self.consenting()
+        visitor = self.consenting(semantic_targeting=True)
         for effect in ("reset", "truncate", "garble"):
             with self.subTest(effect):
                 control("POST", "faults", {"path": "/v1/placements", "effect": effect, "times": 1})
-                self.assertEqual(visitor.post("/api/placement", {"job_type": "chat"}).status, 502)
+                # Each is another request: the same one would be repeated without a pause.
+                body = {"job_type": "chat", "prompt": {"topic": f"to {effect}"}}
+                self.assertEqual(visitor.post("/api/placement", body).status, 502)
 
     def test_beacons_are_forwarded_once_each_and_again_after_a_429_with_retry_after(self) -> None:
         visitor = self.consenting()
@@ -115,7 +117,8 @@ class ServerTest(unittest.TestCase):
         control("POST", "faults", {"path": "/v1/beacons", "status": 429, "retry_after_s": 1, "times": 1})
         for event in ("render", "visible"):
             ids = {"beacon_id": f"{slot_id}:{event}", "slot_id": slot_id, "asset_token": asset_token}
-            beacon = {**ids, "event": event, "occurred_at_ms": int(time.time() * 1000), "not_a_member": 1}
+            seen = {"occurred_at_ms": int(time.time() * 1000), "measurements": {"visible_ratio": 1, "visible_ms": 1000}}
+            beacon = {**ids, **seen, "event": event, "not_a_member": 1}
             self.assertTrue(visitor.post("/api/beacons", beacon).body["accepted"])
         items = control("GET", f"beacons?slot_id={slot_id}")["items"]
         self.assertEqual(sorted(item["event"] for item in items), ["render", "visible"])

@@ -68,30 +68,34 @@ test('a pending decision is polled, by its own session only', async () => {
 })
 
 test('an error goes to the page with its Retry-After, and is not retried here', async () => {
-  const visitor = await consenting()
+  const visitor = await consenting({ semantic_targeting: true })
   await sandbox.send('POST', 'faults', { path: '/v1/placements', status: 429, retry_after_s: 7, times: 1 })
-  const { status, headers } = await visitor.post('/api/placement', { job_type: 'chat' })
+  const { status, headers } = await visitor.post('/api/placement', { job_type: 'voice', prompt: { topic: 'limits' } })
   assert.equal(status, 429)
   assert.equal(headers.get('retry-after'), '7')
   assert.equal((await visitor.post('/api/placement', { job_type: 'chat' })).status, 200)
 })
 
 test('a service that is away, or talks nonsense, is a 502 and not a crash', async () => {
-  const visitor = await consenting()
+  const visitor = await consenting({ semantic_targeting: true })
   for (const effect of ['reset', 'garble']) {
     await sandbox.send('POST', 'faults', { path: '/v1/placements', effect, times: 1 })
-    assert.equal((await visitor.post('/api/placement', { job_type: 'chat' })).status, 502, effect)
+    // Each is another request: the same one would be repeated without a pause.
+    const body = { job_type: 'chat', prompt: { topic: `to ${effect}` } }
+    assert.equal((await visitor.post('/api/placement', body)).status, 502, effect)
   }
 })
 
 test('beacons are forwarded once each, and again after a 429 with Retry-After', async () => {
   const visitor = await consenting()
   const { body } = await visitor.post('/api/placement', { job_type: 'agent' })
-  const beacon = { asset_token: body.placement?.asset_token, slot_id: body.slot_id, occurred_at_ms: Date.now() }
+  const beacon = { asset_token: body.placement?.asset_token, slot_id: body.slot_id, not_a_field: 1 }
   await sandbox.send('POST', 'faults', { path: '/v1/beacons', status: 429, retry_after_s: 1, times: 1 })
   for (const event of ['render', 'visible']) {
     const beacon_id = `${body.slot_id}:${event}`
-    const sent = await visitor.post('/api/beacons', { ...beacon, beacon_id, event, not_a_member: 1 })
+    const measurements = { visible_ratio: 1, visible_ms: 1_000 }
+    const seen = { event, occurred_at_ms: Date.now(), measurements }
+    const sent = await visitor.post('/api/beacons', { ...beacon, ...seen, beacon_id })
     assert.equal(sent.body.accepted, true, event)
   }
   const { items } = (await sandbox.get(`beacons?slot_id=${body.slot_id}`)).body
