@@ -112,7 +112,7 @@ export function recordFromStart(bases: readonly string[]): void {
     const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
       [...addedNodes, ...removedNodes, target].some(isAd),
     )
-    if (isChange) records.changes.push(performance.now())
+    if (isChange) records.changes.push(window.performance.now())
     // render.js draws into a shadow root, which changes its size by itself.
     for (const { addedNodes } of mutations) {
       for (const node of addedNodes) {
@@ -251,8 +251,8 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     return events.flatMap(({ type, instance_id: id }): RendererError[] => {
       if (type !== 'rendered' || id === undefined) return []
       if (events.some((each) => each.instance_id === id && /beacon|error|blocked/.test(each.type))) return []
-      if (!since.has(id)) since.set(id, performance.now())
-      const isLate = performance.now() - since.get(id)! > 2_500
+      if (!since.has(id)) since.set(id, window.performance.now())
+      const isLate = window.performance.now() - since.get(id)! > 2_500
       return isLate ? [{ type: 'beacon', code: 'render', detail: 'network_error' }] : []
     })
   }
