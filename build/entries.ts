@@ -7,6 +7,7 @@ export const entries: Record<string, string> = {
   'client.js': 'src/client/index.ts',
   'vitest.js': 'src/testing/vitest.ts',
   'playwright.js': 'src/testing/playwright.ts',
+  'testcontainers.js': 'src/testing/testcontainers.ts',
   'checkpoint-worker.js': 'sandbox/store/sqlite/file/checkpoint-worker.ts',
   'file-worker.js': 'sandbox/store/sqlite/file-worker.ts',
   'lint-worker.js': 'src/mcp/lint-worker.ts',

@@ -105,7 +105,7 @@ export async function buildNode(outDir: string): Promise<void> {
     ssr: {
       target: 'node',
       noExternal: true,
-      external: ['better-sqlite3', 'pg', 'playwright-core', 'vitest', '@playwright/test'],
+      external: ['better-sqlite3', 'pg', 'playwright-core', 'vitest', '@playwright/test', 'testcontainers'],
     },
     build: {
       ssr: true,

@@ -116,7 +116,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/testing',
     modules: [...base, 'sandbox/index.ts'],
-    packages: ['vitest', '@playwright/test'],
+    packages: ['vitest', '@playwright/test', 'testcontainers'],
     builtins: 'all',
   },
   {

@@ -167,6 +167,7 @@ const keylessSenders = new Set([
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.
   'src/testing/open-sandbox.ts',
   'src/testing/running-app.ts',
+  'src/testing/testcontainers.ts',
   // The key of the sandbox that serves it, through the pipeline of that sandbox alone.
   'src/mcp/http.ts',
 ])
@@ -389,6 +390,7 @@ const entryPoints = new Set([
   'src/client/index.ts',
   'src/contract/exports.ts',
   'src/testing/playwright.ts',
+  'src/testing/testcontainers.ts',
   'src/testing/vitest.ts',
 ])
 

@@ -311,8 +311,11 @@ test('every dependency is justified, and nothing that is none, with the release 
   const rows = [...text.matchAll(/^\| `([^`]+)` \| (?:.+) \| (\S+), \d{4}-\d\d-\d\d \|$/gm)]
   expect(rows.map(([, name]) => name).toSorted()).toEqual([...names].toSorted())
   const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, { version: string }> }
-  for (const [, name, release] of rows)
-    expect([name, release]).toEqual([name, packages[`node_modules/${name}`]?.version])
+  const onDemand = JSON.parse(textOf('tests/interop/testcontainers-tools.json')) as {
+    dependencies: Record<string, string>
+  }
+  for (const [, name = '', release] of rows)
+    expect([name, release]).toEqual([name, packages[`node_modules/${name}`]?.version ?? onDemand.dependencies[name]])
 })
 
 test('the changelog has a section for the version of package.json, which stands nowhere else', () => {
