@@ -43,8 +43,13 @@ export function openapiSchemas(endpoints: readonly Endpoint[]): Schemas {
   }
 }
 
+/** `placements.create` becomes `placementsCreate`. */
+export function operationId(endpoint_id: string): string {
+  return `${endpoint_id[0]}${pascalCase(endpoint_id).slice(1)}`
+}
+
 /** `placements.create` becomes `PlacementsCreate`. */
-export function pascalCase(id: string): string {
+function pascalCase(id: string): string {
   return id.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 

@@ -20,6 +20,41 @@ const operations = Object.values<Endpoint>(contract).map((endpoint) => ({
   ) as Node,
 }))
 
+test('every link leads from a field of a response to a parameter of an operation of the same document', () => {
+  let count = 0
+  for (const only of [undefined, 'v1', 'sandbox'] as const) {
+    const part = openapiDocument({ server_url: 'http://127.0.0.1:4010', only })
+    const all = Object.values(part.paths as Node).flatMap((item) => Object.values(item as Node) as Node[])
+    for (const { operationId, responses } of all) {
+      for (const { links = {}, content } of Object.values(responses as Node) as Node[]) {
+        for (const link of Object.values(links as Node) as Node[]) {
+          const [[name, expression] = ['', '']] = Object.entries(link.parameters as Record<string, string>)
+          const target = all.find((operation) => operation.operationId === link.operationId)
+          expect(
+            ((target?.parameters ?? []) as Node[]).map((parameter) => parameter.name),
+            `${operationId}`,
+          ).toContain(name)
+          const pointer = expression.replace('$response.body#/', '').split('/')
+          const schema = ((content as Node)['application/json'] as Node).schema as Node
+          expect(hasField(schema, pointer), `${operationId}: ${expression}`).toBe(true)
+          count++
+        }
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(30)
+})
+
+/** Whether a schema, or one of its alternatives, has a field at a path. */
+function hasField(schema: Node, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined) return true
+  if (typeof schema.$ref === 'string') return hasField(at(document, schema.$ref) as Node, [name, ...rest])
+  const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((some) => (some ?? []) as Node[])
+  if (alternatives.some((one) => hasField(one, [name, ...rest]))) return true
+  const field = name === '0' ? schema.items : (schema.properties as Node | undefined)?.[name]
+  return field !== undefined && hasField(field as Node, rest)
+}
+
 test('every endpoint is there, with its parameters, body, credentials and response', () => {
   for (const { endpoint, operation } of operations) {
     const { id, path, params, query, body, credentials, status, response } = endpoint

@@ -13,8 +13,9 @@ import {
 } from '../endpoint.ts'
 import { ApiError, errorCodes, type ReasonCode, reasonCodes } from '../errors.ts'
 import { contract, v1 } from '../index.ts'
-import { openapiSchemas, pascalCase, type Schemas } from './components.ts'
+import { openapiSchemas, operationId, type Schemas } from './components.ts'
 import { findExamples } from './examples.ts'
+import { responseLinks } from './links.ts'
 import { parameterExample } from './parameter-examples.ts'
 
 type Part = 'v1' | 'sandbox'
@@ -184,7 +185,7 @@ function operation(endpoint: Endpoint, parts: Schemas['parts']): JsonObject {
     ...headerParameters(endpoint),
   ]
   return {
-    operationId: `${id[0]}${pascalCase(id).slice(1)}`,
+    operationId: operationId(id),
     tags: [chooseTag(endpoint)],
     summary,
     description,
@@ -276,9 +277,15 @@ function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObje
     'media_type' in response
       ? pageContent(response.media_type)
       : { 'application/json': { schema: schema ?? {}, ...exampleValues(id, 'response') } }
+  const links = responseLinks(id)
   const whole = [...response_headers, ...sourceHeaders(endpoint), ...(isFile ? fileHeaders[200] : [])]
   return {
-    [status]: { description: `${summary}.`, headers: headerReferences(whole), content },
+    [status]: {
+      description: `${summary}.`,
+      headers: headerReferences(whole),
+      content,
+      ...(Object.keys(links).length === 0 ? {} : { links }),
+    },
     ...(isFile
       ? {
           206: {
