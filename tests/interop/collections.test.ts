@@ -2,6 +2,7 @@
  * The collections of `svc openapi --for`, run by the tools that they are for, as they are, against a new sandbox: Postman by
  * newman, Bruno by its own command line, .http files by httpYac.
  */
+import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
@@ -10,7 +11,7 @@ import { writeBruno } from '../../src/collections/bruno.ts'
 import { type Collection, demoProject, describeCollection } from '../../src/collections/collection.ts'
 import { writeHttpFile } from '../../src/collections/http-file.ts'
 import { writePostman } from '../../src/collections/postman.ts'
-import { run } from '../templates/run.ts'
+import { environment, run } from '../templates/run.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { installTools } from './tools.ts'
 import { writeFiles } from './write-files.ts'
@@ -55,9 +56,7 @@ const runners: Readonly<Record<string, Runner>> = {
   'Bruno, by its command line': async (collection) => {
     const folder = temporaryDirectory()
     writeFiles(folder, writeBruno(collection))
-    await start('@usebruno/cli/bin/bru.js', ['run', '-r', '--reporter-json', 'ran.json'], folder).catch(
-      tolerateFailures,
-    )
+    await start('@usebruno/cli/bin/bru.js', ['run', '-r', '--reporter-json', 'ran.json'], folder)
     const [report] = readJson<BrunoReport>(join(folder, 'ran.json'))
     return report.results.map(({ name, response, testResults, error }) => ({
       name,
@@ -176,14 +175,17 @@ function withShortPolls(collection: Collection): Collection {
   return { ...collection, folders }
 }
 
+/** Resolves to the stdout of a tool. It exits with another code than 0 when a check failed: the report says which. */
 function start(script: string, args: readonly string[], folder: string): Promise<string> {
-  const home = { HOME: folder, DO_NOT_TRACK: '1', HTTPYAC_TELEMETRY: '0' }
-  return run(process.execPath, [join(tools, 'node_modules', script), ...args], folder, home)
-}
-
-/** They exit with 1 when a check failed: the report says which. Anything else is thrown. */
-function tolerateFailures(error: Error): void {
-  if (!/ended with 1\n/.test(error.message)) throw error
+  const env = { ...environment(), HOME: folder, DO_NOT_TRACK: '1' }
+  return new Promise((resolve, reject) => {
+    const words = [join(tools, 'node_modules', script), ...args]
+    execFile(process.execPath, words, { cwd: folder, env }, (error, stdout, stderr) => {
+      if (error !== null && typeof error.code !== 'number')
+        reject(new Error(`${script} did not end by itself: ${stderr}`))
+      else resolve(stdout)
+    })
+  })
 }
 
 async function update({ url }: Sandbox, settings: Record<string, number>): Promise<void> {

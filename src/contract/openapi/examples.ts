@@ -149,6 +149,9 @@ export const examples: Examples = {
     body: { generation: { generation_id: 'generation-1', model_id: 'my-model' } },
     response: { accepted: { accepted: true } },
   },
+  'browser.activation': { body: { page: { publishable_key: 'pk_test_sandbox_demo' } } },
+  'wrapper.generation': { body: { started: { generation_event: 'started', model_id: 'my-model' } } },
+  'browser.generation': { body: { started: { generation_event: 'started', model_id: 'my-model' } } },
   'decisions.get': {
     response: { pending: { slot_id, status: 'pending', placement: null, decision: null } },
   },

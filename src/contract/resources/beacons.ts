@@ -149,7 +149,11 @@ const beaconFields = (beacon_id: typeof BeaconId) => ({
 })
 
 /** Generators turn this into a type that requires one of the two times. */
-const oneTime = ['occurred_at', 'occurred_at_ms'].map((name) => ({ required: [name], properties: { [name]: {} } }))
+/** With their types: generators intersect each alternative with the whole, and a field without a type would be any there. */
+const oneTime = [
+  { required: ['occurred_at'], properties: { occurred_at: { type: 'string', format: 'date-time' } } },
+  { required: ['occurred_at_ms'], properties: { occurred_at_ms: { type: 'integer', format: 'int64', minimum: 0 } } },
+]
 
 export const BeaconRequest = withKeywords(
   strictObject(() => beaconFields(BeaconId)),

@@ -1,6 +1,15 @@
 /** An integration with the client and types of @hey-api/openapi-ts. */
 import { createClient, createConfig } from './hey-api/client'
-import { beaconsList, beaconsSend, clockFreeze, clockSet, decisionsGet, placementsCreate } from './hey-api/sdk.gen'
+import {
+  beaconsList,
+  beaconsSend,
+  browserActivate,
+  clockFreeze,
+  clockSet,
+  consentSet,
+  decisionsGet,
+  placementsCreate,
+} from './hey-api/sdk.gen'
 import type { AcceptCode, PlacementRequest, ReasonCode } from './hey-api/types.gen'
 
 const placement: PlacementRequest = {
@@ -15,8 +24,19 @@ export async function integrate(baseUrl: string) {
     createConfig({ baseUrl, auth: ({ scheme }) => (scheme === 'bearer' ? 'sk_test_sandbox_demo' : undefined) }),
   )
 
+  const page = { Origin: 'http://localhost:3000' }
+  const activation = await browserActivate({ client, headers: page, body: { publishable_key: 'pk_test_sandbox_demo' } })
+  const { client_id, session_id } = placement
+  const purposes = { semantic_targeting: true, prompt_shared: false }
+  const consent = await consentSet({
+    client: createClient(createConfig({ baseUrl, headers: page, auth: () => activation.data?.activation_token })),
+    body: { client_id, session_id, purposes },
+  })
+
   const placed = await placementsCreate({ client, body: placement, query: { wait_ms: 1_000 } })
-  const decision = placed.data?.decision
+  const slot_id = placed.data?.slot_id ?? ''
+  const polled = await decisionsGet({ client, path: { slot_id }, query: { wait_ms: 1_000 } })
+  const decision = polled.data?.decision
   if (!decision?.fill) throw new Error(`no fill: ${decision?.no_fill_reason}`)
   const { asset_token } = decision
 
@@ -37,6 +57,8 @@ export async function integrate(baseUrl: string) {
   const listed = await beaconsList({ client: sandbox, query: { limit: 10 } })
 
   return {
+    consent: consent.data?.authoritative_consent.lifecycle_state,
+    polled: polled.data?.status,
     format: decision.format,
     accepted,
     reasons,
@@ -52,6 +74,8 @@ export function mistakes(asset_token: string) {
   return [
     // @ts-expect-error: a beacon has a time
     beaconsSend({ body: beacon }),
+    // @ts-expect-error: the time is a text
+    beaconsSend({ body: { ...beacon, occurred_at: 1 } }),
     // @ts-expect-error: no such event
     beaconsSend({ body: { ...beacon, event: 'seen', occurred_at_ms: 1 } }),
     // @ts-expect-error: no such format

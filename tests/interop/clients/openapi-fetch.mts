@@ -15,8 +15,21 @@ const placement: Schemas['PlacementRequest'] = {
 export async function integrate(baseUrl: string) {
   const api = createClient<paths>({ baseUrl, headers: secret })
 
+  const page = { Origin: 'http://localhost:3000' }
+  // Without the secret key, which no page has.
+  const browser = createClient<paths>({ baseUrl })
+  const key = { publishable_key: 'pk_test_sandbox_demo' }
+  const activation = await browser.POST('/v1/browser/activate', { body: key, params: { header: page } })
+  const { client_id, session_id } = placement
+  const consent = await browser.POST('/v1/consent', {
+    headers: { ...page, authorization: `Bearer ${activation.data?.activation_token}` },
+    body: { client_id, session_id, purposes: { semantic_targeting: true, prompt_shared: false } },
+  })
+
   const placed = await api.POST('/v1/placements', { body: placement, params: { query: { wait_ms: 1_000 } } })
-  const decision = placed.data?.decision
+  const slot_id = placed.data?.slot_id ?? ''
+  const polled = await api.GET('/v1/decisions/{slot_id}', { params: { path: { slot_id }, query: { wait_ms: 1_000 } } })
+  const decision = polled.data?.decision
   if (!decision?.fill) throw new Error(`no fill: ${decision?.no_fill_reason}`)
   const { asset_token } = decision
 
@@ -38,6 +51,8 @@ export async function integrate(baseUrl: string) {
   const listed = await sandbox.GET('/_sandbox/beacons', { params: { query: { limit: 10 } } })
 
   return {
+    consent: consent.data?.authoritative_consent.lifecycle_state,
+    polled: polled.data?.status,
     format: decision.format,
     accepted,
     reasons,
@@ -54,6 +69,8 @@ export function mistakes(baseUrl: string, asset_token: string) {
   return [
     // @ts-expect-error: a beacon has a time
     api.POST('/v1/beacons', { body: beacon }),
+    // @ts-expect-error: the time is a text
+    api.POST('/v1/beacons', { body: { ...beacon, occurred_at: 1 } }),
     // @ts-expect-error: no such event
     api.POST('/v1/beacons', { body: { ...beacon, event: 'seen', occurred_at_ms: 1 } }),
     // @ts-expect-error: no such format
