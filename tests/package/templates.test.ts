@@ -33,6 +33,7 @@ test('there are the templates that the documentation names', () => {
     'php-server',
     'python-server',
     'react-chat',
+    'ruby-server',
     'vitest-suite',
   ])
 })

@@ -1,0 +1,3 @@
+import { testBackend } from './own-test.ts'
+
+testBackend('ruby-server')
