@@ -64,9 +64,10 @@ export function testBackend(name: string): void {
   })
 }
 
-/** A turn of a user in the page of the backends. */
-const turn = `- click: text=Allow
-- wait: 500
+/** A turn of a user in the page of the backends, whose first response a busy computer may delay. */
+const turn = `- run: while (document.querySelector('option') === null) await new Promise((done) => setTimeout(done, 50))
+- click: text=Allow
+- run: while (!document.querySelector('output').textContent.startsWith('Allowed')) await new Promise((done) => setTimeout(done, 50))
 - click: text=Send
 - wait_for: visible
 `
