@@ -12,14 +12,15 @@ import { createServer, type SandboxServer } from '#pipeline/server.ts'
 import { sandboxClock } from '#platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from '#platform/platform.ts'
 import type { Faults } from '#runtime/faults.ts'
-import { createNodeMetrics } from '#runtime/metrics/node-metrics.ts'
+import { createNodeMetrics, type NodeMetrics } from '#runtime/metrics/node-metrics.ts'
 import { followNodes } from '#runtime/node-changes.ts'
 import type { PlaybackReport, PlaybackSource } from '#runtime/playback/playback.ts'
+import type { Tracing } from '#runtime/traces/tracing.ts'
 import { stateFiles } from '#store/sqlite/copies/state-files.ts'
 import { explain as explainFile } from '#store/sqlite/file/explain.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
 import { type OpenedStore, type Seed, StorageError, type StoreOptions } from '#store/store.ts'
-import { listCreativeFiles, readDemand, readFixture, root, type SeededProject } from './fixtures.ts'
+import { listCreativeFiles, packageVersion, readDemand, readFixture, root, type SeededProject } from './fixtures.ts'
 import { readOptions, type SandboxOptions, type StoreAddress } from './options.ts'
 import { listenError } from './sandbox-error.ts'
 import { createServices, type Parts } from './services.ts'
@@ -189,7 +190,8 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   })
   const platform = createPlatform({ clock, seed: start.seed, signingKey: signing_key, node: store.node })
   platform.reserveIdsUpTo(await store.largestId())
-  return { options, start, seeded, demand, recording, store, platform, metrics, report }
+  const tracing = await loadTracing(options, metrics, report)
+  return { options, start, seeded, demand, recording, store, platform, metrics, tracing, report }
 }
 
 /** Loaded only here: a start that plays nothing pays nothing for it. */
@@ -199,9 +201,20 @@ async function loadRecording(options: SandboxOptions) {
   return openRecording(options, options.playback, sandboxClock().now())
 }
 
+/** Loaded only here, like a recording. */
+async function loadTracing(
+  { otlp, namespace }: SandboxOptions,
+  metrics: NodeMetrics,
+  report: (error: unknown) => void,
+): Promise<Tracing | null> {
+  if (otlp === undefined) return null
+  const { createTracing } = await import('./tracing/tracing.ts')
+  return createTracing({ endpoint: otlp, version: packageVersion(), namespace: namespace ?? null, metrics, report })
+}
+
 /** Follows the other nodes. Returns a function that ends this and everything else. */
 function startBackgroundWork(services: Services, server: SandboxServer): () => Promise<void> {
-  const { descriptors, pendingDecisions, callbacks, store } = services
+  const { descriptors, pendingDecisions, callbacks, tracing, store } = services
   const unfollow = followNodes(services)
   return async () => {
     descriptors.stop()
@@ -211,6 +224,7 @@ function startBackgroundWork(services: Services, server: SandboxServer): () => P
     // Requests that arrived during the stop have set their own alarms.
     pendingDecisions.cancel()
     await callbacks.close()
+    await tracing?.close()
     await store.close()
   }
 }

@@ -80,6 +80,11 @@ export interface SandboxOptions {
   max_age_ms?: number
   /** Whether a recording that is too old is refused instead. Default false. */
   strict_age?: boolean
+  /**
+   * Sends a trace of each turn to this receiver of OTLP over HTTP, such as http://127.0.0.1:4318. Default: none, and the
+   * packages for it are not loaded.
+   */
+  otlp?: string
   /** Called when a client asks the sandbox to stop. Default: such a request is refused. */
   stop?: () => void
   /** Called with failures outside any request. Default: writes to standard error. */
@@ -120,6 +125,7 @@ export function readOptions(options: SandboxOptions): StartOptions {
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
   const storeAddress = readStoreAddress(options, database, seed !== null)
   checkScenario(options.scenario)
+  checkOtlp(options.otlp)
   checkPlayback(options)
   const overrides = readOverridesOption(options.overrides)
   if (overrides !== null)
@@ -182,6 +188,13 @@ function checkPlayback({ playback, store, max_age_ms, fallback, strict_age }: Sa
   if (playback !== undefined || !(fallback === true || strict_age === true || max_age_ms !== undefined)) return
   const hint = 'Name the recording: svc start --playback FILE'
   throw new SandboxError('option_invalid', 'fallback, max_age and strict_age are options of a playback.', hint)
+}
+
+function checkOtlp(url: string | undefined): void {
+  const protocol = url === undefined ? 'http:' : URL.parse(url)?.protocol
+  if (protocol === 'http:' || protocol === 'https:') return
+  const hint = 'Name a receiver of OTLP over HTTP: --otlp http://127.0.0.1:4318'
+  throw new SandboxError('option_invalid', `${url} is not the URL of a receiver of traces.`, hint)
 }
 
 function checkScenario(wanted: string | undefined): void {

@@ -19,6 +19,7 @@ import type { NodeMetrics } from '#runtime/metrics/node-metrics.ts'
 import { createPendingDecisions } from '#runtime/pending-decisions.ts'
 import { createScenarios } from '#runtime/scenarios.ts'
 import { createSharedTickets, createTickets, type Tickets } from '#runtime/tickets.ts'
+import type { Tracing } from '#runtime/traces/tracing.ts'
 import { createWaiters } from '#runtime/waiters.ts'
 import type { SharedStore } from '#store/nodes.ts'
 import type { Store } from '#store/store.ts'
@@ -38,12 +39,14 @@ export interface Parts {
   store: Store
   platform: Platform
   metrics: NodeMetrics
+  /** Null without --otlp. */
+  tracing: Tracing | null
   report(error: unknown): void
 }
 
 /** @param findServer returns the server; called by requests, which come later */
 export function createServices(parts: Parts, rates: Rates, findServer: () => SandboxServer): Services {
-  const { options, start, seeded, store, platform, metrics, report } = parts
+  const { options, start, seeded, store, platform, metrics, tracing, report } = parts
   const { address } = start
   const faults = createFaults({ store, hash: sha256Hex, report })
   const decisions = {
@@ -64,6 +67,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     platform,
     readMessage: async (slot_id) => (await services.drainLock.run(() => decisionText(services, slot_id))) ?? null,
     metrics,
+    tracing,
     network: loadNetwork({ own_port: () => findServer().port, isPublic: address.isPublic }),
     report,
   })
@@ -71,9 +75,10 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     ...decisions,
     descriptors: watchDescriptors(report),
     metrics,
+    tracing,
     readProcess: readProcessFigures,
     waiters,
-    pendingDecisions: createPendingDecisions({ ...decisions, waiters, callbacks, metrics, report }),
+    pendingDecisions: createPendingDecisions({ ...decisions, waiters, callbacks, metrics, tracing, report }),
     callbacks,
     tickets: store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, parts),
     faults,

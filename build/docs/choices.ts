@@ -68,6 +68,7 @@ export const choices: Readonly<Record<string, string>> = {
   A106: 'Personal data in session ids, topics, metadata and labels: a warning, or a refusal by a setting of the project',
   A107: 'Sandbox only: a turn as one signed file, and what is imported of such files',
   A111: 'Sandbox only: metrics of a node in the formats of Prometheus, without identifiers in labels',
+  A112: 'Sandbox only: the trace of a request, which is that of its placement, in the journal, in callbacks and as spans',
   C01: 'Old clients: CORS of their headers and routes',
   C02: 'Old clients: both forms of POST /v1/jobs',
   C03: 'Old clients: the shape of a decision',

@@ -29,6 +29,8 @@ import type { PendingDecisions } from '#runtime/pending-decisions.ts'
 import type { PlayedExchange, Player } from '#runtime/playback/playback.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import type { Tickets } from '#runtime/tickets.ts'
+import type { RequestTrace } from '#runtime/traces/request-trace.ts'
+import type { Tracing } from '#runtime/traces/tracing.ts'
 import type { Waiters } from '#runtime/waiters.ts'
 import type { Page, PageQuery, ProjectRow, SlotRow, StoredDecision } from '#store/store.ts'
 
@@ -45,6 +47,8 @@ export interface Services extends DecisionServices {
   importedBundles: ImportedBundles
   descriptors: Descriptors
   metrics: NodeMetrics
+  /** Records spans; null without --otlp. */
+  tracing: Tracing | null
   readProcess(): ProcessFigures
   /** Plays a recording; null when the emulator responds by itself. */
   player: Player | null
@@ -103,6 +107,8 @@ export interface Context {
   headers: Record<string, string>
   /** The recorded exchange that the request is in the place of; null when the emulator responds by itself. */
   played: PlayedExchange | null
+  /** The trace that it is in (A112); null outside any. */
+  trace: RequestTrace | null
   /** For the journal: the project, the session and the slot of the request, once known. */
   subject: { project_id: number | null; session_id: string | null; slot_id: number | null }
 }

@@ -5,6 +5,7 @@ import type { Contract } from '#contract/index.ts'
 import { limits } from '#contract/limits.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
+import { joinTurn } from '#runtime/traces/request-trace.ts'
 import type { SlotRow } from '#store/store.ts'
 import { type Context, type Operation, requireCaller, type Services } from './context.ts'
 import { noFillDecision, placementResponse } from './placements/placement-response.ts'
@@ -31,6 +32,7 @@ export async function slotOfCaller(services: Services, context: Context, slot_id
   }
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
+  context.trace = joinTurn(context.trace, slot.job.facts)
   return slot
 }
 

@@ -10,6 +10,7 @@ import { type DeliveryMode, variantFieldNames } from '#contract/variant-fields.t
 import { type ConsentResolution, mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import { hasUsdRate } from '#domain/currencies.ts'
 import { decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
+import { describeDecision, type RequestTrace, storeTrace } from '#runtime/traces/request-trace.ts'
 import type { JobRow, NewSlot } from '#store/store.ts'
 import { acceptCallback } from './callbacks.ts'
 import { consentWrite } from './consent.ts'
@@ -128,7 +129,9 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   if (resolved.keepsPurposes) addWarning(context, 'consent_purposes_kept')
   const { snapshot, draft } = resolved
 
+  const started = performance.now()
   const facts = readFacts(services, context, intake, snapshot)
+  if (context.trace !== null) Object.assign(facts, storeTrace(services.tracing, context.trace))
   const job: JobRow = {
     id: platform.newId(),
     project_id: project.id,
@@ -150,6 +153,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
   for (const { decision } of slots) services.metrics.countSlot(decision)
+  if (context.trace !== null) noteDecisions(context.trace, slots, started)
   followSlots(services, facts, slots)
   return { job, slots, consent: snapshot }
 }
@@ -205,6 +209,19 @@ async function decideSlots(
     slots.push({ id, due_at_ms: now_ms + latency_ms, decision, evidence })
   }
   return slots
+}
+
+/** Notes each decision as a span within its request, and how many are still to be made. */
+function noteDecisions({ steps, attributes }: RequestTrace, slots: readonly NewSlot[], started: number): void {
+  const ended = performance.now()
+  for (const { id, decision } of slots) {
+    const slot_id = encodeId('slot', id)
+    if (decision === null) attributes['svc.decision.outcome'] = 'pending'
+    else {
+      const described = { 'svc.slot_id': slot_id, ...describeDecision(decision) }
+      steps.push({ name: 'decision', started, ended, attributes: described })
+    }
+  }
 }
 
 /** Schedules the pending slots, and delivers the decided ones to the callback URL. */

@@ -5,6 +5,7 @@ import { decodeId, formatToken } from '#contract/ids.ts'
 import { limits } from '#contract/limits.ts'
 import { frameAncestors } from '#contract/origins.ts'
 import type { NativeAssets } from '#contract/resources/placements.ts'
+import { joinTurn } from '#runtime/traces/request-trace.ts'
 import type { SlotRow } from '#store/store.ts'
 import { boundConsentProblem, type Context, type FilledSlot, findFilledSlot, type Services } from './context.ts'
 import { creativeUrls, type Fill, findFill, nativeAssets } from './placements/placement-response.ts'
@@ -45,6 +46,7 @@ export async function loadFrame(
   context.subject.project_id = slot.project.id
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
+  context.trace = joinTurn(context.trace, slot.job.facts)
   if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', frame_ancestors)
   const problem = await boundConsentProblem(services, filled, context.now_ms)
   if (problem !== null) return refused(403, problem, frame_ancestors)

@@ -42,6 +42,7 @@ export function matchRequest(conditions: Conditions, request: MatchedRequest): M
   equal('key', conditions.key, conditions.key?.startsWith('key_') ? item.key_id : item.key)
   equal('client_id', conditions.client_id, item.client_id)
   equal('session_id', conditions.session_id, item.session_id)
+  equal('trace_id', conditions.trace_id, item.trace_id ?? null)
   check('since', conditions.since_ms, item.at_ms, item.at_ms >= (conditions.since_ms ?? 0))
   check('until', conditions.until_ms, item.at_ms, item.at_ms <= (conditions.until_ms ?? 0))
   for (const [name, expected] of Object.entries(conditions.headers ?? {})) {

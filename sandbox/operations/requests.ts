@@ -195,6 +195,7 @@ async function buildFilter(services: Services, match: RequestMatch, now_ms: numb
     key_kind: isKeyId ? undefined : (key as ExchangeFilter['key_kind']),
     key_id: isKeyId ? (decodeId('key', key) ?? -1) : undefined,
     session_id: match.session_id,
+    trace_id: match.trace_id,
     since_ms: parseSinceFilter(match.since, now_ms),
     until_ms: parseSinceFilter(match.until, now_ms),
   })
@@ -237,6 +238,7 @@ type AnyExchange = ExchangeRow | ExchangeSummary
 async function requestItem({ store }: Services, row: AnyExchange): Promise<RequestItem> {
   const alias = findAlias(row.method, row.path)
   const old_client = 'old_client' in row ? row.old_client : headerIn(row.request_headers, oldClientHeader)
+  const trace_id = 'old_client' in row ? row.trace_id : findTrace(row)
   return {
     request_id: encodeId('req', row.id),
     at_ms: row.at_ms,
@@ -252,6 +254,7 @@ async function requestItem({ store }: Services, row: AnyExchange): Promise<Reque
     slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id),
     ...(alias === null ? {} : { alias }),
     ...(old_client === null ? {} : { old_client }),
+    ...(trace_id === null ? {} : { trace_id }),
   }
 }
 
@@ -266,9 +269,15 @@ function findAlias(method: string, path: string): string | null {
   return aliases.find((alias) => alias.method === method && alias.pattern.test(bare))?.id ?? null
 }
 
-function headerIn(request_headers: string, name: string): string | null {
-  if (!request_headers.includes(`"${name}":`)) return null
-  return parseHeaders(request_headers)[name] ?? null
+/** The trace of a response, or of a callback, which is a request. */
+function findTrace({ path, request_headers, response_headers }: ExchangeRow): string | null {
+  if (path.startsWith('/')) return headerIn(response_headers, 'x-sandbox-trace')
+  return headerIn(request_headers, 'traceparent')?.split('-')[1] ?? null
+}
+
+function headerIn(headers: string, name: string): string | null {
+  if (!headers.includes(`"${name}":`)) return null
+  return parseHeaders(headers)[name] ?? null
 }
 
 function parseHeaders(text: string): Record<string, string> {

@@ -10,7 +10,7 @@ import { type OpenExchange, type PipelineResponse, type Request, readHeader } fr
 
 /** The headers of A90, and `date`: the renderer uses it to correct a wrong client clock. */
 const exposedHeaders =
-  'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault, x-sandbox-source'
+  'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault, x-sandbox-source, x-sandbox-trace'
 
 const documentHeaders = 'authorization, content-type, if-none-match'
 

@@ -11,12 +11,16 @@ import type { Context, Services } from '#operations/context.ts'
 import type { TokenHolder } from '#runtime/access.ts'
 import type { Injection } from '#runtime/faults.ts'
 import type { Identity } from '#runtime/replay.ts'
+import { openTrace } from '#runtime/traces/request-trace.ts'
 
 /** The header that names the fault rule applied to a response. */
 export const faultHeader = 'x-sandbox-fault'
 
 /** The header that says whether a response was recorded, or is the emulator's own. */
 export const sourceHeader = 'x-sandbox-source' satisfies ResponseHeader
+
+/** The header that names the trace that a request is in. */
+export const traceHeader = 'x-sandbox-trace' satisfies ResponseHeader
 
 export interface Request {
   readonly method: string
@@ -151,8 +155,9 @@ export function readHeader({ headers }: Request, name: string): string | undefin
 }
 
 /** Opens the exchange of a request: one identifier, one timestamp of the sandbox clock for every rule. */
-export function openExchange({ platform, strict }: Services, request: Request): OpenExchange {
+export function openExchange({ platform, tracing, strict }: Services, request: Request): OpenExchange {
   const id = platform.newId()
+  const started = performance.now()
   return {
     id,
     request,
@@ -167,9 +172,10 @@ export function openExchange({ platform, strict }: Services, request: Request): 
       warnings: [],
       headers: request.fault === null ? {} : { [faultHeader]: request.fault.fault_id },
       played: null,
+      trace: openTrace(tracing, request, started),
       subject: { project_id: null, session_id: null, slot_id: null },
     },
-    started: performance.now(),
+    started,
     journal_body: null,
   }
 }

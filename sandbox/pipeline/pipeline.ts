@@ -13,6 +13,7 @@
 import { compatOperations } from '#compat/index.ts'
 import { type Endpoint, problemHeader } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
+import { encodeId } from '#contract/ids.ts'
 import { compat, contract } from '#contract/index.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
@@ -22,6 +23,7 @@ import type { Services } from '#operations/context.ts'
 import { operations } from '#operations/index.ts'
 import { noRoute, type RoutePath } from '#runtime/metrics/node-metrics.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
+import { endTrace, findTraceId } from '#runtime/traces/request-trace.ts'
 import { readBody, refuseUnstorableUrl, tooLarge } from './body/body.ts'
 import { overrideResponse } from './body/overrides.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
@@ -35,6 +37,7 @@ import {
   type Request,
   type Route,
   sourceHeader,
+  traceHeader,
 } from './exchange.ts'
 import { errorResponse, toApiError } from './failures.ts'
 import { injectFault } from './faults/fault-requests.ts'
@@ -117,6 +120,8 @@ export async function respondTo(
   response = asTheService(services, request, response)
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= formatHttpDate(exchange.context.now_ms)
+  const trace_id = isOfApi(request, response) ? findTraceId(exchange.context.trace) : null
+  if (trace_id !== null) response.headers[traceHeader] = trace_id
   if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
@@ -124,6 +129,7 @@ export async function respondTo(
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   countResponse(services, counted, exchange, response)
+  if (services.tracing !== null) recordSpan(services, counted, exchange, response)
   return { exchange, response: readableInFrame(request, response) }
 }
 
@@ -139,6 +145,35 @@ function countResponse(
   statuses[isUnsent ? 0 : Math.trunc(status / 100)]!++
   durations.observe((performance.now() - started) / 1_000)
   if (error !== undefined) metrics.countError(endpoint, error.reason_code)
+}
+
+/** Ends the span of a request to the API. Paths are those of routes: as they are sent, they may have tokens. */
+function recordSpan(
+  { tracing, metrics, base_url }: Services,
+  route: RoutePath,
+  { context, request }: OpenExchange,
+  { status, error }: PipelineResponse,
+): void {
+  const { endpoint } = metrics.findRoute(route)
+  const { caller, subject, trace, request_id } = context
+  const isTraced = isApi(request) && endpoint.includes('.') && endpoint !== 'render.script'
+  if (tracing === null || trace === null || !isTraced) return
+  const { protocol, hostname, port } = new URL(base_url)
+  const isFailed = status === 0 || status >= 500
+  endTrace(tracing, trace, {
+    'http.request.method': request.method,
+    'http.route': request.path,
+    'url.scheme': protocol.slice(0, -1),
+    'server.address': hostname,
+    ...(port === '' ? {} : { 'server.port': Number(port) }),
+    ...(status === 0 ? {} : { 'http.response.status_code': status }),
+    ...(isFailed ? { 'error.type': error?.reason_code ?? String(status) } : {}),
+    'svc.endpoint': endpoint,
+    'svc.request_id': request_id,
+    ...(error === undefined ? {} : { 'svc.reason_code': error.reason_code }),
+    ...(caller === null ? {} : { 'svc.client_id': caller.project.client_id }),
+    ...(subject.slot_id === null ? {} : { 'svc.slot_id': encodeId('slot', subject.slot_id) }),
+  })
 }
 
 /** What a start with overrides or a recording does with a complete response: one that was recorded is left as it is. */
@@ -276,10 +311,11 @@ function isApi({ path }: Pick<Request, 'path'>): boolean {
 const noResponse: PipelineResponse = { status: 0, headers: {}, body: '', broken: 'drop' }
 
 /** A response as the journal has it when its client had left. The cause of a failure stays. */
-function toUnsent({ status, error }: PipelineResponse): PipelineResponse {
+function toUnsent({ status, headers: { [traceHeader]: trace_id }, error }: PipelineResponse): PipelineResponse {
   const problem =
     status === 0
       ? 'The client left before the request took effect.'
       : `The client left before it got the response, ${status}.`
-  return { status: 0, headers: { [problemHeader]: problem }, body: '', ...(error === undefined ? {} : { error }) }
+  const headers = { [problemHeader]: problem, ...(trace_id === undefined ? {} : { [traceHeader]: trace_id }) }
+  return { status: 0, headers, body: '', ...(error === undefined ? {} : { error }) }
 }

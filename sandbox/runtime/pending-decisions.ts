@@ -3,14 +3,18 @@
  * that wait for them.
  */
 import type { AuthoritativeConsent } from '#contract/fields.ts'
+import { encodeId } from '#contract/ids.ts'
 import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import type { Clock } from '#platform/clock.ts'
-import type { SlotRow, Store } from '#store/store.ts'
+import type { SlotRow, Store, StoredDecision } from '#store/store.ts'
 import type { Callbacks } from './callbacks/callbacks.ts'
 import { type DecisionServices, decideJobSlot, decisionEvidence, listCaps } from './decisions.ts'
 import { yieldToEventLoop } from './event-loop.ts'
 import type { NodeMetrics } from './metrics/node-metrics.ts'
 import { createTimers } from './timers.ts'
+import { describeDecision } from './traces/request-trace.ts'
+import { readStoredTrace } from './traces/trace-context.ts'
+import type { Tracing } from './traces/tracing.ts'
 import type { Waiters } from './waiters.ts'
 
 export interface PendingDecisions {
@@ -32,6 +36,7 @@ interface PendingDecisionServices extends DecisionServices {
   waiters: Waiters
   callbacks: Pick<Callbacks, 'deliver'>
   metrics: Pick<NodeMetrics, 'countDecision'>
+  tracing: Tracing | null
   /** Called with failures outside any request. */
   report(error: unknown): void
 }
@@ -167,6 +172,7 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
   for (;;) {
     const slot = await store.findSlot(slot_id)
     if (slot === null || slot.decision !== null) return
+    const started = performance.now()
     const { job } = slot
     const jobSlot = { job, project: slot.project, slot_id }
     const now_ms = platform.clock.now()
@@ -179,11 +185,25 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
       caps: listCaps(job, now_ms),
     })
     if (bound === 'capped') continue
-    if (bound === 'bound') metrics.countDecision(decision)
+    if (bound === 'bound') {
+      metrics.countDecision(decision)
+      recordDecision(services.tracing, slot, decision, started)
+    }
     waiters.wake(slot.id)
     if (bound === 'bound' && job.facts.callback_url !== undefined) callbacks.deliver(slot.id)
     return
   }
+}
+
+/** In the trace of the request that created the slot, which another node may have received. */
+function recordDecision(tracing: Tracing | null, slot: SlotRow, decision: StoredDecision, started: number): void {
+  const parent = readStoredTrace(slot.job.facts)
+  if (tracing === null || parent === null) return
+  tracing.start({ name: 'decision', kind: 'internal', parent, started }).end({
+    'svc.slot_id': encodeId('slot', slot.id),
+    'svc.decision.waited_ms': decision.decided_at_ms - slot.created_at_ms,
+    ...describeDecision(decision),
+  })
 }
 
 /** The newest consent of the session; without one, the snapshot that the job was created with. */

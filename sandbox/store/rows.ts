@@ -53,6 +53,20 @@ export const summaryColumns =
 
 export const exchangeColumns = `${summaryColumns}, request_headers, request_body, response_headers, response_body`
 
+/** What the headers of an exchange in a trace begin with: of a response to a client, and of the request of a callback. */
+const traceMarks = { response: '"x-sandbox-trace":"', request: '"traceparent":"00-' } as const
+
+/**
+ * An expression for the trace of an exchange. `find` is the function of the database that returns the position of a text,
+ * from 1, or 0: with it, headers are not parsed. The traceparent of a client does not count: it may be malformed.
+ */
+export function traceColumn(find: 'instr' | 'strpos'): string {
+  const part = (column: string, mark: string) =>
+    `WHEN ${find}(${column}, '${mark}') > 0 THEN substr(${column}, ${find}(${column}, '${mark}') + ${mark.length}, 32)`
+  const { response, request } = traceMarks
+  return `CASE ${part('response_headers', response)} WHEN substr(path, 1, 1) = '/' THEN NULL ${part('request_headers', request)} END AS trace_id`
+}
+
 /**
  * Returns the range of rows that a list of the journal reads, and the conditions that they must meet, except for the
  * path.
@@ -73,6 +87,7 @@ export function exchangeConditions<Filter extends Conditions>(
   filter.add('key_kind = ?', query.key_kind)
   filter.add('key_id = ?', query.key_id)
   filter.add('session_id = ?', query.session_id)
+  filter.add('trace_id = ?', query.trace_id)
   filter.add('at_ms >= ?', query.since_ms)
   filter.add('at_ms <= ?', query.until_ms)
   return { range, filter }

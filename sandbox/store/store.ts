@@ -304,6 +304,9 @@ export interface StoredJobFields {
   /** How long the generation takes, milliseconds. */ predicted_latency_ms?: number
   /** The URL that each slot's decision is sent to. */
   callback_url?: string
+  /** The trace of the turn, as W3C headers; left out where the request was in none. */
+  traceparent?: string
+  tracestate?: string
   /** The consent sent with a job that has no session. */
   consent?: AuthoritativeConsent
 }
@@ -647,11 +650,14 @@ export interface ExchangeRow {
   key_id: number | null
 }
 
-/** `old_client`: the version that an old client states in its request headers. */
+/**
+ * `old_client`: the version that an old client states in its request headers. `trace_id`: that of the response headers, or of a
+ * callback's request.
+ */
 export type ExchangeSummary = Omit<
   ExchangeRow,
   'request_headers' | 'request_body' | 'response_headers' | 'response_body'
-> & { old_client: string | null }
+> & { old_client: string | null; trace_id: string | null }
 
 export interface ExchangeFilter {
   method?: string
@@ -665,6 +671,7 @@ export interface ExchangeFilter {
   key_kind?: KeyKind
   key_id?: number
   session_id?: string
+  trace_id?: string
   since_ms?: number
   until_ms?: number
   /** Only identifiers larger than this. */

@@ -280,6 +280,11 @@ export const responseHeaders = {
     'A105',
     'Sandbox only, with --playback. recording, or emulator for what it responds by itself.',
   ),
+  'x-sandbox-trace': header(
+    'assumed',
+    'A112',
+    'Sandbox only. The id of the trace that the request is in: that of its traceparent, or of the placement that it is about.',
+  ),
   'x-sandbox-would-bill': header('assumed', 'A78', 'Sandbox only. What production would have billed for this beacon.'),
 } as const satisfies Record<string, HeaderRow>
 

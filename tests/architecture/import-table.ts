@@ -220,6 +220,18 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   {
+    path: 'sandbox/tracing',
+    modules: ['src/foundation'],
+    types: ['sandbox/runtime'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+    ],
+    builtins: 'none',
+  },
+  {
     path: 'sandbox/runtime/callbacks/network.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox/runtime'],
     builtins: ['node:dns', 'node:http', 'node:https', 'node:net'],

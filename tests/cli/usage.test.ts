@@ -296,7 +296,11 @@ describe('a usage error', () => {
       "'fissh' is invalid for <shell>.",
       'Did you mean fish? Allowed choices are bash, zsh, fish, powershell.',
     ],
-    ['qa observe --reporter x', "There is no reporter 'x'.", 'Reporters: list, dot, junit, json, tap, html, markdown, ctrf, sarif.'],
+    [
+      'qa observe --reporter x',
+      "There is no reporter 'x'.",
+      'Reporters: list, dot, junit, json, tap, html, markdown, ctrf, sarif.',
+    ],
     ['qa observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
     [
       'qa run nowhere.yaml',

@@ -8,6 +8,7 @@ import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { svc } from '#tests/cli/test-cli.ts'
 import { type Api, connect } from '#tests/http/call.ts'
 import { findValue, readExposition } from '#tests/http/exposition.ts'
+import { receiveOtlp } from '#tests/http/otlp-receiver.ts'
 import { asked, key, origin } from '#tests/http/stage.ts'
 import { temporaryDirectory, textsIn } from '#tests/temporary.ts'
 import { startPostgres } from './server.ts'
@@ -81,6 +82,28 @@ test('each node reports what it did itself, and the journal that all of them sha
     expect(findValue(families, 'svc_store_size_bytes')).toBeGreaterThan(8_192)
     expect(families.get('svc_build_info')?.samples[0]?.labels.store).toBe('postgresql')
   }
+})
+
+test('a turn is one trace, whichever nodes its requests reach', async () => {
+  await using otlp = await receiveOtlp()
+  {
+    await using on = await team(2, url, { otlp: otlp.url })
+    const [first, second] = on.nodes.map((node) => connect(node))
+    const { body } = await first!.accept('placements.create', { as: key, body: asked() })
+    const { asset_token } = body.placement!
+    expect((await fetch(`${on.nodes[1]!.url}/v1/render/${asset_token}`)).status).toBe(200)
+    const sent = { beacon_id: 'beacon-1', asset_token, event: 'render', occurred_at_ms: Date.now() }
+    const { headers } = await second!.accept('beacons.send', { as: key, body: sent })
+    const trace_id = String(headers['x-sandbox-trace'])
+    const { items } = (await first!.accept('requests.list', { query: { trace_id } })).body
+    expect(items.map(({ path }) => path.slice(0, 12))).toEqual(['/v1/beacons', '/v1/render/a', '/v1/placemen'])
+  }
+  expect(otlp.problems).toEqual([])
+  expect(new Set(otlp.spans.map(({ trace_id }) => trace_id)).size).toBe(1)
+  const [placement] = otlp.spans.filter(({ name }) => name === 'POST /v1/placements')
+  const below = otlp.spans.filter(({ parent_id }) => parent_id === placement?.span_id).map(({ name }) => name)
+  expect(below.toSorted()).toEqual(['GET /v1/render/{asset_token}', 'POST /v1/beacons', 'decision'])
+  expect(otlp.resource['svc.namespace']).toMatch(/^[0-9a-f]{16}$/)
 })
 
 test('of the same beacon at three nodes one is counted; of the last fill that a cap leaves one is made', async () => {

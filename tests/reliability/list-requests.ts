@@ -18,6 +18,7 @@ export interface Asked {
 const values: Readonly<Record<string, readonly string[]>> = {
   foreign: ['true'],
   client_id: ['proj_demo', 'proj_other', 'nowhere'],
+  trace_id: ['4bf92f3577b34da6a3ce929d0e0e4736'],
   session_id: ['hot', 'old', 's40000', 's49999', 'nowhere'],
   slot_id: ['slot_00000000000'],
   since: ['0', '1m', '1h', '100d'],

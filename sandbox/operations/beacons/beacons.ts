@@ -1,5 +1,5 @@
 /** Receives beacons: checked in a fixed order (A73), recorded with evidence and verdict. */
-import { type AcceptedBeacon, type BeaconVerdict, judgeBeacon } from '#contract/beacon-verdict.ts'
+import { type AcceptedBeacon, type BeaconVerdict, eventMetrics, judgeBeacon } from '#contract/beacon-verdict.ts'
 import { ApiError, type ReasonCode } from '#contract/errors.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
@@ -16,6 +16,7 @@ import {
 import { beaconEntry, canonicalJson } from '#domain/evidence.ts'
 import { replaceExactNumbers } from '#foundation/exact-numbers.ts'
 import { type Json, parseJsonObject } from '#foundation/json.ts'
+import { joinTurn } from '#runtime/traces/request-trace.ts'
 import type { BeaconRow, EvidenceDraft } from '#store/store.ts'
 import {
   belongsTo,
@@ -28,7 +29,7 @@ import {
   requireCaller,
   type Services,
 } from '../context.ts'
-import { recordRejected } from './unaccepted-beacons.ts'
+import { noteVerdict, recordRejected } from './unaccepted-beacons.ts'
 
 export const sendBeacon: Operation<Contract['beacons.send']> = async (services, context, { body }) =>
   receiveBeacon(services, context, body, false)
@@ -60,6 +61,7 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   if (filled === null || !belongsTo(filled, caller)) return reject('asset_token_invalid')
   context.subject.slot_id = filled.slot.id
   context.subject.session_id = filled.slot.job.session_id
+  context.trace = joinTurn(context.trace, filled.slot.job.facts)
   const mismatch = findMismatch(context, filled, body, event)
   if (mismatch !== null) return reject(mismatch.reason, mismatch.details)
 
@@ -225,15 +227,27 @@ export function recordDigest({ platform }: Pick<Services, 'platform'>, { measure
 
 /** The verdict considers all beacons of the slot, including this one (A75). */
 function acceptedResponse(
-  { metrics }: Services,
+  services: Services,
   context: Context,
   { slot, outcome }: FilledSlot,
   { beacon, set }: { beacon: BeaconRow; set: readonly AcceptedBeacon[] },
 ) {
   const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]
   const verdict = judgeBeacon(slot.project.settings, outcome, judged, beacon)
-  metrics.countBeacon(beacon.event, 'accepted', verdict.reason_code)
+  noteVerdict(services, context, { event: beacon.event, verdict: 'accepted', reason_code: verdict.reason_code })
+  if (eventMetrics[beacon.event] !== null) noteBilling(context, verdict)
   return buildResponse(context, verdict.reason_code, verdict)
+}
+
+/** The verdict over the turn so far, as a span of its own: a later beacon can change it. */
+function noteBilling({ trace }: Context, { would_bill, metric, reason_code }: BeaconVerdict): void {
+  const now = performance.now()
+  const attributes = {
+    'svc.billing.would_bill': would_bill,
+    'svc.billing.reason_code': reason_code,
+    ...(metric === null ? {} : { 'svc.billing.metric': metric }),
+  }
+  trace?.steps.push({ name: 'billing verdict', started: now, ended: now, attributes })
 }
 
 async function recordDuplicate(services: Services, context: Context, earlier: BeaconRow) {
@@ -248,7 +262,7 @@ async function recordDuplicate(services: Services, context: Context, earlier: Be
     received_at_ms: context.now_ms,
     reason_code: 'DUPLICATE',
   })
-  services.metrics.countBeacon(earlier.event, 'duplicate', 'DUPLICATE')
+  noteVerdict(services, context, { event: earlier.event, verdict: 'duplicate', reason_code: 'DUPLICATE' })
   return buildResponse(context, 'DUPLICATE', null)
 }
 

@@ -9,6 +9,7 @@ import {
   readOccurrence,
 } from '#contract/resources/beacons.ts'
 import { isObject } from '#foundation/json.ts'
+import { joinTurn } from '#runtime/traces/request-trace.ts'
 import { belongsTo, type Context, type FilledSlot, findFilledSlot, requireCaller, type Services } from '../context.ts'
 
 export async function recordRejected(
@@ -30,7 +31,7 @@ export async function recordRejected(
     received_at_ms: context.now_ms,
     reason_code,
   })
-  services.metrics.countBeacon(event, 'rejected', reason_code)
+  noteVerdict(services, context, { event, verdict: 'rejected', reason_code })
 }
 
 /**
@@ -49,6 +50,7 @@ export async function recordUnreadable(
   const isOwn = filled !== null && belongsTo(filled, caller)
   if (isOwn) context.subject.slot_id = filled.slot.id
   if (isOwn) context.subject.session_id = filled.slot.job.session_id
+  if (isOwn) context.trace = joinTurn(context.trace, filled.slot.job.facts)
   const sent_event = BeaconEventInput.safeParse(event ?? beacon_type).data
   const known_event = sent_event === undefined ? null : canonicalEvent(sent_event)
   await services.store.recordUnaccepted({
@@ -62,5 +64,23 @@ export async function recordUnreadable(
     received_at_ms: context.now_ms,
     reason_code,
   })
-  services.metrics.countBeacon(known_event, 'rejected', reason_code)
+  noteVerdict(services, context, { event: known_event, verdict: 'rejected', reason_code })
+}
+
+interface Verdict {
+  /** Null for a beacon without a valid one. */
+  event: BeaconEvent | null
+  verdict: 'accepted' | 'duplicate' | 'rejected'
+  reason_code: string
+}
+
+/** Counts the verdict of a beacon, and notes it in the trace. */
+export function noteVerdict({ metrics }: Services, { trace }: Context, { event, verdict, reason_code }: Verdict): void {
+  metrics.countBeacon(event, verdict, reason_code)
+  if (trace === null) return
+  Object.assign(trace.attributes, {
+    ...(event === null ? {} : { 'svc.beacon.event': event }),
+    'svc.beacon.verdict': verdict,
+    'svc.beacon.reason_code': reason_code,
+  })
 }

@@ -12,6 +12,8 @@ import type { Platform } from '#platform/platform.ts'
 import type { CallbackRow, CallbackUpdate, Store } from '#store/store.ts'
 import type { NodeMetrics } from '../metrics/node-metrics.ts'
 import { createTimers } from '../timers.ts'
+import { readStoredTrace, type TraceContext } from '../traces/trace-context.ts'
+import type { Tracing } from '../traces/tracing.ts'
 import { createCallbackQueue, type Delivery } from './queue.ts'
 import { type CallbackNetwork, outcome, sendCallback } from './request.ts'
 
@@ -48,6 +50,7 @@ interface CallbackServices {
   readMessage(slot_id: number): Promise<string | null>
   network: CallbackNetwork
   metrics: Pick<NodeMetrics, 'countCallback'>
+  tracing: Tracing | null
   /** Called with failures outside any request. */
   report(error: unknown): void
 }
@@ -103,7 +106,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       const message = await services.readMessage(row.slot_id)
       if (message === null) throw new ApiError('callback_undecided')
       if (text !== undefined) keys.keep(row.key_id, text)
-      const sent = await send({ row, key, message })
+      const sent = await send({ row, key, message, trace: await findTrace(store, row.slot_id) })
       if (sent === null) return row
       await finish(sent.update, true)
       return (await store.findCallback(row.slot_id)) ?? row
@@ -183,7 +186,8 @@ function createDeliveries(services: CallbackServices, keys: Keys) {
     if (shared !== null && !(await shared.claimCallback(row.slot_id, row.attempts, leaseMs))) return
     delivery.message ??= await services.readMessage(row.slot_id)
     if (delivery.message === null || !isCurrent(delivery)) return
-    const sent = await send({ row, key, message: delivery.message })
+    const trace = await findTrace(store, row.slot_id)
+    const sent = await send({ row, key, message: delivery.message, trace })
     if (sent === null || !isCurrent(delivery)) return
     const wait_ms = retryDelaysMs[delivery.attempt - 1]
     const isLast = sent.is_final || wait_ms === undefined
@@ -202,6 +206,11 @@ function createDeliveries(services: CallbackServices, keys: Keys) {
   function isCurrent({ generation }: Delivery): boolean {
     return generation === store.stateGeneration().count
   }
+}
+
+/** Resolves to the trace of the request that created a slot; null when it was in none. */
+async function findTrace(store: Store, slot_id: number): Promise<TraceContext | null> {
+  return readStoredTrace((await store.findSlot(slot_id))?.job.facts ?? {})
 }
 
 async function loseCallback({ store, platform, metrics }: CallbackServices, row: CallbackRow): Promise<void> {

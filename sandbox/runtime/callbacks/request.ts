@@ -1,9 +1,12 @@
 /** One attempt to deliver a callback: the request, its journal entry, and its outcome. */
 import { problemHeader } from '#contract/endpoint.ts'
+import { encodeId } from '#contract/ids.ts'
 import type { EventType } from '#contract/resources/events.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { Platform } from '#platform/platform.ts'
 import type { CallbackRow, CallbackUpdate, Store } from '#store/store.ts'
+import { type TraceContext, toStoredTrace } from '../traces/trace-context.ts'
+import type { ActiveSpan, SpanAttributes, Tracing } from '../traces/tracing.ts'
 
 export interface CallbackNetwork {
   findProblem(url: string): Promise<string | null>
@@ -26,17 +29,20 @@ interface SentCallback {
 
 /** Sends one request and records it in the journal. Resolves to null when `signal` aborts it. */
 export async function sendCallback(
-  { platform, network, store }: { platform: Platform; network: CallbackNetwork; store: Store },
-  { row, key, message }: { row: CallbackRow; key: string; message: string },
+  { platform, network, store, tracing }: Sender,
+  { row, key, message, trace }: { row: CallbackRow; key: string; message: string; trace: TraceContext | null },
   signal: AbortSignal,
 ): Promise<SentCallback | null> {
   const started = performance.now()
+  const span = trace === null ? null : openSpan({ platform, tracing }, trace, row, started)
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'svc-callback',
     [signatureHeader]: `sha256=${platform.hmacSha256Hex(key, message)}`,
+    ...toStoredTrace(span?.context ?? null),
   }
   const result = await network.post(row.url, headers, message, signal)
+  span?.end(describeResult(result))
   if (signal.aborted && result.status === null) return null
   const now_ms = platform.clock.now()
   store.appendExchange({
@@ -70,6 +76,42 @@ export async function sendCallback(
     update,
     is_final: problem === null || (result.status === null ? result.is_final : isRedirect(result.status)),
   }
+}
+
+interface Sender {
+  platform: Platform
+  network: CallbackNetwork
+  store: Store
+  tracing: Tracing | null
+}
+
+/** The span of an attempt. Without --otlp it only has an identifier of its own. */
+function openSpan(
+  { platform, tracing }: Pick<Sender, 'platform' | 'tracing'>,
+  parent: TraceContext,
+  { slot_id, url }: CallbackRow,
+  started: number,
+): ActiveSpan {
+  if (tracing === null) {
+    const span_id = platform.sha256Hex(platform.newSecret()).slice(0, 16)
+    return { context: { ...parent, span_id }, end() {} }
+  }
+  // A path may have a token of the receiver.
+  const { hostname, port } = new URL(url)
+  const attributes = {
+    'http.request.method': 'POST',
+    'server.address': hostname,
+    ...(port === '' ? {} : { 'server.port': Number(port) }),
+    'svc.slot_id': encodeId('slot', slot_id),
+  }
+  return tracing.start({ name: 'POST callback', kind: 'client', parent, started, attributes })
+}
+
+/** For a client, a status from 400 on is a failure. */
+function describeResult(result: CallbackResult): SpanAttributes {
+  if (result.status === null) return { 'error.type': 'no_response' }
+  const { status } = result
+  return { 'http.response.status_code': status, ...(status >= 400 ? { 'error.type': String(status) } : {}) }
 }
 
 export function outcome(update: Omit<CallbackUpdate, 'status'>, isLast: boolean): [CallbackUpdate, EventType] {

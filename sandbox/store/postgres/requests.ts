@@ -6,7 +6,7 @@
 import { oldClientHeader } from '#contract/endpoint.ts'
 import { parseJsonObject } from '#foundation/json.ts'
 import { createForeignExchanges } from '#store/foreign-exchanges.ts'
-import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage } from '../rows.ts'
+import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage, traceColumn } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Head } from './batch/head.ts'
 import { encodeBytes } from './batch/json.ts'
@@ -28,6 +28,8 @@ const retryMs = 500
 const maxBuffered = 1_000
 /** Rows that one query reads. */
 const maxRead = 5_000
+
+const traced = traceColumn('strpos')
 
 export function requestTable({ read, flush, nudge }: Connection, limit: number, head: () => Head) {
   const foreign = createForeignExchanges()
@@ -53,14 +55,14 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
       await flush()
       const { rows, next } = await listExchanges<Omit<ExchangeSummary, 'old_client'> & { headers: string | null }>(
         read,
-        `${summaryColumns}, ${oldClient} AS headers`,
+        `${summaryColumns}, ${oldClient} AS headers, ${traced}`,
         query,
       )
       return { rows: rows.map(({ headers, ...row }) => ({ ...row, old_client: parseVersion(headers) })), next }
     },
     async readExchanges(query) {
       await flush()
-      const { rows, next } = await listExchanges<Stored>(read, columns, query)
+      const { rows, next } = await listExchanges<Stored>(read, withTrace(columns, query), query)
       return { rows: rows.map(toRow), next }
     },
     async countExchanges(query) {
@@ -175,7 +177,7 @@ async function countExchanges(read: Read, query: Pick<PageQuery, 'before'> & Exc
   const { range, filter } = conditions(query)
   const where = filter.where(range.values.length + 1)
   const [row] = await read<{ count: number }>(
-    `SELECT count(*) AS count FROM (${newest(summaryColumns, range)}) newest WHERE ${where}`,
+    `SELECT count(*) AS count FROM (${newest(withTrace(summaryColumns, query), range)}) newest WHERE ${where}`,
     [...range.values, ...filter.values],
   )
   return { count: row?.count ?? 0, next: await findEnd(read, range) }
@@ -203,6 +205,11 @@ function parseVersion(headers: string | null): string | null {
   if (headers === null) return null
   const version = parseJsonObject(headers)?.[oldClientHeader]
   return typeof version === 'string' ? version : null
+}
+
+/** Adds the trace for a filter that compares it. */
+function withTrace(names: string, { trace_id }: ExchangeFilter): string {
+  return trace_id === undefined ? names : `${names}, ${traced}`
 }
 
 function newest(names: string, range: Filter): string {

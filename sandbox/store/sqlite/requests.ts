@@ -9,7 +9,7 @@
 import type Database from 'better-sqlite3'
 import { oldClientHeader } from '#contract/endpoint.ts'
 import { createForeignExchanges } from '#store/foreign-exchanges.ts'
-import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage } from '../rows.ts'
+import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage, traceColumn } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import { isStorageFailure } from './failures.ts'
 import type { Connection } from './group-commit.ts'
@@ -27,6 +27,8 @@ const maxBuffered = 1_000
 
 /** Rows that one query reads. */
 const maxRead = 5_000
+
+const traced = traceColumn('instr')
 
 export function requestTable({ db, flush, nudge, read }: Connection, projects: ProjectTable, limit: number) {
   const find = db.prepare<[number], ExchangeRow>(`SELECT ${columns} FROM exchange WHERE id = ?`)
@@ -50,8 +52,10 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       return readAll(() => find.get(id)) ?? foreign.rows.find((row) => row.id === id) ?? null
     },
     listExchanges: async (query) =>
-      readAll(() => listExchanges<ExchangeSummary>(db, `${summaryColumns}, ${oldClient} AS old_client`, query)),
-    readExchanges: async (query) => readAll(() => listExchanges<ExchangeRow>(db, columns, query)),
+      readAll(() =>
+        listExchanges<ExchangeSummary>(db, `${summaryColumns}, ${oldClient} AS old_client, ${traced}`, query),
+      ),
+    readExchanges: async (query) => readAll(() => listExchanges<ExchangeRow>(db, withTrace(columns, query), query)),
     countExchanges: async (query) => readAll(() => countExchanges(db, query)),
     journal: () => ({ enabled: limit > 0, limit, ...buffer.count(), foreign: foreign.count }),
   }
@@ -226,7 +230,9 @@ function listExchanges<Row extends { id: number }>(
 function countExchanges(db: Database.Database, query: Pick<PageQuery, 'before'> & ExchangeFilter) {
   const { text, values, range } = conditions(query)
   const count = db
-    .prepare<(string | number)[], number>(`SELECT count(*) FROM (${newest(summaryColumns, range)}) WHERE ${text}`)
+    .prepare<(string | number)[], number>(
+      `SELECT count(*) FROM (${newest(withTrace(summaryColumns, query), range)}) WHERE ${text}`,
+    )
     .pluck()
     .get(...range.values, ...values)!
   return { count, next: findEnd(db, range) }
@@ -241,6 +247,11 @@ function findEnd(db: Database.Database, range: Filter): number | null {
     .pluck()
     .all(...range.values)
   return ids.length < 2 ? null : ids[0]!
+}
+
+/** Adds the trace for a filter that compares it. */
+function withTrace(names: string, { trace_id }: ExchangeFilter): string {
+  return trace_id === undefined ? names : `${names}, ${traced}`
 }
 
 function newest(names: string, range: Filter): string {

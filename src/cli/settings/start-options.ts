@@ -152,6 +152,12 @@ const table = {
     description: 'of the API only what its document has, without the routes of old clients',
     env: 'SVC_STRICT',
   },
+  otlp: {
+    schema: z.string().regex(/^https?:\/\/./, 'must be the URL of a receiver, such as http://127.0.0.1:4318'),
+    flag: '--otlp <url>',
+    description: 'send a trace of each turn to a receiver of OTLP over HTTP, http://127.0.0.1:4318',
+    env: 'SVC_OTLP',
+  },
   journal_limit: {
     schema: count,
     flag: '--journal-limit <n>',

@@ -170,6 +170,7 @@ function sandboxOptions(
       max_age_ms: options.max_age === undefined ? undefined : (parseDuration(options.max_age) ?? undefined),
       strict_age: options.strict_age,
       journal_limit: options.journal_limit,
+      otlp: options.otlp,
     }),
   }
 }

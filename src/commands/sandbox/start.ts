@@ -90,9 +90,10 @@ async function writeOwnLocator(
 function noteStart(
   { out }: CommandContext,
   { shared, first_token, warnings }: Sandbox,
-  { strict }: StartOptions,
+  { strict, otlp }: StartOptions,
 ): void {
   if (strict === true) out.note('Strict: only the API document, without the routes of old clients.')
+  if (otlp !== undefined) out.note(`Traces go to ${otlp}.`)
   for (const warning of warnings) out.note(`warning: ${warning}`)
   if (shared !== null && first_token === null) out.note(tokenNote)
 }

@@ -333,7 +333,7 @@ function failures(endpoint: Endpoint): JsonObject {
           description: `${hasPages ? 'A page' : errorNames.join(', ')}: ${codes.join(', ')}.`,
           headers: headerReferences([
             ...(headersByCode[status] ?? []),
-            ...(codes.includes('injected_fault') ? (['x-sandbox-fault'] as const) : []),
+            ...(codes.includes('injected_fault') ? (['x-sandbox-fault', 'x-sandbox-trace'] as const) : []),
             ...sourceHeaders(endpoint),
           ]),
           content: {

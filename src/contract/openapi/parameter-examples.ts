@@ -14,6 +14,7 @@ const examples: Readonly<Record<string, string | number>> = {
   grant_id: 'grant_038k9tmm000',
   bundle_id: 'bun_038k9tmm000',
   client_id: 'proj_demo',
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   session_id: 'session-1',
   asset_token: 'ast_slot_038k9tmm001_0123456789abcdefghijklmnopqrstuv',
   ticket: 'tkt_0123456789abcdefghijklmnopqrstuv',

@@ -16,6 +16,9 @@ export const KeyFilter = z
   .string()
   .regex(/^(sk_test|sk_live|at|bt|key_[0-9a-z]{11})$/, 'must be sk_test, sk_live, at, bt or the id of a key')
 
+/** As traceparent has it. */
+export const TraceId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lower-case hexadecimal digits')
+
 /** The beginning of a path of the journal, or a pattern with `*`. Callbacks have the whole URL. */
 export const JournalPath = z
   .string()
@@ -44,6 +47,11 @@ const item = assumedFields('A93', () => ({
     .optional()
     .describe('The deprecated endpoint that it was sent to, by its id, such as wrapper.decision.'),
   old_client: z.string().optional().describe('The version that an old client states, in x-csl-wrapper-version.'),
+  trace_id: assumed(
+    z.string().optional(),
+    'A112',
+    'The trace that it is in: that of its traceparent, or of the placement that it is about.',
+  ),
 }))
 
 export const RequestItem = strictObject(item)
@@ -82,6 +90,7 @@ const conditions = assumedFields('A93', () => ({
   key: KeyFilter.optional().describe('Only this kind of credential (sk_test, sk_live, at, bt), or this key by its id.'),
   client_id: z.string().optional().describe('Only this project.'),
   session_id: z.string().optional().describe('Only this session.'),
+  trace_id: assumed(TraceId.optional(), 'A112', 'Only this trace, by its 32 hexadecimal digits.'),
   since: Since.optional().describe('Only requests since then: epoch milliseconds, or a span such as 10m.'),
   until: Since.optional().describe('Only requests up to then: epoch milliseconds, or a span such as 10m.'),
 }))

@@ -49,6 +49,12 @@ const filters: readonly ListFilter[] = [
     whole: { is: isReasonCode, hint: 'A full code, such as key_unknown' },
   },
   { name: 'session_id', label: 'Session', kind: 'text' },
+  {
+    name: 'trace_id',
+    label: 'Trace',
+    kind: 'text',
+    whole: { is: (text) => /^[0-9a-f]{32}$/.test(text), hint: 'A full trace id, of 32 hexadecimal digits' },
+  },
   { name: 'client_id', label: 'Project', kind: 'text' },
 ]
 

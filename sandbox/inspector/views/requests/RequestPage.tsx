@@ -97,6 +97,15 @@ function RequestEntry({ entry }: { entry: RequestDetail }) {
   )
 }
 
+/** The other requests of the trace. */
+function traceLink(trace_id: string) {
+  return (
+    <Link key="trace" className="link" href={`/requests?trace_id=${trace_id}`}>
+      <code>{trace_id}</code>
+    </Link>
+  )
+}
+
 function ExchangePanel({ entry, endpoint }: { entry: RequestDetail; endpoint: string | undefined }) {
   return (
     <Panel
@@ -118,6 +127,7 @@ function ExchangePanel({ entry, endpoint }: { entry: RequestDetail; endpoint: st
           ['Credential', entry.key],
           ['Session', linked('session', entry.session_id)],
           ['Placement', linked('placement', entry.slot_id)],
+          ['Trace', entry.trace_id === undefined ? null : traceLink(entry.trace_id)],
           ['Sent by', sentBy(entry)],
           ['Sent to', entry.alias],
           ['Old client', entry.old_client],
