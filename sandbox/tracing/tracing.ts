@@ -18,7 +18,7 @@ import type { TraceContext } from '#runtime/traces/trace-context.ts'
 import type { NewSpan, Tracing } from '#runtime/traces/tracing.ts'
 import { createSpanQueue } from './span-queue.ts'
 
-export interface TracingOptions {
+interface TracingOptions {
   /** The base URL of a receiver, or its whole URL with /v1/traces. */
   endpoint: string
   version: string

@@ -57,7 +57,7 @@ function readState(text: string): string | null {
   return members.length === 0 ? null : members.join(',')
 }
 
-export function formatTraceparent({ trace_id, span_id, flags }: TraceContext): string {
+function formatTraceparent({ trace_id, span_id, flags }: TraceContext): string {
   return `00-${trace_id}-${span_id}-${flags.toString(16).padStart(2, '0')}`
 }
 
