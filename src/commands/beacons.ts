@@ -27,7 +27,7 @@ import { parseSince } from '#foundation/duration.ts'
 import { beaconLine, beaconSource, verdictPaint, verdictText } from '#tail/beacons.ts'
 import { connect, describeInterruption, type FeedOptions, followBeacons, type TailBeacon } from '#tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '#tail/model.ts'
-import { createReporter, type ReportFlags, reportBeside, reportOptions } from './qa/reports.ts'
+import { besideOptions, createReporter, type ReportFlags, reportBeside } from './qa/reports.ts'
 
 const lint: Command = {
   name: 'lint',
@@ -37,7 +37,7 @@ const lint: Command = {
   arguments: [new Argument('<file>', 'the file; - for stdin')],
   options: [
     new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
-    ...reportOptions,
+    ...besideOptions,
   ],
   hasRows: true,
   examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],

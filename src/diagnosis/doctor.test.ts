@@ -683,7 +683,7 @@ test('who still uses deprecated routes is named, with version, project and page,
 
 test('secret keys in served files are reported by file and line, without their secret', () => {
   const keys = secretKeysIn('const a = 1\nconst key = "sk_live_abcdef123"; // sk_test_redacted')
-  expect(keys).toEqual([{ line: 2, key: 'sk_live_…' }])
+  expect(keys).toEqual([{ line: 2, column: 14, key: 'sk_live_…', hash: expect.stringMatching(/^[0-9a-f]{64}$/) }])
   const place = { place: 'dist', files: 3, problem: null }
   const served = (files: ServedFiles) => runRule(servedRules['secret-key-served'], files)
   expect(served({ ...place, keys: [{ file: 'app.js', ...keys[0]! }] })).toMatchObject([

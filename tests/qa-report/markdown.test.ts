@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { readEarlierRun } from '#qa/report/changes.ts'
 import { createReporters } from '#qa/report/reporters.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
-import { check, everything, exchange, failedItem, hostile, item, run, step } from './results.ts'
+import { check, everything, exchange, failedItem, hostile, item, place, run, step } from './results.ts'
 import { reportRun, type TestTools, testTools } from './sinks.ts'
 
 async function markdownOf(result: RunResult, tools: TestTools = testTools()): Promise<string> {
@@ -44,6 +44,45 @@ curl -sS 'http://127.0.0.1:4010/v1/beacons'
 
 </details>
 `)
+})
+
+test('a finding is in its own words, and what was not judged is folded', async () => {
+  const message = 'POST /v1/beacons has client, which the contract does not define.'
+  const finding = step({
+    title: message,
+    outcome: 'failed',
+    place: place(12, 5, 'src/app.js'),
+    checks: [
+      check({
+        subject: 'unknown-fields',
+        passed: false,
+        expected: 'a title',
+        actual: `${message} (req_1)`,
+        hint: 'Remove it.',
+      }),
+    ],
+  })
+  const cases = [
+    item({
+      id: 'observe/unknown-fields',
+      suite: 'observe',
+      name: 'a title',
+      outcome: 'failed',
+      steps: [finding, finding],
+    }),
+    item({ id: 'observe/live-key', suite: 'observe', outcome: 'not_applicable', reason: 'not seen: a key', steps: [] }),
+  ]
+  const text = await markdownOf(run(cases, { command: 'qa observe', looked_at: '3 requests of npm test' }))
+  const block = `src/app.js:12:5\n${message} (req_1)\nRemove it.\nPOST /v1/placements → 200 in 4 ms\n`
+  expect(text).toContain('## ❌ svc qa observe: 1 of 2 rules failed\n')
+  expect(text).toContain('Looked at `3 requests of npm test`; 2 rules: 1 failed, 1 not applicable, in 1.23 s.\n')
+  expect(text).toContain(`<summary><code>observe › a title</code>: <code>${message}</code></summary>\n`)
+  expect(text).toContain(`\n\`\`\`text\n${block}\n${block}\`\`\`\n`)
+  expect(text).toContain('\nThe commands of 1 other failed step are left out.\n')
+  expect(text).toContain(
+    '\n<details><summary>1 not judged, and why</summary>\n\n- 1 not applicable: `not seen: a key`\n\n</details>\n',
+  )
+  expect(strayText(text)).toEqual([])
 })
 
 test.each([

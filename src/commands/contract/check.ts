@@ -10,7 +10,7 @@ import { fetchRaw } from '#client/node-fetch.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import type { ServiceDifference, ServiceReport } from '#qa/contract-check/report.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
-import { createReporter, type ReportFlags, reportBeside, reportOptions } from '../qa/reports.ts'
+import { besideOptions, createReporter, type ReportFlags, reportBeside } from '../qa/reports.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
 
 type CheckFlags = ReportFlags & { openapi?: string; allowLive?: true }
@@ -39,7 +39,7 @@ export const check: Command = {
       `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`,
     ).argParser(wholeUrl),
     new Option('--allow-live', 'accept a production key, and send only requests that create no traffic'),
-    ...reportOptions,
+    ...besideOptions,
   ],
   tables: [columns],
   hasRows: true,

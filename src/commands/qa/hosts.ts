@@ -17,7 +17,7 @@ import type { CaseResult, RunResult } from '#qa/result.ts'
 import { onFirstInterrupt } from '../exec.ts'
 import { qaFailure } from './failure.ts'
 import { listBases, loadDrive } from './observe.ts'
-import { createReporter, type ReportFlags, reportBeside, reportOptions } from './reports.ts'
+import { besideOptions, createReporter, type ReportFlags, reportBeside } from './reports.ts'
 import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
 
 type HostsFlags = {
@@ -65,7 +65,7 @@ export const hosts: Command = {
       .argParser(durationMs)
       .default(patienceMs, '10s'),
     browserPathOption,
-    ...reportOptions,
+    ...besideOptions,
   ],
   tables: [listColumns, rowColumns],
   examples: ['qa hosts', 'qa hosts --list', 'qa hosts --url http://localhost:3000 --only strict-csp --only isolated'],

@@ -13,26 +13,30 @@ import type { OwnReporters } from '#qa/report/reporters.ts'
 import type { Reporter, RunResult } from '#qa/result.ts'
 import { qaFailure } from './failure.ts'
 
-const reporterOption = suggestValues(
-  repeatable('--reporter <name[=file]>', 'list, dot, junit, json, tap, html, markdown, ctrf or sarif; default: list'),
-  [
-    'list',
-    'dot',
-    'junit=qa.xml',
-    'json=qa.json',
-    'tap',
-    'html=qa.html',
-    'markdown=qa.md',
-    'ctrf=qa.ctrf.json',
-    'sarif=qa.sarif',
-  ],
-)
-const compareOption = new Option(
-  '--compare-with <file>',
-  'say what changed against an earlier run: a file of --reporter ctrf or json',
-)
-/** The options of every command whose verdict is reported. */
-export const reportOptions: readonly Option[] = [reporterOption, compareOption]
+const suggestions = [
+  'list',
+  'dot',
+  'junit=qa.xml',
+  'json=qa.json',
+  'tap',
+  'html=qa.html',
+  'markdown=qa.md',
+  'ctrf=qa.ctrf.json',
+  'sarif=qa.sarif',
+]
+
+/** Returns the options of a command whose verdict is reported; `without` is what it prints without them. */
+function reporterOptions(without: string): Option[] {
+  const names = 'list, dot, junit, json, tap, html, markdown, ctrf or sarif'
+  return [
+    suggestValues(repeatable('--reporter <name[=file]>', `${names}; default: ${without}`), suggestions),
+    new Option('--compare-with <file>', 'say what changed against an earlier run: a file of --reporter ctrf or json'),
+  ]
+}
+
+export const reportOptions: readonly Option[] = reporterOptions('list')
+/** For commands that have an output of their own. */
+export const besideOptions: readonly Option[] = reporterOptions('output of its own')
 
 export interface ReportFlags {
   reporter?: string[]

@@ -5,7 +5,6 @@
 import { oneLine, printable } from '#cli/output/terminal.ts'
 import { plural, sizeText } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
-import { escapeHtml } from '#foundation/html.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import {
   type CaseResult,
@@ -17,7 +16,8 @@ import {
   runProblems,
 } from '../result.ts'
 import { changeKinds, changesText } from './changes.ts'
-import { failureLines } from './failure.ts'
+import { exchangeLine, failureLines } from './failure.ts'
+import { byteLength, codeBlock, codeSpan, countFitting, cutText, htmlCode, limitList } from './markdown-text.ts'
 import {
   bySuite,
   caseTitle,
@@ -27,6 +27,8 @@ import {
   failureSentence,
   findReason,
   flakyCases,
+  isOwnFinding,
+  placeText,
   plain,
   targetText,
 } from './text.ts'
@@ -48,8 +50,6 @@ const caseNouns: Readonly<Record<string, string>> = {
   'qa hosts': 'condition',
   'beacons lint': 'rule',
 }
-/** Characters of a text on one line. */
-const widest = 300
 
 export function createMarkdownReporter({ write }: Destination): Reporter {
   return { end: (result) => write(renderMarkdown(result)) }
@@ -154,7 +154,6 @@ function fittingBlocks(failed: readonly (readonly CaseResult[])[], room: number)
 function failureBlock(attempts: readonly CaseResult[]): string {
   const first = attempts[0]!
   const others = attempts.slice(1).map(({ attempt }) => attempt)
-  const [, ...details] = failureLines(first, plain, false)
   const commands = first.steps
     .filter(({ outcome }) => outcome === 'failed')
     .flatMap(({ exchanges }) => exchanges.slice(-1).map(({ curl }) => printable(curl)))
@@ -163,7 +162,7 @@ function failureBlock(attempts: readonly CaseResult[]): string {
   return [
     `<details><summary>${htmlCode(`${first.suite} › ${caseTitle(first)}`)}: ${htmlCode(failureSentence(first))}</summary>`,
     '',
-    ...codeBlock('text', cutText(details.join('\n'), failureBytes)),
+    ...codeBlock('text', cutText(detailLines(first).join('\n'), failureBytes)),
     ...(others.length === 0 ? [] : ['', again]),
     ...commands.slice(0, 1).flatMap((curl) => commandLines(curl, commands.length)),
     '',
@@ -172,30 +171,51 @@ function failureBlock(attempts: readonly CaseResult[]): string {
   ].join('\n')
 }
 
+/** Returns findings in their own words, and checks with what was expected and what was seen. */
+function detailLines(item: CaseResult): string[] {
+  const failed = item.steps.filter(({ outcome }) => outcome === 'failed')
+  const isFinding = failed.every(
+    (step) => step.checks.length > 0 && step.checks.every((check) => isOwnFinding(step, check)),
+  )
+  if (item.reason !== null || failed.length === 0 || !isFinding) return failureLines(item, plain, false).slice(1)
+  return failed.flatMap(({ place, checks, exchanges }, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...(place.line === 0 ? [] : [placeText(place)]),
+    ...checks.flatMap(({ actual, hint }) => [
+      printable(String(actual)),
+      ...(hint === undefined ? [] : [printable(hint)]),
+    ]),
+    ...exchanges.map((exchange) => oneLine(exchangeLine(exchange))),
+  ])
+}
+
 /** A command that is cut would do something else. */
 function commandLines(curl: string, commands: number): string[] {
   const size = Buffer.byteLength(curl)
-  const others = commands > 1 ? ` The commands of ${plural(commands - 1, 'other failed step')} are left out.` : ''
+  const others = commands > 1 ? ['', `The commands of ${plural(commands - 1, 'other failed step')} are left out.`] : []
   if (size > commandBytes) {
     return [
       '',
-      `The command that repeats it has ${sizeText(size)}, too long for here: \`--reporter html=qa.html\` has it.${others}`,
+      `The command that repeats it has ${sizeText(size)}, too long for here: \`--reporter html=qa.html\` has it.`,
+      ...others,
     ]
   }
-  return ['', `Repeat it with:${others}`, '', ...codeBlock('sh', curl)]
+  return ['', 'Repeat it with:', '', ...codeBlock('sh', curl), ...others]
 }
 
 function warningLines(result: RunResult): string[] {
   const found = warned(result)
   if (found.length === 0) return []
   const lines = found.map(
-    (item) => `- ${codeSpan(`${item.suite} › ${caseTitle(item)}`)}: ${codeSpan(findReason(item) ?? '')}`,
+    (item) =>
+      `- ${codeSpan(`${item.suite} › ${caseTitle(item)}`)}: ${codeSpan((findReason(item) ?? '').replace(/^warning: /, ''))}`,
   )
   return ['', `### ${plural(found.length, 'warning')}`, ...limitList(lines, sectionBytes.warnings, 'warnings')]
 }
 
 /** Cases that were not judged, by reason, and those that passed only sometimes. */
 function otherLines(result: RunResult): string[] {
+  const counts = countTotals(result.cases)
   const unjudged = (['not_applicable', 'not_run'] as const).flatMap((outcome) =>
     countReasons(result.cases, outcome).map(
       ({ reason, count }) => `- ${count} ${outcome === 'not_run' ? 'not run' : 'not applicable'}: ${codeSpan(reason)}`,
@@ -206,7 +226,15 @@ function otherLines(result: RunResult): string[] {
   )
   return [
     ...(flaky.length === 0 ? [] : ['', '### Not the same in every attempt', ...limitList(flaky, 2_000, 'cases')]),
-    ...(unjudged.length === 0 ? [] : ['', '### Not judged', ...limitList(unjudged, sectionBytes.others, 'reasons')]),
+    ...(unjudged.length === 0
+      ? []
+      : [
+          '',
+          `<details><summary>${counts.not_applicable + counts.not_run} not judged, and why</summary>`,
+          ...limitList(unjudged, sectionBytes.others, 'reasons'),
+          '',
+          '</details>',
+        ]),
   ]
 }
 
@@ -227,67 +255,4 @@ function failedCases(cases: readonly CaseResult[]): CaseResult[] {
 /** What passed with a reason passed with a warning. */
 function warned({ cases }: RunResult): CaseResult[] {
   return cases.filter(({ outcome, reason }) => outcome === 'passed' && reason !== null)
-}
-
-/** Returns a list after a blank line, cut to a number of bytes; what is left out of `total` is counted. */
-function limitList(lines: readonly string[], room: number, what: string, total = lines.length): string[] {
-  if (lines.length === 0) return []
-  if (byteLength(lines) <= room && lines.length === total) return ['', ...lines]
-  const shown = countFitting(lines, room - 100)
-  return ['', ...lines.slice(0, shown), `- … and ${total - shown} more (${what})`]
-}
-
-/** Returns how many of the texts fit, from the first. */
-function countFitting(texts: readonly string[], room: number): number {
-  let used = 0
-  const index = texts.findIndex((text) => {
-    used += byteLength([text])
-    return used > room
-  })
-  return index < 0 ? texts.length : index
-}
-
-/** Each text has a line end. */
-function byteLength(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0)
-}
-
-/** Returns a text on one line as a code span: its fence is longer than any in the text. */
-function codeSpan(text: string): string {
-  const line = briefLine(text)
-  const fence = '`'.repeat(longestRun(line) + 1)
-  const space = /^`|`$/.test(line) ? ' ' : ''
-  return line === '' ? '(nothing)' : `${fence}${space}${line}${space}${fence}`
-}
-
-/** Returns a text on one line for HTML, in which Markdown is not read. */
-function htmlCode(text: string): string {
-  return `<code>${escapeHtml(briefLine(text))}</code>`
-}
-
-/** Returns the beginning of a text on one line. */
-function briefLine(text: string): string {
-  const line = oneLine(text.slice(0, 2 * widest)).trim()
-  if (line.length <= widest && text.length <= 2 * widest) return line
-  return `${line.slice(0, widest).replace(/[\ud800-\udbff]$/, '')}… (${text.length} characters)`
-}
-
-function codeBlock(language: string, text: string): string[] {
-  const fence = '`'.repeat(Math.max(3, longestRun(text) + 1))
-  return [`${fence}${language}`, text.trimEnd(), fence]
-}
-
-function longestRun(text: string): number {
-  return Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
-}
-
-/** Returns a text of at most so many bytes, with the number of those that are left out. */
-function cutText(text: string, room: number): string {
-  const bytes = Buffer.from(text)
-  if (bytes.length <= room) return text
-  const kept = bytes
-    .subarray(0, room)
-    .toString()
-    .replace(/\ufffd$/, '')
-  return `${kept}\n… ${sizeText(bytes.length - room)} more: --reporter html=qa.html has it`
 }

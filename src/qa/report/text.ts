@@ -77,9 +77,15 @@ export function findReason({
  * Returns what a failed or warning step found, as a sentence: a finding in its own words, which are the title of its
  * step, or `title: subject: expected fill, actual no_fill`.
  */
-export function checkSentence({ title }: Pick<StepResult, 'title'>, { subject, expected, actual }: Check): string {
-  if (typeof actual === 'string' && actual.startsWith(title)) return title
+export function checkSentence({ title }: Pick<StepResult, 'title'>, check: Check): string {
+  if (isOwnFinding({ title }, check)) return title
+  const { subject, expected, actual } = check
   return `${title}: ${subject}: expected ${scalarText(expected)}, actual ${scalarText(actual)}`
+}
+
+/** Whether a check is a finding of `qa observe` or `beacons lint`, whose sentence is the title of its step. */
+export function isOwnFinding({ title }: Pick<StepResult, 'title'>, { actual }: Pick<Check, 'actual'>): boolean {
+  return typeof actual === 'string' && (actual === title || actual.startsWith(`${title} (`))
 }
 
 /** Returns why a case failed, briefly: its first failed check, or its reason. */
