@@ -5,12 +5,12 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { type Collection, type CollectionRequest, demoProject, describeCollection } from '#collections/collection.ts'
 import { collectionTools } from '#collections/tools.ts'
 import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
 import { contract, type EndpointId, v1 } from '#contract/index.ts'
 import { startSandbox } from '#sandbox/index.ts'
+import { PostmanCollection } from './postman-collection.ts'
 import { sendHttpFile } from './rest-client.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -296,70 +296,3 @@ function filesIn(directory: string): Map<string, string> {
   const files = names.filter((name) => statSync(join(directory, name)).isFile())
   return new Map(files.map((name) => [name.replaceAll('\\', '/'), readFileSync(join(directory, name), 'utf8')]))
 }
-
-/** What is used here of the schema of Postman collections, strictly: no other field, no other type of a variable. */
-const Field = z.strictObject({
-  key: z.string().min(1),
-  value: z.string(),
-  description: z.string().optional(),
-  disabled: z.literal(true).optional(),
-})
-const Bearer = z.strictObject({ key: z.literal('token'), value: z.string(), type: z.literal('string') })
-const sent = {
-  method: z.enum(['GET', 'POST']),
-  header: z.array(Field),
-  auth: z.union([
-    z.strictObject({ type: z.literal('noauth') }),
-    z.strictObject({ type: z.literal('bearer'), bearer: z.array(Bearer).length(1) }),
-  ]),
-  url: z.strictObject({
-    raw: z.string().startsWith('{{base_url}}/'),
-    host: z.tuple([z.literal('{{base_url}}')]),
-    path: z.array(z.string().min(1)),
-    query: z.array(Field).min(1).optional(),
-  }),
-  body: z
-    .strictObject({
-      mode: z.literal('raw'),
-      raw: z.string(),
-      options: z.strictObject({ raw: z.strictObject({ language: z.literal('json') }) }),
-    })
-    .optional(),
-}
-const PostmanItem = z.strictObject({
-  name: z.string(),
-  event: z
-    .array(
-      z.strictObject({
-        listen: z.enum(['prerequest', 'test']),
-        script: z.strictObject({ type: z.literal('text/javascript'), exec: z.array(z.string()).min(1) }),
-      }),
-    )
-    .min(1),
-  request: z.strictObject({ ...sent, description: z.string().min(1) }),
-  response: z.array(
-    z.strictObject({
-      name: z.string(),
-      originalRequest: z.strictObject(sent),
-      status: z.enum(['OK', 'Created']),
-      code: z.union([z.literal(200), z.literal(201)]),
-      _postman_previewlanguage: z.literal('json'),
-      header: z.array(Field),
-      cookie: z.array(z.never()),
-      body: z.string(),
-    }),
-  ),
-})
-const PostmanCollection = z.strictObject({
-  info: z.strictObject({ name: z.string(), description: z.string(), schema: z.url() }),
-  item: z.array(z.strictObject({ name: z.string(), description: z.string(), item: z.array(PostmanItem).min(1) })),
-  variable: z.array(
-    z.strictObject({
-      key: z.string(),
-      value: z.string(),
-      type: z.enum(['string', 'boolean', 'any', 'number']),
-      description: z.string(),
-      secret: z.literal(true).optional(),
-    }),
-  ),
-})
