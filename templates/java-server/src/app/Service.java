@@ -43,7 +43,7 @@ final class Service {
                     .collect(Collectors.toMap(entry -> entry.getKey().toLowerCase(), entry -> entry.getValue().get(0)));
             return Answer.parse(response.statusCode(), response.body(), headers);
         } catch (IOException | IllegalArgumentException | Json.Malformed error) {
-            System.err.printf("%s %s: %s%n", method, path, error);
+            System.err.printf("%s %s%s: %s%n", method, settings.baseUrl(), path, error);
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
         }
