@@ -56,6 +56,7 @@ export const commands: readonly CommandEntry[] = [
   entry('docs', 'Look inside', 'guides, reference, codes', () => import('#commands/docs.ts')),
   entry('doctor', 'Look inside', 'judge an integration', () => import('#commands/doctor.ts')),
   entry('qa', 'Look inside', 'scripted QA: run, list', () => import('#commands/qa/index.ts')),
+  entry('agent', 'Set up', 'files for coding agents', () => import('#commands/setup/agent.ts')),
   entry('mcp', 'Set up', 'tools for coding agents', () => import('#commands/setup/mcp.ts')),
   entry('init', 'Set up', 'a project from a template', async () => ({
     init: (await import('#commands/setup/init.ts')).scaffold,

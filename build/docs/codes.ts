@@ -11,7 +11,7 @@ import type { RuleText } from '#diagnosis/rule.ts'
 import { beaconSlotRules, fileTurnRules } from '#diagnosis/rules/beacon-slots.ts'
 import { beaconFileRules } from '#diagnosis/rules/beacons/file.ts'
 import { allPageRules, checkableRules, journalRules } from '#diagnosis/rules/index.ts'
-import { machineRules, sandboxRules } from '#diagnosis/rules/machine.ts'
+import { agentFileRules, machineRules, sandboxRules } from '#diagnosis/rules/machine.ts'
 import { sourceRules } from '#diagnosis/rules/page.ts'
 
 /** The paragraphs that are generated, by code, in the order of the pages. */
@@ -122,7 +122,10 @@ function ruleHeads(): Heads {
   const sets: readonly (readonly [judge: string, rules: Readonly<Record<string, RuleText>>])[] = [
     ['svc qa observe', journalRules],
     ['svc qa observe --url', allPageRules],
-    ['svc doctor', { ...pick(checkableRules, rulesOfDoctor()), ...machineRules, ...sandboxRules, ...sourceRules }],
+    [
+      'svc doctor',
+      { ...pick(checkableRules, rulesOfDoctor()), ...machineRules, ...agentFileRules, ...sandboxRules, ...sourceRules },
+    ],
     ['svc beacons lint', { ...beaconFileRules, ...beaconSlotRules, ...fileTurnRules }],
   ]
   const judges = new Map<string, string[]>()

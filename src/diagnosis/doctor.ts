@@ -7,7 +7,7 @@ import type { Machine, SandboxReport } from './facts/machine.ts'
 import type { Journal } from './journal.ts'
 import type { Facts, Finding, Observed, Rule, RuleText } from './rule.ts'
 import { checkableRules } from './rules/index.ts'
-import { machineRules, sandboxRules } from './rules/machine.ts'
+import { agentFileRules, machineRules, sandboxRules } from './rules/machine.ts'
 import { servedRules, sourceRules } from './rules/page.ts'
 
 /** The result of a check. */
@@ -45,6 +45,9 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
     ...Object.values(machine === null ? {} : machineRules).flatMap((rule) =>
       results(ofMachine, rule.id, runRule(rule, machine!)),
     ),
+    ...(machine === null || machine.agent_files === null
+      ? []
+      : results(ofMachine, 'agent files', runRule(agentFileRules['agent files'], machine))),
     ...Object.values(sandbox === null ? {} : sandboxRules).flatMap((rule) =>
       results(ofSandbox, rule.id, runRule(rule, sandbox!)),
     ),

@@ -18,6 +18,12 @@ export function describeJsonProblem(text: string): string {
   return `Line ${line}, column ${column}: ${parsed.problem}`
 }
 
+/** Returns a syntax error of a text in one sentence, as `Line 3, column 5: A comma is missing here.` */
+export function locateSyntaxError(error: ParseError, text: string): string {
+  const { line, column } = createLocator(text)(error.offset)
+  return `Line ${line}, column ${column}: ${describeSyntaxError(error, text)}`
+}
+
 /** Deeper than any body of the contract; the service refuses it too. */
 const maxDepth = 64
 

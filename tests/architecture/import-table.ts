@@ -96,7 +96,7 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'src/diagnosis',
-    modules: [...base, 'src/cli', 'src/qa'],
+    modules: [...base, 'src/agent-files', 'src/cli', 'src/qa'],
     packages: ['zod', 'playwright-core', 'jsonc-parser', 'commander'],
     builtins: 'all',
   },
@@ -125,11 +125,18 @@ export const importTable: readonly ImportRule[] = [
     packages: ['@modelcontextprotocol/sdk', 'zod'],
     builtins: 'all',
   },
+  {
+    path: 'src/agent-files',
+    modules: ['src/foundation', 'src/cli'],
+    packages: ['jsonc-parser', 'zod'],
+    builtins: ['node:crypto', 'node:fs', 'node:path', 'node:util'],
+  },
   { path: 'src/scaffold', modules: ['src/foundation'], packages: ['validate-npm-package-name'], builtins: 'all' },
   {
     path: 'src/commands',
     modules: [
       ...base,
+      'src/agent-files',
       'src/cli',
       'src/tail',
       'src/collections',

@@ -204,6 +204,7 @@ const pagerFile = 'src/cli/output/pager.ts'
 
 /** What reads a file or stdin by itself, and why no encoding of a user's text file can matter there. */
 const fileReaders: Readonly<Record<string, string>> = {
+  'src/commands/setup/agent.ts': 'a file of this package',
   'src/foundation/file-system.ts': 'opens a file to create it',
   'src/foundation/text-file.ts': 'reads the text files of users',
   'src/cli/run/user-file.ts': 'reads what a command takes: a file, or stdin',

@@ -18,6 +18,7 @@ afterAll(() => cli[Symbol.asyncDispose]())
 
 /** Flags whose value may be any text, with what it is. */
 const freeText: Readonly<Record<string, string>> = {
+  '--agent': 'a name, which the command knows or refuses',
   '--asset-token': 'opaque: the service knows it or refuses it',
   '--beacon-id': 'chosen by the integration',
   '--browser-path': 'a file',

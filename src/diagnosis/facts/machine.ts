@@ -6,6 +6,8 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
+import { openProjectFiles } from '#agent-files/project-files.ts'
+import { findRecord } from '#agent-files/record.ts'
 import { portHolder } from '#cli/process/port-holder.ts'
 import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
@@ -42,6 +44,8 @@ export interface Machine {
   running_urls: readonly string[]
   /** Path of a Chrome or Chromium, or of the package that includes one; null when none was found. */
   browser: string | null
+  /** The versions of the files of `svc agent setup` in this folder, and of this svc; null when there are none. */
+  agent_files: { written_by: string; installed: string } | { problem: string; hint: string | null } | null
   /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
   command_name: string
 }
@@ -91,7 +95,18 @@ export async function gatherMachine(
     port: { number: port, holder: holder ?? server },
     running_urls: sandboxes.map(({ url }) => url),
     browser: (await findBrowser(system))?.path ?? null,
+    agent_files: findAgentFiles(system.cwd),
     command_name,
+  }
+}
+
+function findAgentFiles(folder: string): Machine['agent_files'] {
+  try {
+    const found = findRecord(openProjectFiles(folder))
+    return found === null ? null : { written_by: found.record.version, installed: version }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return { problem: error.message, hint: error.hint }
   }
 }
 

@@ -5,10 +5,18 @@ import type { RuleText } from '../rule.ts'
 import { beaconSlotRules } from './beacon-slots.ts'
 import { beaconFileRules } from './beacons/file.ts'
 import { allPageRules, checkableRules, observeRules } from './index.ts'
-import { machineRules, sandboxRules } from './machine.ts'
+import { agentFileRules, machineRules, sandboxRules } from './machine.ts'
 
 test('ids are unique, and every rule says what to do', () => {
-  const sets = [allPageRules, checkableRules, machineRules, sandboxRules, beaconFileRules, beaconSlotRules]
+  const sets = [
+    allPageRules,
+    checkableRules,
+    machineRules,
+    agentFileRules,
+    sandboxRules,
+    beaconFileRules,
+    beaconSlotRules,
+  ]
   const rules = sets.flatMap((set): RuleText[] => Object.values(set))
   const ids = rules.map(({ id }) => id)
   expect(ids).toHaveLength(new Set(ids).size)

@@ -85,6 +85,35 @@ export const machineRules = ruleSet('machine', {
   },
 })
 
+/** For a project that has files of `svc agent setup`. */
+export const agentFileRules = ruleSet('machine', {
+  'agent files': {
+    severity: 'warning',
+    fix: 'Update them: svc agent setup',
+    judge({ agent_files, command_name }) {
+      if (agent_files === null) return found([], 'There are no files of svc agent setup.')
+      if ('problem' in agent_files) {
+        const { problem, hint } = agent_files
+        return found([{ message: problem, ...(hint === null ? {} : { fix: hint }) }], '')
+      }
+      const { written_by, installed } = agent_files
+      const order = compareVersions(written_by, installed)
+      const holds = `The files of svc agent setup are of this version, ${installed}.`
+      if (order === 0) return found([], holds)
+      const message = `The files of svc agent setup are of svc ${written_by}, ${order < 0 ? 'older' : 'newer'} than this ${installed}.`
+      const fix = order < 0 ? `Update them: ${command_name} agent setup` : 'Update svc to that version.'
+      return found([{ message, fix }], holds)
+    },
+  },
+})
+
+/** Returns a negative number when the first version is older, and 0 when they are the same release. */
+function compareVersions(one: string, other: string): number {
+  const numbers = (text: string) => text.split(/[.-]/).slice(0, 3).map(Number)
+  const [others, ones] = [numbers(other), numbers(one)]
+  return ones.map((number, index) => number - (others[index] ?? 0)).find((difference) => difference !== 0) ?? 0
+}
+
 function found(findings: readonly Finding[], holds: string) {
   return { sample_size: 1, findings, holds }
 }
