@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { Marked, type Token, type Tokens } from 'marked'
 import { transformWithOxc } from 'vite'
 import { escapeHtml } from '#foundation/html.ts'
+import { writeContents, writeWhole } from './llms.ts'
 import { type DocsPage, isGroup, readPages, resolveLink, toAnchor } from './pages.ts'
 import { terminalText } from './text.ts'
 
@@ -52,6 +53,8 @@ export async function buildDocs(outDir: string): Promise<void> {
   write('index.json', JSON.stringify(index))
   write('pages.json', JSON.stringify(html))
   write('texts.json', JSON.stringify(texts))
+  write('llms.txt', writeContents(pages))
+  write('llms-full.txt', writeWhole(pages))
   const [colours] = /:root \{[\s\S]*?\n\}\n/.exec(readFileSync(demoStyle, 'utf8')) ?? []
   if (colours === undefined)
     throw new Error('The styles of the demo have no :root, whose colours the documentation uses.')

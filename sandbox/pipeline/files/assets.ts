@@ -48,7 +48,9 @@ export interface Assets {
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
   demoPicture(file: string): Promise<Asset | null>
   inspectorFile(file: string): Promise<Asset | null>
-  docsFile(name: 'docs.js' | 'docs.css' | 'index.json'): Promise<Asset>
+  docsFile(name: 'docs.js' | 'docs.css' | 'index.json' | 'llms.txt' | 'llms-full.txt'): Promise<Asset>
+  /** The text of a page, as `svc docs --text` prints it. */
+  docsText(topic: string): Promise<Asset | null>
   /** @param topic the topic of the page; empty for the page shown for unknown topics */
   docsPage(topic: string): Promise<Asset | null>
 }
@@ -61,6 +63,8 @@ const mediaTypes: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',
   json: 'application/json; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
 }
 
 const bannerSizes = new Set(['970x250', '728x90', '336x280', '300x250', '320x100', '320x50'])
@@ -74,6 +78,7 @@ const clipDurations = new Map([
 export function createAssets(root: string, creatives: ReadonlySet<string>, media: RecordedMedia | null): Assets {
   const cached = new Map<string, Asset>()
   let pages: Promise<ReadonlyMap<string, string>> | undefined
+  let texts: typeof pages
   const load = async (path: string, made?: () => Promise<Buffer>): Promise<Asset> => {
     const known = cached.get(path)
     if (known !== undefined) return known
@@ -109,10 +114,13 @@ export function createAssets(root: string, creatives: ReadonlySet<string>, media
     },
     demoFile: (name) => load(`dist/demo/${name}`),
     docsFile: (name) => load(`dist/docs/${name}`),
+    async docsText(topic) {
+      texts ??= readTopics(join(root, 'dist/docs/texts.json'))
+      const text = (await texts).get(topic)
+      return text === undefined ? null : load(`dist/docs/${topic}.md`, async () => Buffer.from(text))
+    },
     async docsPage(topic) {
-      pages ??= readFile(join(root, 'dist/docs/pages.json'), 'utf8').then(
-        (text) => new Map(Object.entries<string>(JSON.parse(text))),
-      )
+      pages ??= readTopics(join(root, 'dist/docs/pages.json'))
       const html = (await pages).get(topic)
       return html === undefined ? null : load(`dist/docs/${topic}.html`, async () => Buffer.from(html))
     },
@@ -121,6 +129,11 @@ export function createAssets(root: string, creatives: ReadonlySet<string>, media
     demoPicture: async (file) =>
       /^(ridges|city|botanical)-[1-4]\.webp$/.test(file) ? load(`fixtures/demo/${file}`) : null,
   }
+}
+
+/** Resolves to the pages or texts of all topics. */
+async function readTopics(file: string): Promise<ReadonlyMap<string, string>> {
+  return new Map(Object.entries<string>(JSON.parse(await readFile(file, 'utf8'))))
 }
 
 function createTag(body: Buffer): string {

@@ -40,7 +40,11 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
   })
   const file = (name: 'docs.js' | 'docs.css') =>
     get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
+  const text = (name: 'index.json' | 'llms.txt' | 'llms-full.txt') =>
+    get(name, async (exchange) => assetResponse(exchange, withOwnAddress(await assets.docsFile(name)), headers))
   const page = async (exchange: OpenExchange, topic: string): Promise<PipelineResponse> => {
+    const written = topic.endsWith('.md') ? await assets.docsText(topic.slice(0, -'.md'.length)) : null
+    if (written !== null) return assetResponse(exchange, withOwnAddress(written), headers)
     const asset = topic === '' || topic === 'index' ? null : await assets.docsPage(topic)
     if (asset !== null) return assetResponse(exchange, withOwnAddress(asset), headers)
     return { ...(await assetResponse(exchange, withOwnAddress((await assets.docsPage(''))!), headers)), status: 404 }
@@ -49,7 +53,9 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     const { base_url } = services
     if (base_url === usualAddress) return asset
     const body = Buffer.from(withAddress(asset.body.toString(), base_url))
-    return { ...asset, body, etag: `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"` }
+    // Its compressed form has the address of the sources.
+    const { encoded: _, ...plain } = asset
+    return { ...plain, body, etag: `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"` }
   }
   return [
     redirect('/_sandbox/docs', root),
@@ -57,9 +63,12 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     get('', async (exchange) => assetResponse(exchange, withOwnAddress((await assets.docsPage('index'))!), headers)),
     file('docs.css'),
     file('docs.js'),
-    get('index.json', async (exchange) =>
-      assetResponse(exchange, withOwnAddress(await assets.docsFile('index.json')), headers),
-    ),
+    text('index.json'),
+    text('llms.txt'),
+    text('llms-full.txt'),
+    // Where language models look first. The root belongs to the API, so what is there only leads here.
+    redirect('/llms.txt', `${root}llms.txt`),
+    redirect('/llms-full.txt', `${root}llms-full.txt`),
     get('{topic}', (exchange) => page(exchange, exchange.request.params.topic ?? '')),
     get('{group}/', (exchange) => page(exchange, exchange.request.params.group ?? '')),
     get('{group}/{code}', ({ request, ...exchange }) => {

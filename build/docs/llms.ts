@@ -1,0 +1,83 @@
+/**
+ * The documentation for language models, in the form of llmstxt.org: `llms.txt` is the table of contents with a sentence
+ * for each page, `llms-full.txt` has the pages themselves, without those of single codes. Every link is absolute; the
+ * sandbox puts its own address in place of the usual one.
+ */
+import { type DocsPage, isGroup, resolveLink } from './pages.ts'
+
+/** The address in the sources of the documentation. */
+const address = 'http://127.0.0.1:4010'
+
+const about = `Local emulator and command line of the sponsored placement API v1: it decides, renders, counts and audits placements
+on your machine, and judges what an app sends. Nothing in it is real traffic or money.`
+
+const hints = `Start with Getting started, then On a server or In a page. Consent is closed by default: read Consent before anything is sent. Fields
+that the reference marks as assumed may differ in production.
+
+- The same pages in a terminal: \`svc docs TOPIC --text\`. A code of an error is a topic too: \`svc docs key_class --text\`.
+- Tools instead of text: \`svc mcp --start\`, or the Model Context Protocol at ${address}/_sandbox/mcp.
+- The API as OpenAPI 3.1: [openapi.json](${address}/_sandbox/openapi.json).`
+
+/** Returns the text of llms.txt. */
+export function writeContents(pages: readonly DocsPage[]): string {
+  const sections = Map.groupBy(listPages(pages), ({ section }) => section)
+  const parts = [...sections].map(([section, own]) => {
+    const items = own.map(({ topic, title, summary }) => `- [${title}](${pageAddress(topic)}): ${summary}`)
+    return `## ${section}\n\n${items.join('\n')}`
+  })
+  const [title, summary] = [
+    '# svc',
+    about
+      .split('\n')
+      .map((line) => `> ${line}`)
+      .join('\n'),
+  ]
+  const optional = `## Optional\n\n- [All pages in one file](${address}/_sandbox/docs/llms-full.txt): the pages above, in their order.`
+  return `${[title, summary, hints, ...parts, optional].join('\n\n')}\n`
+}
+
+/** Returns the text of llms-full.txt. */
+export function writeWhole(pages: readonly DocsPage[]): string {
+  const site = {
+    files: new Set(pages.map(({ file }) => file)),
+    topics: new Map(pages.map(({ topic }) => [topic.toLowerCase(), topic])),
+  }
+  const texts = listPages(pages).map((page) => {
+    return `<!-- ${pageAddress(page.topic)} -->\n\n${withAbsoluteLinks(page, site).trim()}`
+  })
+  return `${texts.join('\n\n')}\n`
+}
+
+function listPages(pages: readonly DocsPage[]): DocsPage[] {
+  return pages.filter(({ file, topic, section }) => section !== '' && !(isGroup(file) && topic.includes('/')))
+}
+
+function pageAddress(topic: string): string {
+  return `${address}/_sandbox/docs/${topic}.md`
+}
+
+interface Site {
+  files: ReadonlySet<string>
+  /** Topics by their lower-case form: the anchor of a code is in lower case, as GitHub makes it. */
+  topics: ReadonlyMap<string, string>
+}
+
+/** Blocks of code stay as they are, pictures and links to files that are no page are left out. */
+function withAbsoluteLinks(page: DocsPage, { files, topics }: Site): string {
+  const parts = page.markdown.split(/^(```[\s\S]*?^```)$/m)
+  const link = (whole: string, text: string, href: string) => {
+    if (href.startsWith('/_sandbox/')) return `[${text}](${address}${href})`
+    const target = resolveLink(page, href, files)
+    if (target === null) return whole
+    if (target.topic === null) return text
+    const topic = topics.get(target.topic.toLowerCase()) ?? target.topic
+    return `[${text}](${pageAddress(topic)}${target.anchor === null ? '' : `#${target.anchor}`})`
+  }
+  return parts
+    .map((part, index) =>
+      index % 2 === 1
+        ? part
+        : part.replace(/!\[[^\]]*\]\([^)]*\)/g, '').replace(/(?<!`)\[([^\][]+)\]\(([^)\s]+)\)/g, link),
+    )
+    .join('')
+}
