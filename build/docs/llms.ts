@@ -3,10 +3,8 @@
  * for each page, `llms-full.txt` has the pages themselves, without those of single codes. Every link is absolute; the
  * sandbox puts its own address in place of the usual one.
  */
+import { usualAddress } from '#foundation/http.ts'
 import { type DocsPage, isGroup, resolveLink } from './pages.ts'
-
-/** The address in the sources of the documentation. */
-const address = 'http://127.0.0.1:4010'
 
 const about = `Local emulator and command line of the sponsored placement API v1: it decides, renders, counts and audits placements
 on your machine, and judges what an app sends. Nothing in it is real traffic or money.`
@@ -15,8 +13,8 @@ const hints = `Start with Getting started, then On a server or In a page. Consen
 that the reference marks as assumed may differ in production.
 
 - The same pages in a terminal: \`svc docs TOPIC --text\`. A code of an error is a topic too: \`svc docs key_class --text\`.
-- Tools instead of text: \`svc mcp --start\`, or the Model Context Protocol at ${address}/_sandbox/mcp.
-- The API as OpenAPI 3.1: [openapi.json](${address}/_sandbox/openapi.json).`
+- Tools instead of text: \`svc mcp --start\`, or the Model Context Protocol at ${usualAddress}/_sandbox/mcp.
+- The API as OpenAPI 3.1: [openapi.json](${usualAddress}/_sandbox/openapi.json).`
 
 /** Returns the text of llms.txt. */
 export function writeContents(pages: readonly DocsPage[]): string {
@@ -32,7 +30,7 @@ export function writeContents(pages: readonly DocsPage[]): string {
       .map((line) => `> ${line}`)
       .join('\n'),
   ]
-  const optional = `## Optional\n\n- [All pages in one file](${address}/_sandbox/docs/llms-full.txt): the pages above, in their order.`
+  const optional = `## Optional\n\n- [All pages in one file](${usualAddress}/_sandbox/docs/llms-full.txt): the pages above, in their order.`
   return `${[title, summary, hints, ...parts, optional].join('\n\n')}\n`
 }
 
@@ -53,7 +51,7 @@ function listPages(pages: readonly DocsPage[]): DocsPage[] {
 }
 
 function pageAddress(topic: string): string {
-  return `${address}/_sandbox/docs/${topic}.md`
+  return `${usualAddress}/_sandbox/docs/${topic}.md`
 }
 
 interface Site {
@@ -66,7 +64,7 @@ interface Site {
 function withAbsoluteLinks(page: DocsPage, { files, topics }: Site): string {
   const parts = page.markdown.split(/^(```[\s\S]*?^```)$/m)
   const link = (whole: string, text: string, href: string) => {
-    if (href.startsWith('/_sandbox/')) return `[${text}](${address}${href})`
+    if (href.startsWith('/_sandbox/')) return `[${text}](${usualAddress}${href})`
     const target = resolveLink(page, href, files)
     if (target === null) return whole
     if (target.topic === null) return text
