@@ -91,3 +91,55 @@ test('kubernetes gets a deployment and its service, with probes that a sandbox a
   expect(Number(pod.spec!.terminationGracePeriodSeconds) * 1_000).toBeGreaterThan(Number(drain!.value) + 5_000)
   expect(String(service!.spec!.ports![0]!.targetPort)).toBe('http')
 })
+
+describe('the Helm chart', () => {
+  const template = read('helm/svc-sandbox/templates/sandbox.yaml')
+  const values = parse(read('helm/svc-sandbox/values.yaml')) as Yaml
+
+  test('takes only values that it declares, and declares none that it does not take', () => {
+    const taken = [...template.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!)
+    for (const path of taken) {
+      const found = path.split('.').reduce<Yaml | undefined>((value, name) => value?.[name], values)
+      expect(found, path).toBeDefined()
+    }
+    const { metrics, ...others } = values
+    const declared = [...Object.keys(others), ...Object.keys(metrics!).map((name) => `metrics.${name}`)]
+    expect(declared.filter((path) => !taken.includes(path))).toEqual([])
+    expect(parse(read('helm/svc-sandbox/Chart.yaml'))).toMatchObject({ apiVersion: 'v2', name: 'svc-sandbox' })
+  })
+
+  test('closes every block that it opens, and names only variables, paths and flags that exist', () => {
+    const actions = [...template.matchAll(/\{\{-? *(\w+)/g)].map(([, word]) => word!)
+    const opened = actions.filter((word) => word === 'if' || word === 'range' || word === 'with')
+    expect(actions.filter((word) => word === 'end')).toHaveLength(opened.length)
+    const variables = [...startFlags().values()].flatMap(
+      ({ description }) => /; (SVC_\w+)$/.exec(description)?.[1] ?? [],
+    )
+    for (const [variable] of template.matchAll(/\bSVC_[A-Z_]+\b/g)) expect(variables).toContain(variable)
+    const paths = (['health.live', 'health.ready', 'sandbox.metrics'] as const).map((id) => contract[id].path)
+    for (const [path] of template.matchAll(/\/_sandbox\/[a-z]+/g)) expect(paths).toContain(path)
+    expect(template).toContain('args: ["start", "--host", "0.0.0.0", "--port", "4010"]')
+  })
+
+  test('has the deployment and the service of kubernetes.yaml', () => {
+    // The template without its actions: what stands there in any case, and the name of the release.
+    const plain = template
+      .replaceAll(/^ *\{\{-? *(?:if|range|end)[^\n]*\n/gm, '')
+      .replaceAll('{{ .Release.Name }}', 'svc-sandbox')
+      .replaceAll(/\{\{[^}]*\}\}/g, 'value')
+    const [deployment, service, monitor] = parseAllDocuments(plain).map((document) => document.toJS() as Yaml)
+    const [own, ownService] = parseAllDocuments(read('kubernetes.yaml')).map((document) => document.toJS() as Yaml)
+    const [pod, ownPod] = [deployment, own].map((each) => each!.spec!.template!.spec!)
+    const container = (each: Yaml) => {
+      const { env: _, image: _image, resources: _resources, ...fixed } = each.containers![0]!
+      return fixed
+    }
+    expect(container(pod!)).toEqual(container(ownPod!))
+    const { containers: _, ...rest } = pod!
+    const { containers: _own, ...ownRest } = ownPod!
+    expect(rest).toEqual(ownRest)
+    expect(service!.spec).toEqual(ownService!.spec)
+    expect(values.resources).toEqual(ownPod!.containers![0]!.resources)
+    expect(monitor!.spec!.selector!.matchLabels).toEqual(service!.metadata!.labels)
+  })
+})
