@@ -24,7 +24,10 @@ export async function bundle(config: InlineConfig): Promise<Rolldown.RolldownOut
   const { build } = await import('vite')
   const notices = license({ thirdParty: { multipleVersions: true, output: (packages) => packages.forEach(note) } })
   const plugins = [config.plugins, notices as PluginOption]
-  return (await build({ configFile: false, publicDir: false, ...config, plugins })) as Rolldown.RolldownOutput
+  // A comment above each module says where it is from, and chunks are named by their content: packages that a link leads to would
+  // be named by their distance from this checkout.
+  const resolve = { ...config.resolve, preserveSymlinks: true }
+  return (await build({ configFile: false, publicDir: false, ...config, resolve, plugins })) as Rolldown.RolldownOutput
 }
 
 /** Returns the packages that the bundles of this process contain, by name. */
