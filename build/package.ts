@@ -154,12 +154,16 @@ function stagePackage(target: string): string {
 function stagePkg(): string {
   const copy = join(work, 'pkg')
   cpSync(join(root, 'node_modules/@yao-pkg/pkg'), copy, { recursive: true })
-  const assets = join(copy, 'lib-es5/sea-assets.js')
-  const compression = readFileSync(assets, 'utf8').split('return zlib.brotliCompressSync;')
-  if (compression.length !== 2) throw new Error('pkg compresses differently now: look at its sea-assets.js.')
-  const quality =
-    'return (raw) => zlib.brotliCompressSync(raw, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 7 } });'
-  writeFileSync(assets, compression.join(quality))
+  replaceIn(join(copy, 'lib-es5/sea-assets.js'), {
+    'return zlib.brotliCompressSync;':
+      'return (raw) => zlib.brotliCompressSync(raw, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 7 } });',
+  })
+  // The path of the main script is in the program: without its folder, which has a random name.
+  replaceIn(join(copy, 'lib-es5/sea.js'), {
+    'main: bootstrapPath,': "main: 'sea-main.js',",
+    '        seaConfigFilePath,\n    ]);':
+      '        seaConfigFilePath,\n    ], { cwd: (0, path_1.dirname)(seaConfigFilePath) });',
+  })
   const main = join(copy, 'prelude/sea-bootstrap.bundle.js')
   const setUp = readFileSync(main, 'utf8')
   const code = `
@@ -170,6 +174,20 @@ function stagePkg(): string {
   if (errors.length > 0) throw new Error(`The main script of pkg has changed: ${errors[0]?.message}`)
   writeFileSync(main, smaller)
   return join(copy, 'lib-es5/bin.js')
+}
+
+/** Replaces texts in a file of pkg. Throws when one is not there exactly once. */
+function replaceIn(file: string, replacements: Readonly<Record<string, string>>): void {
+  const text = Object.entries(replacements).reduce(
+    (text, [from, to]) => {
+      const parts = text.split(from)
+      if (parts.length !== 2)
+        throw new Error(`pkg is different now: look for ${JSON.stringify(from)} in its ${basename(file)}.`)
+      return parts.join(to)
+    },
+    readFileSync(file, 'utf8'),
+  )
+  writeFileSync(file, text)
 }
 
 /**

@@ -86,6 +86,8 @@ function keepContract(version: string): void {
 function compress(out: string, binary: string): void {
   const archive = `${binary}.tar.xz`
   step(`archive ${archive}`, 'tar', [
+    // Nothing of who packed it, and when.
+    ...['--sort=name', `--mtime=@${sourceTime()}`, '--owner=0', '--group=0', '--numeric-owner'],
     '-cJf',
     join(out, archive),
     '-C',
@@ -96,6 +98,14 @@ function compress(out: string, binary: string): void {
   ])
   const { size } = statSync(join(out, archive))
   if (size > maxArchiveBytes) throw new Error(`${archive} has ${size} bytes, ${maxArchiveBytes} are allowed.`)
+}
+
+/** Returns the time of the sources, seconds: SOURCE_DATE_EPOCH, else that of the last commit; 0 outside of a repository. */
+function sourceTime(): string {
+  const given = process.env.SOURCE_DATE_EPOCH
+  if (given !== undefined && /^\d+$/.test(given)) return given
+  const { stdout } = spawnSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' })
+  return stdout?.trim() || '0'
 }
 
 /**

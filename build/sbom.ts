@@ -19,13 +19,17 @@ export interface Component {
 export interface BillOfMaterials {
   bomFormat: string
   specVersion: string
+  serialNumber?: string
+  metadata?: { timestamp?: string }
   components: Component[]
 }
 
-/** Returns the bill of materials of a built checkout. */
+/** Returns the bill of materials of a built checkout, without the number and the time that npm gives each one. */
 export function billOfMaterials(root: string): BillOfMaterials {
   const args = ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only']
-  const installed = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as BillOfMaterials
+  const text = execFileSync('npm', args, { cwd: root, encoding: 'utf8' })
+  const { serialNumber: _, ...installed } = JSON.parse(text) as BillOfMaterials
+  delete installed.metadata?.timestamp
   const known = new Set(installed.components.map(({ purl }) => purl))
   const bundled = bundledComponents(readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8'))
   return { ...installed, components: [...installed.components, ...bundled.filter(({ purl }) => !known.has(purl))] }

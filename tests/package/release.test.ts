@@ -25,6 +25,10 @@ test('sha256sum --check accepts the sums', () => {
   expect([status, stdout]).toEqual([0, 'a.txt: OK\nb.tgz: OK\n'])
 })
 
+test('two bills of materials of a checkout are the same', () => {
+  expect(JSON.stringify(billOfMaterials(checkout))).toBe(JSON.stringify(billOfMaterials(checkout)))
+})
+
 test('the bill of materials has what is installed and what is bundled, with versions and licences', () => {
   const { components } = billOfMaterials(checkout) as unknown as {
     components: { name: string; version: string; licenses: unknown[] }[]
