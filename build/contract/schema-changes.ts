@@ -41,7 +41,11 @@ export function compareSchemas(given: Comparison): ContractChange[] {
   }
   const within: Pair = { ...rest, place, before, after, one: one.schema, other: other.schema }
   const [ours, theirs] = [variants(one.schema), variants(other.schema)]
-  if (ours.length > 0 || theirs.length > 0) return compareVariants(within, ours, theirs)
+  if (ours.length > 0 || theirs.length > 0) {
+    if (!('properties' in one.schema && 'properties' in other.schema)) return compareVariants(within, ours, theirs)
+    // The fields are those of the object: its variants say which of them go together.
+    return [...compareFields(within), ...compareVariants(within, ours.map(withoutFields), theirs.map(withoutFields))]
+  }
   return [
     ...compareTypes(within),
     ...compareValues(within),
@@ -72,6 +76,15 @@ function resolve({ schema, document }: Side): { name: string | null; schema: Jso
 function variants(schema: JsonObject): Json[] {
   const found = schema.anyOf ?? schema.oneOf ?? schema.allOf
   return Array.isArray(found) ? found : []
+}
+
+function withoutFields(variant: Json): Json {
+  if (Array.isArray(variant)) return variant.map(withoutFields)
+  if (!isObject(variant)) return variant
+  const entries = Object.entries(variant).filter(([key]) => key !== 'properties')
+  return Object.fromEntries(
+    entries.map(([key, part]) => [key, /^(any|one|all)Of$/.test(key) ? withoutFields(part) : part]),
+  )
 }
 
 /** Each variant that clients send must still be accepted by one; each that they receive must be one that they know. */

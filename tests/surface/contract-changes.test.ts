@@ -164,6 +164,17 @@ describe('a change that breaks clients is found and named by its place', () => {
     expect(found).toHaveLength(edit[0] === 'paths /v1/ads' ? 2 : 1)
   })
 
+  test('a field of an object that also has alternatives, whose fields may get types', () => {
+    const either = (topic: JsonObject) => [
+      { anyOf: [{ required: ['topic'], properties: { topic } }, { required: ['tags'] }] },
+    ]
+    const before = edited([`${ask} allOf`, either({})])
+    const typed = edited([`${ask} allOf`, either({ type: 'string' })])
+    expect(findBreakingChanges(before, typed)).toEqual([])
+    const without = edited([`${ask} allOf`, either({})], [`${ask} properties count`, undefined])
+    expect(findBreakingChanges(before, without)).toEqual([{ place: 'Ask.count', problem: 'is gone' }])
+  })
+
   test('closing an object that was open', () => {
     const open = edited([`${ask} additionalProperties`, undefined])
     expect(findBreakingChanges(open, base)).toEqual([{ place: 'Ask', problem: 'unknown fields are refused now' }])
