@@ -24,15 +24,23 @@ async function inspect<Result>(...words: string[]): Promise<Result> {
 
 interface Called {
   content: { text: string }[]
+  structuredContent?: { result?: Record<string, unknown>; error?: { code: string } }
   isError?: boolean
+}
+
+interface Listed {
+  name: string
+  outputSchema?: { type: string }
 }
 
 test('the inspector lists the tools of svc mcp, and calls one', async () => {
   const server = [process.execPath, join(checkout, 'bin/svc.js'), 'mcp', '--start']
-  const { tools: listed } = await inspect<{ tools: { name: string }[] }>(...server, '--method', 'tools/list')
+  const { tools: listed } = await inspect<{ tools: Listed[] }>(...server, '--method', 'tools/list')
   expect(listed.map(({ name }) => name)).toContain('explain_placement')
+  expect(listed.filter(({ outputSchema }) => outputSchema?.type !== 'object')).toEqual([])
   const called = await inspect<Called>(...server, '--method', 'tools/call', '--tool-name', 'create_placement')
-  expect(JSON.parse(called.content[0]!.text)).toMatchObject({ status: 'ready' })
+  expect(called.structuredContent?.result).toMatchObject({ status: 'ready' })
+  expect(JSON.parse(called.content[0]!.text)).toEqual(called.structuredContent)
 })
 
 test('it reaches a sandbox over HTTP, with the type of each argument', async () => {
@@ -40,7 +48,7 @@ test('it reaches a sandbox over HTTP, with the type of each argument', async () 
   onTestFinished(() => sandbox.close())
   const words = ['--method', 'tools/call', '--tool-name', 'advance_clock', '--tool-arg', 'by_ms=5000']
   const { content } = await inspect<Called>(`${sandbox.url}/_sandbox/mcp`, ...words)
-  expect(JSON.parse(content[0]!.text).offset_ms).toBeGreaterThanOrEqual(5_000)
+  expect(JSON.parse(content[0]!.text).result.offset_ms).toBeGreaterThanOrEqual(5_000)
   const { contents } = await inspect<{ contents: { text: string }[] }>(
     `${sandbox.url}/_sandbox/mcp`,
     ...['--method', 'resources/read', '--uri', 'svc://docs/errors/key_class'],
