@@ -1,0 +1,80 @@
+/**
+ * A process that runs one history after the other: `node lane.ts JSON`, see `LaneOptions`. Nothing else may run in it, since
+ * its clocks, timers and sockets are replaced. Prints a line of JSON for each history, and one for each reduced problem.
+ */
+import { mutations } from '#tests/mutations/mutations.ts'
+import { storeMutations } from '#tests/mutations/store/mutations.ts'
+import { faults } from './faults.ts'
+import { runHistory } from './history.ts'
+import { loadProduct } from './product.ts'
+import { reduce } from './reduce.ts'
+import { drawSteps } from './steps.ts'
+import { removeDisks } from './virtual/disk.ts'
+
+export interface LaneOptions {
+  /** The first seed, and how far it is to the next one. */
+  seed: number
+  stride: number
+  /** Histories at most. */
+  histories: number
+  /** Milliseconds at most. */
+  limit_ms: number
+  /** Positions of the steps to take, from 1; null: all. */
+  positions: number[] | null
+  /** The name of a fault to put into the product; null: none. */
+  mutation: string | null
+  isReduced: boolean
+}
+
+export type LaneLine =
+  | {
+      kind: 'history'
+      seed: number
+      steps: number
+      requests: number
+      tasks: number
+      virtual_ms: number
+      counts: Record<string, number>
+      problem: string | null
+      text: string
+    }
+  | { kind: 'reduced'; seed: number; positions: number[]; problem: string; text: string }
+
+const now = performance.now.bind(performance)
+const started = now()
+const options = JSON.parse(process.argv[2]!) as LaneOptions
+const edit = findEdit(options.mutation)
+const start = await loadProduct(edit)
+
+for (let index = 0; index < options.histories && now() - started < options.limit_ms; index++) {
+  const seed = options.seed + index * options.stride
+  const all = drawSteps(seed)
+  const steps = options.positions === null ? all : options.positions.flatMap((position) => all[position - 1] ?? [])
+  const result = await runHistory({ seed, steps, start })
+  const { problem, text, ...figures } = result
+  const isShown = problem !== null || options.histories === 1
+  print({ kind: 'history', seed, ...figures, problem: describe(problem), text: isShown ? text : '' })
+  if (problem === null) continue
+  if (options.isReduced && options.positions === null) {
+    const { positions, result: shortest } = await reduce({ seed, steps, start }, result)
+    print({ kind: 'reduced', seed, positions, problem: describe(shortest.problem)!, text: shortest.text })
+  }
+  break
+}
+removeDisks()
+process.exit()
+
+function describe(problem: { model: string; text: string } | null): string | null {
+  return problem === null ? null : `${problem.model}: ${problem.text}`
+}
+
+function print(line: LaneLine): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
+function findEdit(name: string | null) {
+  if (name === null) return null
+  const found = [...faults, ...mutations, ...storeMutations.sqlite].find((each) => each.name === name)
+  if (found === undefined) throw new Error(`there is no fault ${name}`)
+  return found
+}

@@ -1,0 +1,114 @@
+/**
+ * Events: a follower gets each one once, numbered without a gap, also over a crash. What has happened is there and has one
+ * event; an event of something that is not there was sent too early.
+ */
+import type { Facts } from '../facts.ts'
+import type { Project } from '../steps.ts'
+import type { World } from '../world.ts'
+
+interface SeenEvent {
+  seq: number
+  type: string
+  at_ms: number
+  client_id: Project | null
+  slot_id: string | null
+  data: { beacon_id?: string }
+}
+
+export interface Follower {
+  /** The number of the last event. */
+  readonly seq: number
+  readonly count: number
+  /** When the frame of a slot was first loaded, in any state. */
+  readonly frames: ReadonlyMap<string, number>
+  /** Another connection begins. */
+  connect(): void
+  /** Reads the text of a stream. Returns what is wrong with it. */
+  read(text: string): string[]
+  /** Compares the events of the present state with what is there. */
+  check(facts: Facts, world: World): string[]
+}
+
+export function createFollower(): Follower {
+  const frames = new Map<string, number>()
+  let seq = 0
+  let count = 0
+  let rest = ''
+  /** Those of the present state: since it replaced another one. */
+  let events: SeenEvent[] = []
+
+  return {
+    get seq() {
+      return seq
+    },
+    get count() {
+      return count
+    },
+    frames,
+    connect() {
+      rest = ''
+    },
+    read(text) {
+      const blocks = (rest + text).split('\n\n')
+      rest = blocks.pop() ?? ''
+      return blocks.flatMap((block) => {
+        const data = block.split('\n').find((line) => line.startsWith('data: '))
+        return data === undefined ? [] : take(JSON.parse(data.slice('data: '.length)) as SeenEvent)
+      })
+    },
+    check: (facts, world) => [...checkThere(facts), ...checkSeen(world)],
+  }
+
+  function take(event: SeenEvent): string[] {
+    count++
+    const last = seq
+    const replaces = event.type === 'sandbox.reset' || event.type === 'sandbox.restored'
+    if (replaces) events = []
+    events.push(event)
+    if (event.type === 'frame.loaded' && event.slot_id !== null && !frames.has(event.slot_id)) {
+      frames.set(event.slot_id, event.at_ms)
+    }
+    if (event.seq === 0) return [`events up to ${last} were sent, and are gone`]
+    seq = event.seq
+    if (event.seq === last + 1 || (replaces && event.seq > last)) return []
+    return [`event ${event.seq}, ${event.type}, comes after event ${last}`]
+  }
+
+  function checkThere({ placements, beacons }: Facts): string[] {
+    const decided = new Set(placements.flatMap(({ slot_id, fill }) => (fill === null ? [] : [slot_id])))
+    const accepted = new Set(beacons.flatMap(({ beacon_id, verdict }) => (verdict === 'accepted' ? [beacon_id] : [])))
+    const names = events.flatMap(({ type, slot_id, data }) => {
+      if (type === 'placement.decided') return [`the decision of ${slot_id}`]
+      return type === 'beacon.accepted' ? [`the beacon ${data.beacon_id}`] : []
+    })
+    const twice = names.find((name, index) => names.indexOf(name) !== index)
+    const early = events.find(
+      ({ type, slot_id, data }) =>
+        (type === 'placement.decided' && !decided.has(slot_id ?? '')) ||
+        (type === 'beacon.accepted' && !accepted.has(data.beacon_id ?? '')),
+    )
+    return [
+      ...(twice === undefined ? [] : [`${twice} has two events`]),
+      ...(early === undefined ? [] : [`event ${early.seq}, ${early.type}, is about something that is not there`]),
+    ]
+  }
+
+  function checkSeen({ known, generation }: World): string[] {
+    const has = (type: string, isOf: (event: SeenEvent) => boolean) =>
+      events.some((event) => event.type === type && isOf(event))
+    const problems: string[] = []
+    for (const slot of known.slots.values()) {
+      if (slot.generation !== generation || slot.fill === null) continue
+      if (!has('placement.decided', (event) => event.slot_id === slot.slot_id)) {
+        problems.push(`the decision of ${slot.slot_id} has no event`)
+      }
+    }
+    for (const beacon of known.beacons.values()) {
+      if (beacon.generation !== generation) continue
+      if (!has('beacon.accepted', ({ data }) => data.beacon_id === beacon.beacon_id)) {
+        problems.push(`the beacon ${beacon.beacon_id} has no event`)
+      }
+    }
+    return problems
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * Rate limits: a key gets no more responses than its bucket holds, and a bucket that has had time to fill refuses nothing.
+ * Times are those of the responses, whole seconds of the sandbox clock.
+ */
+import type { Project } from '../steps.ts'
+
+export interface RateModel {
+  /** Nothing is known of the buckets any more: the clock was moved, or a limit or the whole state was changed. */
+  forget(): void
+  setLimit(project: Project, text: string): void
+  /** Notes a request with the secret key of a project. Returns what is wrong with its response. */
+  note(project: Project, response: { status: number; at_ms: number; reason: string | null }): string | null
+}
+
+interface Limit {
+  per_s: number
+  burst: number
+}
+
+const defaultLimit: Limit = { per_s: 100, burst: 200 }
+const units: Readonly<Record<string, number>> = { s: 1, min: 60 }
+
+export function createRateModel(): RateModel {
+  const limits = new Map<Project, Limit>()
+  const served = new Map<Project, number[]>()
+  const sent = new Map<Project, number>()
+  return {
+    forget() {
+      served.clear()
+      sent.clear()
+    },
+    setLimit(project, text) {
+      const [count = '', unit = ''] = text.split('/')
+      const number = Number(count)
+      limits.set(project, { per_s: number / units[unit]!, burst: number === 1 ? 1 : 2 * number })
+    },
+    note(project, { status, at_ms, reason }) {
+      const { per_s, burst } = limits.get(project) ?? defaultLimit
+      const last_ms = sent.get(project)
+      sent.set(project, Math.max(at_ms, last_ms ?? 0))
+      if (status === 429 && reason === 'rate_limited') {
+        const quiet_s = last_ms === undefined ? 0 : (at_ms - last_ms) / 1_000 - 1
+        return quiet_s * per_s >= 1 ? `${project} is refused although it sent nothing for ${quiet_s} s` : null
+      }
+      if (status >= 300) return null
+      const times = served.get(project) ?? []
+      times.push(at_ms)
+      served.set(project, times)
+      for (const [index, since_ms] of times.entries()) {
+        const most = burst + (per_s * (at_ms - since_ms + 1_000)) / 1_000
+        const count = times.length - index
+        if (count > most) return `${project} got ${count} responses, and its limit allows ${Math.floor(most)}`
+      }
+      return null
+    },
+  }
+}

@@ -1,0 +1,29 @@
+/** Every write that was acknowledged is there, as it was acknowledged. */
+import type { Facts } from '../facts.ts'
+import type { World } from '../world.ts'
+
+export function checkWrites({ placements, beacons, settings }: Facts, { known }: World): string[] {
+  const problems: string[] = []
+  const slots = new Map(placements.map((placement) => [placement.slot_id, placement]))
+  for (const slot of known.slots.values()) {
+    const row = slots.get(slot.slot_id)
+    if (row === undefined) problems.push(`${slot.slot_id} was acknowledged, and is missing`)
+    else if (slot.fill !== null && (row.fill !== slot.fill || row.format !== slot.format)) {
+      problems.push(`${slot.slot_id} was decided as ${slot.fill} ${slot.format}, and is ${row.fill} ${row.format}`)
+    }
+  }
+  const accepted = new Map(
+    beacons.filter(({ verdict }) => verdict === 'accepted').map((beacon) => [beacon.beacon_id, beacon]),
+  )
+  for (const { beacon_id, event } of known.beacons.values()) {
+    const row = accepted.get(beacon_id)
+    if (row === undefined) problems.push(`${beacon_id} was accepted, and is missing`)
+    else if (row.event !== event) problems.push(`${beacon_id} was accepted as ${event}, and is ${row.event}`)
+  }
+  for (const [project, revision] of known.revisions) {
+    const row = settings.find(({ client_id }) => client_id === project)
+    if (row !== undefined && row.config_revision >= revision) continue
+    problems.push(`settings of ${project} were at revision ${revision}, and are at ${row?.config_revision}`)
+  }
+  return problems
+}

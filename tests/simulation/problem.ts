@@ -1,0 +1,5 @@
+/** Something that must never happen, and the model that has noticed it. */
+export interface Problem {
+  model: 'writes' | 'evidence' | 'consent' | 'billing' | 'tokens' | 'rates' | 'events' | 'responses' | 'reports'
+  text: string
+}

@@ -1,0 +1,76 @@
+/** A simulated process: the sandbox, started on a disk, a network and a computer of its own, that can be stopped or crash. */
+import type { Sandbox, SandboxOptions, startSandbox } from '#sandbox/index.ts'
+import type { Disk } from './disk.ts'
+import type { Network } from './network.ts'
+import type { Scheduler } from './scheduler.ts'
+
+export type Start = typeof startSandbox
+
+export interface SimulatedProcess {
+  readonly isRunning: boolean
+  /** Whether a crash has come, and the process is still to be cleared away. */
+  readonly isDead: boolean
+  /** Failures that it has reported since the last call. */
+  takeReports(): unknown[]
+  start(): Promise<void>
+  /** An orderly stop. */
+  stop(): Promise<void>
+  /** Ends at once: its connections, and everything that it has not committed. */
+  die(): void
+  /** After `die`: clears away what is left, so that it can start again. */
+  bury(): Promise<void>
+}
+
+/** Longer than any stop or start may take, milliseconds. */
+const longestMs = 30_000
+
+interface Parts {
+  start: Start
+  options: SandboxOptions
+  scheduler: Scheduler
+  network: Network
+  disk: Disk
+}
+
+export function createProcess({ start, options, scheduler, network, disk }: Parts): SimulatedProcess {
+  let sandbox: Sandbox | null = null
+  let isDead = false
+  let reports: unknown[] = []
+
+  return {
+    get isRunning() {
+      return sandbox !== null && !isDead
+    },
+    get isDead() {
+      return isDead
+    },
+    takeReports() {
+      const taken = reports
+      reports = []
+      return taken
+    },
+    async start() {
+      const report = (error: unknown) => void (isDead || reports.push(error))
+      const database = options.database ?? disk.database
+      sandbox = await scheduler.until(start({ ...options, database, report }), longestMs, 'the start')
+    },
+    async stop() {
+      await scheduler.until(sandbox!.close(), longestMs, 'the stop')
+      sandbox = null
+    },
+    die() {
+      if (isDead) return
+      isDead = true
+      disk.keep()
+      network.cut()
+    },
+    async bury() {
+      await scheduler.discardProcess(async () => {
+        await scheduler.rest()
+        disk.restoreKept()
+      })
+      sandbox = null
+      isDead = false
+    },
+  }
+}
