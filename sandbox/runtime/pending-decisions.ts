@@ -181,10 +181,10 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
     const evidence = decisionEvidence(services, jobSlot, decision)
     const dropsTopic = job.facts.derived_topic !== undefined && !mayProcessPrompt(consent)
     const bound = await store.bindDecision({
-      ...{ slot_id: slot.id, decision, evidence, dropsTopic },
+      ...{ slot_id: slot.id, session: job, decision, evidence, dropsTopic },
       caps: listCaps(job, now_ms),
     })
-    if (bound === 'capped') continue
+    if (bound === 'capped' || bound === 'superseded') continue
     if (bound === 'bound') {
       metrics.countDecision(decision)
       recordDecision(services.tracing, slot, decision, started)

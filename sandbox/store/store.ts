@@ -392,6 +392,8 @@ export interface IntervalGuard {
 /** A decision for a pending slot. */
 export interface DecisionWrite {
   slot_id: number
+  /** Of its job. */
+  session: Pick<JobRow, 'project_id' | 'session_id'>
   decision: StoredDecision
   evidence: EvidenceDraft
   caps: readonly CapGuard[]
@@ -405,8 +407,11 @@ export interface PlacementStore {
    * to false, with nothing written, when the consent has changed or a cap was reached in the meantime: try again.
    */
   createJob(job: JobRow, slots: NewSlot[], consent: ConsentWrite | null, caps: readonly CapGuard[]): Promise<boolean>
-  /** Binds the decision of a pending slot, unless it is decided already or a cap was reached in the meantime. */
-  bindDecision(decision: DecisionWrite): Promise<'bound' | 'decided' | 'capped'>
+  /**
+   * Binds the decision of a pending slot, unless it is decided already, or a cap was reached or the consent of its session
+   * has changed in the meantime.
+   */
+  bindDecision(decision: DecisionWrite): Promise<'bound' | 'decided' | 'capped' | 'superseded'>
   findJob(id: number): Promise<JobRow | null>
   findSlot(id: number): MaybePromise<SlotRow | null>
   listSlots(

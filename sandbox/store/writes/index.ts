@@ -40,8 +40,12 @@ export function writeMethods(write: Write): WriteMethods {
       const sessions = session_id === null ? [] : [{ project_id, session_id }]
       return write({ projects: [project_id], sessions, caps }, (tx) => createJob(tx, { job, slots, consent, caps }))
     },
-    bindDecision: (decision) =>
-      write({ slots: [decision.slot_id], caps: decision.caps }, (tx) => bindDecision(tx, decision)),
+    bindDecision(decision) {
+      const { slot_id, caps } = decision
+      const { project_id, session_id } = decision.session
+      const sessions = session_id === null ? [] : [{ project_id, session_id }]
+      return write({ slots: [slot_id], sessions, caps }, (tx) => bindDecision(tx, decision))
+    },
     recordFrame: (slot_id, at_ms, token) => write({}, (tx) => recordFrame(tx, slot_id, at_ms, token)),
     replaceAssetToken: (slot_id, hash, evidence) =>
       write({ slots: [slot_id] }, (tx) => replaceAssetToken(tx, slot_id, hash, evidence)),

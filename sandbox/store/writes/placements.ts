@@ -1,5 +1,14 @@
 /** The writes of placements: a job, a decision, the load of a frame, and the hash of an asset token. */
-import type { CapGuard, ConsentWrite, DecisionWrite, EvidenceDraft, JobRow, NewActivation, NewSlot } from '../store.ts'
+import type {
+  CapGuard,
+  ConsentWrite,
+  DecisionWrite,
+  EvidenceDraft,
+  JobRow,
+  NewActivation,
+  NewSlot,
+  StoredDecision,
+} from '../store.ts'
 import { insertCallback } from './callbacks.ts'
 import { saveConsent } from './consent.ts'
 import type { Transaction } from './transaction.ts'
@@ -16,6 +25,8 @@ export function createJob(tx: Transaction, { job, slots, consent, caps }: JobWri
   const fills = slots.filter(({ decision }) => decision?.outcome.status === 'filled').length
   if (!permitsFills(tx, caps, fills)) return false
   if (consent !== null && saveConsent(tx, consent) === null) return false
+  if (consent === null && !slots.every(({ decision }) => decision === null || isInForce(tx, job, decision)))
+    return false
   tx.insertJob(job)
   const { project_id, created_at_ms: at_ms } = job
   const { callback_url } = job.facts
@@ -32,10 +43,11 @@ export function createJob(tx: Transaction, { job, slots, consent, caps }: JobWri
 
 export function bindDecision(
   tx: Transaction,
-  { slot_id, decision, evidence, caps, dropsTopic }: DecisionWrite,
-): 'bound' | 'decided' | 'capped' {
+  { slot_id, session, decision, evidence, caps, dropsTopic }: DecisionWrite,
+): 'bound' | 'decided' | 'capped' | 'superseded' {
   const fills = decision.outcome.status === 'filled' ? 1 : 0
   if (!permitsFills(tx, caps, fills)) return 'capped'
+  if (!isInForce(tx, session, decision)) return 'superseded'
   if (dropsTopic) tx.dropTopic(slot_id)
   const project_id = tx.bindSlot(slot_id, decision)
   if (project_id === null) return 'decided'
@@ -55,6 +67,22 @@ export function replaceAssetToken(tx: Transaction, slot_id: number, hash: Uint8A
   const project_id = tx.projectOfSlot(slot_id)
   tx.setAssetHash(slot_id, hash)
   tx.appendEvidence(project_id, slot_id, evidence)
+}
+
+/**
+ * Whether a decision was made with the newest consent of its session. One that was stored between the decision and its
+ * write, in the same turn, stands before it in the chain and must apply to it. Without a session, and while a session
+ * has no stored consent, nothing can have changed.
+ */
+function isInForce(
+  tx: Transaction,
+  { project_id, session_id }: DecisionWrite['session'],
+  { consent }: Pick<StoredDecision, 'consent'>,
+): boolean {
+  const newest = session_id === null ? null : tx.newestConsent({ project_id, session_id })
+  if (newest === null) return true
+  const { revision, updated_at_ms, source } = newest
+  return revision === consent.revision && updated_at_ms === consent.updated_at_ms && source === consent.source
 }
 
 /** Whether every cap leaves room for this number of fills. */

@@ -19,6 +19,7 @@ const chain = 'the evidence of a project is one chain, also after a write that f
 const nothing = 'a write that fails leaves nothing'
 const caps = 'the last fill that a cap leaves is made once'
 const pending = 'a pending decision is bound once'
+const inForce = 'a decision is written only with the consent that is in force'
 const events = 'events are numbered without a gap, in the same order on every node'
 const report = 'a report counts what is in its scope, each beacon once'
 const laterReport = 'a report that goes on from an earlier one is that of all beacons'
@@ -128,6 +129,14 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       in: 'sandbox/store/writes#bindDecision',
       from: "const fills = decision.outcome.status === 'filled' ? 1 : 0",
       to: 'const fills = 0',
+    },
+    {
+      name: 'decision_of_old_consent',
+      wrong: 'A decision is written with a consent that another request has replaced.',
+      noticed_by: inForce,
+      in: 'sandbox/store/writes#isInForce',
+      from: 'if (newest === null) return true',
+      to: 'if (newest === null || newest.revision > 0) return true',
     },
     {
       name: 'decided_twice',

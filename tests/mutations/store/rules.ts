@@ -197,6 +197,27 @@ export const storeRules = {
     }
   },
 
+  async 'a decision is written only with the consent that is in force'({ one, other }) {
+    const project = await newProject(one)
+    const session = { project_id: project.id, session_id: 's' }
+    const stored = { id: nextId(), revision: 1, state: 'denied', source: 'svc_consent', updated_at_ms: now_ms } as const
+    const purposes = { semantic_targeting: false, prompt_shared: false }
+    const draft = { ...stored, ...purposes, extras: '{}', expires_at_ms: now_ms + 1, renews: false }
+    const [slot_id] = (await place(one, project, { session_id: 's', isPending: true })).slot_ids
+    const consent = { id: stored.id, ...session, draft, expected: null, evidence: evidence('consent', stored.id) }
+    const [saved, placed, bound] = await Promise.all([
+      one.saveConsent(consent),
+      place(one, project, { session_id: 's' }),
+      one.bindDecision({ ...decisionFor(slot_id!), session }),
+    ])
+    deepEqual([saved?.revision, placed.isCreated, bound], [1, false, 'superseded'])
+    const decision = {
+      ...fill(),
+      consent: { ...fill().consent, ...purposes, ...stored, lifecycle_state: 'denied' },
+    } as const
+    equal(await other.bindDecision({ ...decisionFor(slot_id!), session, decision }), 'bound')
+  },
+
   async 'events are numbered without a gap, in the same order on every node'({ one, other, overlap }) {
     const project = await newProject(one)
     await agree(one, other)
@@ -410,7 +431,8 @@ const failingEvidence: EvidenceDraft = {
 }
 
 function decisionFor(slot_id: number, caps: readonly CapGuard[] = []): DecisionWrite {
-  return { slot_id, decision: fill(), evidence: evidence('decision'), caps, dropsTopic: false }
+  const session = { project_id: 0, session_id: null }
+  return { slot_id, session, decision: fill(), evidence: evidence('decision'), caps, dropsTopic: false }
 }
 
 function fill(): StoredDecision {
