@@ -24,6 +24,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       include: [
         '{src,sandbox}/**/*.test.{ts,tsx}',
         'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
+        'tests/simulation/smoke.test.ts',
       ],
       globalSetup: built,
       // A test of processes uses a third of a processor, and waits for the rest of its time.
@@ -163,6 +164,15 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       }),
     ]
   },
+
+  /** Histories of the whole sandbox on virtual time, disk and network, and what they find that was put in. */
+  simulation: () => [
+    project('simulation', {
+      include: ['tests/simulation/simulation.test.ts'],
+      globalSetup: built,
+      testTimeout: 400_000,
+    }),
+  ],
 
   /** Minutes of mixed load with kills. */
   soak: () => [project('soak', { include: ['tests/soak/**/*.test.ts'], globalSetup: built, testTimeout: 300_000 })],

@@ -17,10 +17,12 @@ export type RequestStep = Extract<
   { kind: Exclude<Action['kind'], 'idle' | 'crash' | 'restart' | 'commit_fault' | 'computer_clock'> }
 >
 
+export class NoResponse extends Error {}
+
 export interface Client {
   /** Sends the requests of a step; resolves when all of them have ended. */
   perform(step: RequestStep): Promise<void>
-  /** Sends a read of the control plane that nothing disturbs. */
+  /** Sends a read of the control plane that nothing disturbs. @throws NoResponse when the process dies */
   read(path: string): Promise<Received>
   /** The time that a client takes for the sandbox's, from the last response. */
   now(): number
@@ -50,7 +52,7 @@ export function createClient(parts: Parts): Client {
       const arrival = learner.arrive(sent)
       const onReceived = learn(arrival)
       return (received) => {
-        learner.leave(arrival)
+        learner.leave(arrival, received !== null)
         log(`  ${number} ${describe(received ?? 'lost', sent)}`)
         if (received === null) return
         const date = Date.parse(received.headers.date ?? '')
@@ -86,7 +88,7 @@ export function createClient(parts: Parts): Client {
       20_000,
       `GET ${path}`,
     )
-    if (outcome === 'lost') throw new Error(`GET ${path} has no response`)
+    if (outcome === 'lost') throw new NoResponse(`GET ${path} has no response`)
     return outcome
   }
 
@@ -182,6 +184,22 @@ export function createClient(parts: Parts): Client {
   }
 
   async function consent(step: Extract<RequestStep, { kind: 'consent' }>): Promise<void> {
+    const { rival, seed, turns } = step
+    const own = sendConsent(step)
+    if (rival === 'consent') {
+      // Another decision, so that the two make two revisions.
+      const decision = step.decision === 'personalized' ? 'denied' : 'personalized'
+      await sendConsent({ ...step, decision, expects: null, travel: atOnce })
+    } else if (rival === 'place') {
+      const { project, session } = step
+      const terms = { project, session, format: 'banner', consent: null, slots: 1, forcesNoFill: false } as const
+      const others = { session_cap: null, wait_ms: 5_000, calls_back: false, activation: null }
+      await place({ kind: 'place', ...terms, ...others, seed, turns, travel: atOnce })
+    }
+    await own
+  }
+
+  async function sendConsent(step: Extract<RequestStep, { kind: 'consent' }>): Promise<void> {
     const { project, session, expires_in_ms, expects, decision } = step
     const known = world.known.consents.get(sessionKey(project, session))?.revision ?? 0
     const body = {

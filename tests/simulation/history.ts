@@ -1,7 +1,7 @@
 /** One history: the steps of a seed, taken in a simulated process, and checked against every model. */
 import { createHash } from 'node:crypto'
 import { createDice } from '#tests/reliability/dice.ts'
-import { type Client, createClient, type RequestStep } from './client.ts'
+import { type Client, createClient, NoResponse, type RequestStep } from './client.ts'
 import { type Facts, readFacts } from './facts.ts'
 import { createLearner, type Learner } from './learner.ts'
 import { checkBilling } from './models/billing.ts'
@@ -192,7 +192,6 @@ function armFault({ disk, learner, count }: Run, step: Extract<Step, { kind: 'co
 /** A process that has died in the middle of something, or between two things: what was durable is there again. */
 async function recover(run: Run): Promise<void> {
   const { process: simulated, learner, open, scheduler } = run
-  learner.forgetOpen()
   run.disk.fault = null
   await simulated.bury()
   await Promise.all([...open].map((work) => scheduler.until(work, longestMs, 'a request of a dead process')))
@@ -208,7 +207,6 @@ async function restart(run: Run): Promise<void> {
   learner.mayFail = true
   await simulated.stop()
   if (simulated.isDead) return
-  learner.forgetOpen()
   await simulated.start()
   learner.forgetBuckets()
   follow(run)
@@ -219,9 +217,16 @@ async function audit(run: Run): Promise<void> {
   const { scheduler, client, world, follower, lines, process: simulated, learner, disk, add } = run
   while (run.network.busy > 0 && !simulated.isDead) await scheduler.next()
   await scheduler.pass(2)
-  if (simulated.isDead) return recover(run).then(() => audit(run))
-  const { facts, text } = await readUnchanged(run, client)
-  if (simulated.isDead) return recover(run).then(() => audit(run))
+  const read = await readUnchanged(run, client).catch((error: unknown) => {
+    if (error instanceof NoResponse && simulated.isDead) return null
+    throw error
+  })
+  if (read === null || simulated.isDead) {
+    // A decision that was due has met the crash of a commit.
+    await recover(run)
+    return audit(run)
+  }
+  const { facts, text } = read
   lines.push(`  state ${createHash('sha256').update(text).digest('hex').slice(0, 12)}, ${follower.count} events`)
   add('writes', checkWrites(facts, world))
   add('evidence', checkEvidence(facts, world))
@@ -263,7 +268,27 @@ async function end(run: Run): Promise<void> {
   await audit(run)
   simulated.die()
   await recover(run)
+  await scheduler.pass(longestLatencyMs + 2_000)
   await audit(run)
+  await checkDecided(run)
+}
+
+/** The longest latency of decisions that a step sets, milliseconds. */
+const longestLatencyMs = 3_000
+
+/** A decision whose latency has passed on the sandbox clock has been made, whatever happened in between. */
+async function checkDecided(run: Run): Promise<void> {
+  const { body } = await run.client.read('/_sandbox/clock')
+  const { now_ms } = JSON.parse(body.toString('utf8')) as { now_ms: number }
+  const { facts } = await readFacts(run.client)
+  const late = facts.placements.filter(
+    ({ fill, created_at_ms }) => fill === null && created_at_ms + longestLatencyMs + 1_000 < now_ms,
+  )
+  run.add(
+    'writes',
+    late.map(({ slot_id }) => `${slot_id} is pending, and is never decided`),
+  )
+  checkNow(run)
 }
 
 function moveComputerClock({ learner, count, computer }: Run, by_ms: number): void {

@@ -20,12 +20,15 @@ export interface Simulation {
 }
 
 export type SimulationOptions = Pick<LaneOptions, 'seed' | 'histories'> &
-  Partial<Pick<LaneOptions, 'limit_ms' | 'positions' | 'mutation' | 'isReduced'>>
+  Partial<Pick<LaneOptions, 'limit_ms' | 'positions' | 'mutation' | 'isReduced'>> & {
+    /** Processes; default: one for each processor. */
+    lanes?: number
+  }
 
 /** Resolves when all have ended. @throws Error when a process fails by itself */
 export async function simulate(options: SimulationOptions): Promise<Simulation> {
   const { seed, histories, limit_ms = Number.MAX_SAFE_INTEGER, positions = null, mutation = null } = options
-  const lanes = Math.min(availableParallelism(), histories)
+  const lanes = Math.min(options.lanes ?? availableParallelism(), histories)
   const started = performance.now()
   const total: Simulation = {
     ...{ histories: 0, steps: 0, requests: 0, virtual_ms: 0, took_ms: 0, counts: {}, texts: [], problems: [] },

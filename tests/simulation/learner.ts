@@ -34,11 +34,10 @@ export interface Arrival {
 
 export interface Learner {
   arrive(sent: Sent): Arrival
-  leave(arrival: Arrival): void
+  /** It has ended. Without a response, from a process that has died, it may have happened or not. */
+  leave(arrival: Arrival, isAnswered: boolean): void
   checkResponse(sent: Sent, received: Received): void
   learn(step: RequestStep, arrival: Arrival): (received: Received) => void
-  /** The process has died: what was under way may have happened or not. */
-  forgetOpen(): void
   /** Nothing is known of the rate buckets any more. */
   forgetBuckets(): void
   /** A commit is going to fail, or has just failed: responses may say so. */
@@ -84,10 +83,15 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
       open.add(arrival)
       return arrival
     },
-    leave(arrival) {
+    leave(arrival, isAnswered) {
+      const { path, replaces } = arrival
       open.delete(arrival)
-      if (arrival.path.startsWith('/_sandbox/')) rates.forget()
-      if (arrival.replaces) world.replacing--
+      if (path.startsWith('/_sandbox/')) rates.forget()
+      if (replaces) world.replacing--
+      if (isAnswered) return
+      if (replaces) replaceState(world, null)
+      const name = /^\/_sandbox\/snapshots\/([^/]+)$/.exec(path)?.[1]
+      if (name !== undefined) world.saved.set(name, null)
     },
     checkResponse,
     learn: (step, arrival) => (received) => {
@@ -97,16 +101,6 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
       if (step.kind === 'beacon') return learnBeacon(step, arrival, received)
       if (step.kind === 'activate') return learnActivation(step, received)
       learnState(step, arrival, received)
-    },
-    forgetOpen() {
-      const isUnsure = [...open].some(({ replaces }) => replaces)
-      for (const { path } of open) {
-        const name = /^\/_sandbox\/snapshots\/([^/]+)$/.exec(path)?.[1]
-        if (name !== undefined) world.saved.set(name, null)
-      }
-      open.clear()
-      world.replacing = 0
-      if (isUnsure) replaceState(world, null)
     },
     forgetBuckets: () => rates.forget(),
   }

@@ -20,6 +20,8 @@ export type Action =
       expires_in_ms: number | null
       /** The revision that the client expects: the one it knows, or one before. */
       expects: 'known' | 'old' | null
+      /** What another client of the session sends at the same time. */
+      rival: 'consent' | 'place' | null
     }
   | {
       kind: 'place'
@@ -101,7 +103,7 @@ const table: [weight: number, draw: (dice: Dice) => Action][] = [
   [5, settings],
   [2, fault],
   [1, () => ({ kind: 'clear_faults' })],
-  [6, clock],
+  [8, clock],
   [1, (dice) => ({ kind: 'computer_clock', by_ms: dice.pick([-hour, -5_000, -1, 1, 5_000, hour]) })],
   [3, (dice) => ({ kind: 'save', name: dice.below(2) })],
   [3, (dice) => ({ kind: 'restore', name: dice.below(2) })],
@@ -214,6 +216,7 @@ function consent(dice: Dice): Action {
     decision: dice.pick(['granted', 'denied', 'withdrawn', 'personalized', 'personalized', 'basic']),
     expires_in_ms: dice.chance(0.2) ? dice.pick([minute, 10 * minute, hour]) : null,
     expects: dice.chance(0.7) ? null : dice.pick(['known', 'old']),
+    rival: dice.chance(0.5) ? null : dice.pick(['consent', 'place']),
   }
 }
 
@@ -259,7 +262,11 @@ function fault(dice: Dice): Action {
 
 function clock(dice: Dice): Action {
   const move = dice.pick(['advance', 'advance', 'advance', 'back', 'freeze', 'resume', 'resume', 'system'] as const)
-  return { kind: 'clock', move, by_ms: dice.pick([1, 1_000, 30_000, 4 * minute, 9 * minute, 31 * minute, 25 * hour]) }
+  return {
+    kind: 'clock',
+    move,
+    by_ms: dice.pick([1_000, 30_000, 4 * minute, 11 * minute, 31 * minute, 31 * minute, 24.5 * hour]),
+  }
 }
 
 function commitFault(dice: Dice): Action {

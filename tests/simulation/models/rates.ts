@@ -43,13 +43,15 @@ export function createRateModel(): RateModel {
         return quiet_s * per_s >= 1 ? `${project} is refused although it sent nothing for ${quiet_s} s` : null
       }
       if (status >= 300) return null
-      const times = served.get(project) ?? []
-      times.push(at_ms)
+      // In the order of their times: a poll is answered long after it was counted.
+      const times = [...(served.get(project) ?? []), at_ms].sort((one, other) => one - other)
       served.set(project, times)
-      for (const [index, since_ms] of times.entries()) {
-        const most = burst + (per_s * (at_ms - since_ms + 1_000)) / 1_000
-        const count = times.length - index
-        if (count > most) return `${project} got ${count} responses, and its limit allows ${Math.floor(most)}`
+      for (const [first, since_ms] of times.entries()) {
+        for (let last = first; last < times.length; last++) {
+          const most = burst + (per_s * (times[last]! - since_ms + 1_000)) / 1_000
+          const count = last - first + 1
+          if (count > most) return `${project} got ${count} responses, and its limit allows ${Math.floor(most)}`
+        }
       }
       return null
     },

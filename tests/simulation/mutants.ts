@@ -1,0 +1,97 @@
+/**
+ * `node tests/simulation/mutants.ts`: which faults of the product the histories of the first seeds notice, and by which
+ * model. Writes mutants.md. The seeds are always the same, so the table changes only with the code.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Edit } from '#tests/mutations/mutation.ts'
+import { mutations } from '#tests/mutations/mutations.ts'
+import { storeMutations } from '#tests/mutations/store/mutations.ts'
+import { faults } from './faults.ts'
+import { runHistory } from './history.ts'
+import { loadProduct } from './product.ts'
+import { drawSteps } from './steps.ts'
+import { removeDisks } from './virtual/disk.ts'
+
+/** Histories that each fault has, from seed 1. */
+const budget = 12
+
+/** Faults of what the models know: not those of shapes, frames, CORS and the renderer, which the suites of `svc qa` notice. */
+const about = new Set(['consent', 'credentials', 'decision', 'beacons', 'billing', 'limits'])
+const sections: [title: string, edits: readonly Edit[]][] = [
+  ['Put in for the simulator', faults],
+  ['Rules of the store', storeMutations.sqlite],
+  ['Rules of the API', mutations.filter((mutation) => about.has(mutation.about))],
+]
+const all = sections.flatMap(([, edits]) => edits)
+
+interface Noticed {
+  name: string
+  seed: number | null
+  model: string | null
+}
+
+const [part] = process.argv.slice(2)
+if (part === undefined) await writeTable()
+else await runPart(...(part.split('/').map(Number) as [number, number]))
+
+/** Runs every so many of them, and prints a line of JSON for each. */
+async function runPart(from: number, parts: number): Promise<void> {
+  for (const [index, edit] of all.entries()) {
+    if (index % parts !== from) continue
+    const noticed = await notice(edit)
+    process.stdout.write(`${JSON.stringify(noticed)}\n`)
+  }
+  removeDisks()
+  process.exit()
+}
+
+async function notice(edit: Edit): Promise<Noticed> {
+  const start = await loadProduct(edit)
+  for (let seed = 1; seed <= budget; seed++) {
+    const { problem } = await runHistory({ seed, steps: drawSteps(seed), start })
+    if (problem !== null) return { name: edit.name, seed, model: problem.model }
+  }
+  return { name: edit.name, seed: null, model: null }
+}
+
+async function writeTable(): Promise<void> {
+  const parts = availableParallelism()
+  const found = new Map<string, Noticed>()
+  const read = async (from: number) => {
+    const stdio = ['ignore', 'pipe', 'inherit'] as const
+    const child = spawn(process.execPath, [import.meta.filename, `${from}/${parts}`], { stdio: [...stdio] })
+    const ended = once(child, 'close')
+    for await (const line of createInterface(child.stdout!)) {
+      const noticed = JSON.parse(line) as Noticed
+      found.set(noticed.name, noticed)
+    }
+    const [code] = await ended
+    if (code !== 0) throw new Error(`part ${from} ended with ${code}`)
+  }
+  await Promise.all(Array.from({ length: parts }, (_, from) => read(from)))
+  writeFileSync(join(import.meta.dirname, 'mutants.md'), table(found))
+}
+
+function table(found: ReadonlyMap<string, Noticed>): string {
+  const noticed = all.filter(({ name }) => found.get(name)?.seed !== null).length
+  const lines = [
+    '# Faults that the simulator notices',
+    '',
+    `Written by \`node tests/simulation/mutants.ts\`. Each fault is put into the product as an edit of its source, and then has ${budget} histories`,
+    `at most, those of the seeds from 1. ${noticed} of ${all.length} are noticed. The others break a rule that no model knows, or need a longer search;`,
+    'the tests of [tests/mutations](../mutations/mutations.ts) notice them.',
+  ]
+  for (const [title, edits] of sections) {
+    lines.push('', `## ${title}`, '', '| Fault | What is wrong | Noticed by | First seed |', '|---|---|---|---|')
+    for (const { name, wrong } of edits) {
+      const { seed = null, model = null } = found.get(name) ?? {}
+      lines.push(`| \`${name}\` | ${wrong} | ${model ?? 'no model'} | ${seed ?? ''} |`)
+    }
+  }
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,52 @@
+/**
+ * `npm run test:simulation`: new seeds for two minutes (SIMULATION_SECONDS), every seed that has ever failed, the same
+ * history twice, and ten faults put in on purpose, each of which must be found.
+ */
+import { describe, expect, test } from 'vitest'
+import { faultSeconds, mostFaultSteps, suiteSeconds } from './budget.ts'
+import { faults } from './faults.ts'
+import { simulate } from './lanes.ts'
+import seeds from './seeds.json' with { type: 'json' }
+
+const failed: readonly { seed: number; found: string }[] = seeds
+
+/** What to read first where a model does not hold. */
+const describeProblems = (problems: Awaited<ReturnType<typeof simulate>>['problems']) =>
+  problems.map(({ seed, positions, text }) => `seed ${seed}, steps ${positions.join(',')}\n${text}`)
+
+test('no history of new seeds breaks a model', async () => {
+  const seed = Math.floor(Math.random() * 1e9)
+  const { problems, histories, steps, requests, took_ms, counts } = await simulate({
+    ...{ seed, histories: Number.MAX_SAFE_INTEGER, limit_ms: suiteSeconds * 1_000 },
+  })
+  const an_hour = Math.round((histories / took_ms) * 3_600_000)
+  console.log(`seed ${seed}: ${histories} histories (${an_hour} an hour), ${steps} steps, ${requests} requests`, counts)
+  expect(describeProblems(problems)).toEqual([])
+  expect(histories).toBeGreaterThan(5)
+  for (const kind of ['crash', 'full', 'lost request', 'repeated request']) expect(counts[kind]).toBeGreaterThan(0)
+})
+
+test.each(failed)('seed $seed, which showed that $found, breaks none now', async ({ seed }) => {
+  expect(describeProblems((await simulate({ seed, histories: 1 })).problems)).toEqual([])
+})
+
+test('the same seed is the same history, byte for byte, in another process', async () => {
+  for (const seed of [3, 12]) {
+    const [one, other] = await Promise.all([simulate({ seed, histories: 1 }), simulate({ seed, histories: 1 })])
+    expect(one.texts[0]?.split('\n').length).toBeGreaterThan(20)
+    expect(one.texts).toEqual(other.texts)
+  }
+})
+
+describe('faults put in on purpose', () => {
+  test('there are ten', () => expect(new Set(faults.map(({ name }) => name)).size).toBe(10))
+
+  test.each(faults)('$name: $wrong', async ({ name }) => {
+    const { problems } = await simulate({
+      ...{ seed: 1, histories: Number.MAX_SAFE_INTEGER, limit_ms: faultSeconds * 1_000, mutation: name, lanes: 1 },
+    })
+    const [problem] = problems
+    expect(problem, `${name} is not found in ${faultSeconds} s`).toBeDefined()
+    expect(problem!.positions.length, problem!.text).toBeLessThanOrEqual(mostFaultSteps)
+  })
+})
