@@ -49,7 +49,7 @@ export function replaceCommits(): void {
   Object.assign(Driver.prototype, {
     prepare(this: Database.Database, sql: string) {
       note(this)
-      const statement = prepare.call(this, sql)
+      const statement = prepare.call(this, sql) as Database.Statement<[]>
       if (sql !== 'COMMIT') return statement
       const disk = current
       const changes = (prepare.call(this, 'SELECT total_changes()') as Database.Statement<[], number>).pluck()
