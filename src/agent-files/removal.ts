@@ -14,7 +14,7 @@ export function planRemoval(project: ProjectFiles): Plan | null {
     files: [
       ...Object.entries(record.files).map(([file, sum]) => planFile(project, file, sum)),
       ...Object.entries(record.entries).map(([file, entry]) => planEntry(project, file, entry)),
-      { path, action: 'delete', what: 'what was written', why: null, content: null },
+      { path, action: 'delete', what: 'the record', why: null, content: null },
     ],
     folders: record.folders.toSorted((one, other) => other.length - one.length),
   }

@@ -149,7 +149,7 @@ function planEntry(
 }
 
 function planRecord(project: ProjectFiles, path: string, record: Record): PlannedFile {
-  const what = 'what was written, for updates and --remove'
+  const what = 'the record for --remove'
   const text = project.read(path)
   const content = writeRecord(record)
   if (text === content) return keep(path, what)

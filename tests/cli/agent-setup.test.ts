@@ -70,7 +70,7 @@ test('each agent that is found gets its files; they are named before, merged, an
     update  .vscode/mcp.json                              the MCP server svc
     update  .gemini/settings.json                         the MCP server svc
     update  opencode.jsonc                                the MCP server svc
-    create  .agents/skills/svc-placements/installed.json  what was written, for updates and --remove
+    create  .agents/skills/svc-placements/installed.json  the record for --remove
     ",
       "stdout": "Set up agents, claude, cursor, vscode, gemini, opencode: 8 files. Restart the agent, and commit the files.
     ",
