@@ -78,7 +78,7 @@ export function openapiDocument({ server_url, only }: { server_url: string; only
     ...(Object.keys(sockets).length === 0 ? {} : { 'x-websockets': withInlined(sockets, used, named) }),
     components: { securitySchemes: usedSchemes(endpoints), ...used },
   }
-  return URL.canParse(server_url) ? atAddress(document, server_url) : document
+  return /^https?:/.test(server_url) ? atAddress(document, server_url) : document
 }
 
 /** Returns a document whose examples have the address of a service. */
