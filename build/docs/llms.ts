@@ -4,7 +4,7 @@
  * sandbox puts its own address in place of the usual one.
  */
 import { usualAddress } from '#foundation/http.ts'
-import { type DocsPage, isGroup, resolveLink } from './pages.ts'
+import { type DocsPage, isGroup, type LinkTargets, linkTargets, resolveLink } from './pages.ts'
 
 const about = `Local emulator and command line of the sponsored placement API v1: it decides, renders, counts and audits placements
 on your machine, and judges what an app sends. Nothing in it is real traffic or money.`
@@ -36,12 +36,9 @@ export function writeContents(pages: readonly DocsPage[]): string {
 
 /** Returns the text of llms-full.txt. */
 export function writeWhole(pages: readonly DocsPage[]): string {
-  const site = {
-    files: new Set(pages.map(({ file }) => file)),
-    topics: new Map(pages.map(({ topic }) => [topic.toLowerCase(), topic])),
-  }
+  const targets = linkTargets(pages)
   const texts = listPages(pages).map((page) => {
-    return `<!-- ${pageAddress(page.topic)} -->\n\n${withAbsoluteLinks(page, site).trim()}`
+    return `<!-- ${pageAddress(page.topic)} -->\n\n${withAbsoluteLinks(page, targets).trim()}`
   })
   return `${texts.join('\n\n')}\n`
 }
@@ -54,22 +51,15 @@ function pageAddress(topic: string): string {
   return `${usualAddress}/_sandbox/docs/${topic}.md`
 }
 
-interface Site {
-  files: ReadonlySet<string>
-  /** Topics by their lower-case form: the anchor of a code is in lower case, as GitHub makes it. */
-  topics: ReadonlyMap<string, string>
-}
-
 /** Blocks of code stay as they are, pictures and links to files that are no page are left out. */
-function withAbsoluteLinks(page: DocsPage, { files, topics }: Site): string {
+function withAbsoluteLinks(page: DocsPage, targets: LinkTargets): string {
   const parts = page.markdown.split(/^(```[\s\S]*?^```)$/m)
   const link = (whole: string, text: string, href: string) => {
     if (href.startsWith('/_sandbox/')) return `[${text}](${usualAddress}${href})`
-    const target = resolveLink(page, href, files)
+    const target = resolveLink(page, href, targets)
     if (target === null) return whole
     if (target.topic === null) return text
-    const topic = topics.get(target.topic.toLowerCase()) ?? target.topic
-    return `[${text}](${pageAddress(topic)}${target.anchor === null ? '' : `#${target.anchor}`})`
+    return `[${text}](${pageAddress(target.topic)}${target.anchor === null ? '' : `#${target.anchor}`})`
   }
   return parts
     .map((part, index) =>

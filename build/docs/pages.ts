@@ -98,15 +98,36 @@ export function topicName(file: string): string {
   return file === contentsFile ? 'index' : basename(file, '.md')
 }
 
-/** Returns where a link of a page leads; null when it leads to another site. `files` are those that are pages. */
-export function resolveLink(from: Pick<DocsPage, 'file'>, href: string, files: ReadonlySet<string>): DocsLink | null {
+/** What links can lead to. */
+export interface LinkTargets {
+  /** The files that are pages. */
+  files: ReadonlySet<string>
+  /** Topics by their lower-case form: GitHub makes the anchor of a code in lower case. */
+  topics: ReadonlyMap<string, string>
+}
+
+export function linkTargets(pages: readonly DocsPage[]): LinkTargets {
+  return {
+    files: new Set(pages.map(({ file }) => file)),
+    topics: new Map(pages.map(({ topic }) => [topic.toLowerCase(), topic])),
+  }
+}
+
+/** Returns where a link of a page leads; null when it leads to another site. */
+export function resolveLink(
+  from: Pick<DocsPage, 'file'>,
+  href: string,
+  { files, topics }: LinkTargets,
+): DocsLink | null {
   if (/^[a-z]+:/.test(href)) return null
   const [path = '', anchor] = href.split('#')
   const file = path === '' ? from.file : normalize(join(dirname(from.file), path))
   if (!files.has(file)) return { topic: null, anchor: anchor ?? null, file }
   const topic = topicName(file)
   if (anchor === undefined) return { topic, anchor: null, file }
-  return isGroup(file) ? { topic: `${topic}/${anchor}`, anchor: null, file } : { topic, anchor, file }
+  if (!isGroup(file)) return { topic, anchor, file }
+  const code = `${topic}/${anchor}`
+  return { topic: topics.get(code.toLowerCase()) ?? code, anchor: null, file }
 }
 
 /** Returns the anchor of a heading, as GitHub makes it. */

@@ -10,7 +10,7 @@ import { Marked, type Token, type Tokens } from 'marked'
 import { transformWithOxc } from 'vite'
 import { escapeHtml } from '#foundation/html.ts'
 import { writeContents, writeWhole } from './llms.ts'
-import { type DocsPage, isGroup, readPages, resolveLink, toAnchor } from './pages.ts'
+import { type DocsPage, isGroup, type LinkTargets, linkTargets, readPages, resolveLink, toAnchor } from './pages.ts'
 import { terminalText } from './text.ts'
 
 /** One page in dist/docs/index.json. */
@@ -37,14 +37,14 @@ export const docsPath = '/_sandbox/docs/'
 
 export async function buildDocs(outDir: string): Promise<void> {
   const pages = readPages()
-  const files = new Set(pages.map(({ file }) => file))
+  const targets = linkTargets(pages)
   const contents = renderContents(pages)
   const html: Record<string, string> = {}
   const texts: Record<string, string> = {}
   const index = pages.map((page): IndexEntry => {
     const { topic, title, summary, section, markdown } = page
-    html[topic] = pageHtml(page, { files, contents, pages })
-    texts[topic] = terminalText(markdown, (href) => linkTopic(page, href, files))
+    html[topic] = pageHtml(page, { targets, contents, pages })
+    texts[topic] = terminalText(markdown, (href) => linkTopic(page, href, targets))
     return { topic, title, summary, section, parts: isCode(page) ? [] : splitParts(markdown) }
   })
   html[''] = shell({ title: 'Page not found', topic: '', contents, content: missing, links: '' })
@@ -98,14 +98,14 @@ function splitParts(markdown: string): Part[] {
 }
 
 /** Returns the topic that a link of a page leads to, or null. */
-function linkTopic(page: DocsPage, href: string, files: ReadonlySet<string>): string | null {
-  return resolveLink(page, href, files)?.topic ?? null
+function linkTopic(page: DocsPage, href: string, targets: LinkTargets): string | null {
+  return resolveLink(page, href, targets)?.topic ?? null
 }
 
 /** Returns the address that a link leads to; null when it leads to a file that is not a page. */
-function address(page: DocsPage, href: string, files: ReadonlySet<string>): string | null {
+function address(page: DocsPage, href: string, targets: LinkTargets): string | null {
   if (href.startsWith('/_sandbox/')) return href
-  const link = resolveLink(page, href, files)
+  const link = resolveLink(page, href, targets)
   if (link === null) return href
   if (link.topic === null) return null
   const anchor = link.anchor === null ? '' : `#${link.anchor}`
@@ -117,13 +117,13 @@ function pageUrl(topic: string): string {
 }
 
 interface Site {
-  files: ReadonlySet<string>
+  targets: LinkTargets
   contents: string
   pages: readonly DocsPage[]
 }
 
-function pageHtml(page: DocsPage, { files, contents, pages }: Site): string {
-  const content = createMarkdown((href) => address(page, href, files), isGroup(page.file) && !isCode(page)).parse(
+function pageHtml(page: DocsPage, { targets, contents, pages }: Site): string {
+  const content = createMarkdown((href) => address(page, href, targets), isGroup(page.file) && !isCode(page)).parse(
     page.markdown,
     { async: false },
   )

@@ -9,6 +9,7 @@ test('every page is served, with the policy of a page that loads nothing from el
   await using sandbox = await startSandbox()
   const pages = readPages()
   expect(pages.length).toBeGreaterThan(200)
+  const hrefs = new Set<string>()
   for (const { topic, title } of pages) {
     const response = await fetch(`${sandbox.url}/_sandbox/docs/${topic === 'index' ? '' : topic}`)
     const html = await response.text()
@@ -19,7 +20,10 @@ test('every page is served, with the policy of a page that loads nothing from el
     ])
     expect(html).toContain(`<title>${title} · svc</title>`)
     expect(html).not.toMatch(/<script(?! src)|<style|<[^>]*\s(?:style|onclick)=|http:\/\/127\.0\.0\.1:4010\b/)
+    for (const [, href = ''] of html.matchAll(/<a [^>]*href="(\/_sandbox\/docs\/[^"#]*)/g)) hrefs.add(href)
   }
+  const served = new Set(pages.map(({ topic }) => `/_sandbox/docs/${topic === 'index' ? '' : topic}`))
+  expect([...hrefs].filter((href) => !served.has(href))).toEqual([])
   const { headers } = await fetch(`${sandbox.url}/_sandbox/docs/errors`)
   expect(headers.get('content-security-policy')).toBe(
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
