@@ -5,6 +5,7 @@ import { type Client, createClient, NoResponse, type RequestStep } from './clien
 import { type Facts, readFacts } from './facts.ts'
 import { createLearner, type Learner } from './learner.ts'
 import { checkBilling } from './models/billing.ts'
+import { createReceiver, type Receiver } from './models/callbacks.ts'
 import { checkConsent } from './models/consent.ts'
 import { createFollower, type Follower } from './models/events.ts'
 import { checkEvidence } from './models/evidence.ts'
@@ -53,6 +54,7 @@ class Found extends Error {
 }
 
 interface Run {
+  receiver: Receiver
   world: World
   computer: Computer
   scheduler: Scheduler
@@ -110,8 +112,32 @@ function prepare(seed: number, start: Start): Run {
   const learner = createLearner(world, createRateModel(), (problem) => void problems.push(problem))
   const client = createClient({ world, network, scheduler, learner, log: (line) => void lines.push(line) })
   const counts: Record<string, number> = {}
+  const receiver = createReceiver(createDice(seed + 2))
+  let state = world.generation
+  network.onOutgoing = ({ body }) => {
+    if (state !== world.generation || world.replacing > 0 || learner.mayFail) receiver.forget()
+    state = world.generation
+    const { status, problem } = receiver.take(String(body))
+    lines.push(`  a callback is answered with ${status ?? 'nothing'}`)
+    counts.callback = (counts.callback ?? 0) + 1
+    if (problem !== null) problems.push({ model: 'writes', text: problem })
+    return status === null ? 'refused' : { status }
+  }
   return {
-    ...{ world, computer, scheduler, network, disk, process: simulated, learner, client, problems, counts, lines },
+    ...{
+      receiver,
+      world,
+      computer,
+      scheduler,
+      network,
+      disk,
+      process: simulated,
+      learner,
+      client,
+      problems,
+      counts,
+      lines,
+    },
     follower: createFollower(),
     open: new Set(),
     count(kind) {
@@ -198,6 +224,7 @@ async function recover(run: Run): Promise<void> {
   run.lines.push(`  starts again at ${scheduler.now_ms} ms`)
   await simulated.start()
   learner.forgetBuckets()
+  run.receiver.forget()
   follow(run)
 }
 
@@ -209,6 +236,7 @@ async function restart(run: Run): Promise<void> {
   if (simulated.isDead) return
   await simulated.start()
   learner.forgetBuckets()
+  run.receiver.forget()
   follow(run)
 }
 

@@ -18,7 +18,7 @@ import { drawSteps } from './steps.ts'
 import { removeDisks } from './virtual/disk.ts'
 
 /** Histories that each fault has, from seed 1. */
-const budget = 12
+const budget = 24
 
 /** Faults of what the models know: not those of shapes, frames, CORS and the renderer, which the suites of `svc qa` notice. */
 const about = new Set(['consent', 'credentials', 'decision', 'beacons', 'billing', 'limits'])
