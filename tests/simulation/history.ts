@@ -229,11 +229,14 @@ async function recover(run: Run): Promise<void> {
 }
 
 async function restart(run: Run): Promise<void> {
-  const { process: simulated, learner } = run
+  const { process: simulated, learner, disk } = run
   run.count('restart')
   learner.mayFail = true
+  // A sandbox that cannot write its file does not start, and says so; its user has made room.
+  if (disk.fault?.kind === 'full') disk.fault = null
   await simulated.stop()
   if (simulated.isDead) return
+  disk.fault = null
   await simulated.start()
   learner.forgetBuckets()
   run.receiver.forget()
@@ -333,5 +336,7 @@ function describeError(error: unknown): string {
     .find((line) => line.includes('/sandbox/'))
     ?.trim()
     .replace(/file:\S*\/sandbox\//, 'sandbox/')
-  return `${error.name}: ${error.message}${cause} ${place ?? ''}`.trim()
+  const text = `${error.name}: ${error.message}${cause} ${place ?? ''}`.trim()
+  // Another one in each process.
+  return text.replaceAll(/\S*\/disk-\w+\/files\//g, '')
 }
