@@ -87,9 +87,13 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
       const { path, replaces } = arrival
       open.delete(arrival)
       if (path.startsWith('/_sandbox/')) rates.forget()
-      if (replaces) world.replacing--
+      if (replaces) {
+        world.replacing--
+        rates.forgetLimits()
+      }
       if (isAnswered) return
       if (replaces) replaceState(world, null)
+      if (path.startsWith('/_sandbox/projects/')) rates.forgetLimits()
       const name = /^\/_sandbox\/snapshots\/([^/]+)$/.exec(path)?.[1]
       if (name !== undefined) world.saved.set(name, null)
     },

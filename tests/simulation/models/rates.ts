@@ -7,6 +7,8 @@ import type { Project } from '../steps.ts'
 export interface RateModel {
   /** Nothing is known of the buckets any more: the clock was moved, or a limit or the whole state was changed. */
   forget(): void
+  /** Nothing is known of the limits either: they may be those of another state. */
+  forgetLimits(): void
   setLimit(project: Project, text: string): void
   /** Notes a request with the secret key of a project. Returns what is wrong with its response. */
   note(project: Project, response: { status: number; at_ms: number; reason: string | null }): string | null
@@ -22,6 +24,8 @@ const units: Readonly<Record<string, number>> = { s: 1, min: 60 }
 
 export function createRateModel(): RateModel {
   const limits = new Map<Project, Limit>()
+  /** Of a project that has set none; null when that is not known. */
+  let usual: Limit | null = defaultLimit
   const served = new Map<Project, number[]>()
   const sent = new Map<Project, number>()
   return {
@@ -29,13 +33,19 @@ export function createRateModel(): RateModel {
       served.clear()
       sent.clear()
     },
+    forgetLimits() {
+      limits.clear()
+      usual = null
+    },
     setLimit(project, text) {
       const [count = '', unit = ''] = text.split('/')
       const number = Number(count)
       limits.set(project, { per_s: number / units[unit]!, burst: number === 1 ? 1 : 2 * number })
     },
     note(project, { status, at_ms, reason }) {
-      const { per_s, burst } = limits.get(project) ?? defaultLimit
+      const limit = limits.get(project) ?? usual
+      if (limit === null) return null
+      const { per_s, burst } = limit
       const last_ms = sent.get(project)
       sent.set(project, Math.max(at_ms, last_ms ?? 0))
       if (status === 429 && reason === 'rate_limited') {
