@@ -16,8 +16,24 @@ export interface SandboxAccess {
   qaTarget(): Promise<Omit<TargetOptions, 'browser'>>
   /** Returns the findings of `svc doctor`. */
   diagnose(): Promise<Diagnosis[]>
+  /** The user's computer, for a server that runs on it; null for one that a sandbox serves over HTTP. */
+  local: LocalAccess | null
   /** Milliseconds since the Unix epoch, of the host. */
   now(): number
   /** Returns `length` random characters from a-z and 0-9. */
   randomText(length: number): string
+}
+
+/** What tools may use of the user's computer: the files of one folder, which paths are relative to. */
+export interface LocalAccess {
+  /** Resolves to the text of a file. Throws CliError, also for a path that leads out of the folder. */
+  readText(file: string): Promise<string>
+  /** Writes a file, and resolves to its whole path. Throws CliError. */
+  writeText(file: string, text: string, options: { overwrite: boolean }): Promise<string>
+}
+
+/** Returns the user's computer, for a tool that exists only where there is one. */
+export function requireLocal({ local }: SandboxAccess): LocalAccess {
+  if (local !== null) return local
+  throw new Error("a tool of the user's computer is called in a sandbox")
 }

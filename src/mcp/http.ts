@@ -67,6 +67,7 @@ function openAccess(sandbox: ServingSandbox, { token, mayWrite }: Caller): Sandb
     mayWrite,
     client: async () => client,
     clientId: async () => keys.client_id,
+    local: null,
     now,
     randomText,
     qaTarget: async () => ({

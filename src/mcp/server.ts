@@ -31,7 +31,7 @@ import { completeTopic, listResources, readResource } from './resources.ts'
 import { describeFailed, failureText, limitedText } from './result-text.ts'
 import { failureResult, outputSchema, successResult, withoutSources } from './results.ts'
 import type { Tool } from './tool.ts'
-import { checkInput, describeIssues, tools } from './tools.ts'
+import { checkInput, describeIssues, localTools, toolsWith } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
 Start with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
@@ -80,18 +80,9 @@ function createMcpServer(access: SandboxAccess): Server {
   const info = { name: 'svc-sandbox', title: 'svc sandbox', version }
   const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} }
   const server = new Server(info, { capabilities, instructions })
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools() }))
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools(toolsWith(access)) }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }, { signal }) => {
-    const tool = tools.find((each) => each.name === name)
-    if (tool === undefined)
-      throw invalidParams(
-        `There is no tool ${name}. ${
-          didYouMean(
-            name,
-            tools.map((each) => each.name),
-          ) ?? ''
-        }`.trim(),
-      )
+    const tool = findTool(access, name)
     try {
       if (tool.effect !== 'reads' && !access.mayWrite) throw readOnly(tool)
       return successResult(tool, await tool.call(access, checkInput(tool, given), signal))
@@ -149,16 +140,29 @@ function createMcpServer(access: SandboxAccess): Server {
   return server
 }
 
+/** Throws the error of a request for a tool that the agent does not have. */
+function findTool(access: SandboxAccess, name: string): Tool {
+  const tools = toolsWith(access)
+  const tool = tools.find((each) => each.name === name)
+  if (tool !== undefined) return tool
+  const names = tools.map((each) => each.name)
+  const hint = localTools.some((each) => each.name === name)
+    ? 'It needs files or programs of your computer, so only svc mcp has it, over stdio.'
+    : didYouMean(name, names)
+  throw invalidParams(`There is no tool ${name}. ${hint ?? ''}`.trim())
+}
+
 function readOnly({ name }: Tool): CliError {
   const hint = 'Connect with a token of the role write: svc tokens create.'
   return new CliError('credentials', 'role_missing', `${name} changes the sandbox, but the token may only read.`, hint)
 }
 
-let listed: ListedTool[] | undefined
+const listed = new Map<readonly Tool[], ListedTool[]>()
 
-function listedTools(): ListedTool[] {
-  listed ??= tools.map(listedTool)
-  return listed
+function listedTools(tools: readonly Tool[]): ListedTool[] {
+  const known = listed.get(tools) ?? tools.map(listedTool)
+  listed.set(tools, known)
+  return known
 }
 
 function listedTool(tool: Tool): ListedTool {

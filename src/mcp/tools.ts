@@ -11,10 +11,13 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { explainIssues } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
 import { isObject } from '#foundation/json.ts'
+import type { SandboxAccess } from './access.ts'
+import { bundleAddress, bundleFile } from './bundle-tool.ts'
 import { lintTool } from './lint-tool.ts'
 import { observeTool } from './observe-tool.ts'
 import { createPlacement, doctorTool, readDocs, sendBeacon, showContract } from './own-tools.ts'
 import { qaTool } from './qa-tool.ts'
+import { reconcileFile, reconcileText } from './reconcile-tool.ts'
 import { type Effect, ofOne, type Tool } from './tool.ts'
 
 const inList = 'Ask for fewer items with limit, or narrow it with the filters; cursor continues after the last page.'
@@ -34,6 +37,7 @@ export const explainPlacement: Tool = ofNewest(
   ),
 )
 
+/** The tools that a sandbox serves over HTTP. */
 export const tools: readonly Tool[] = [
   createPlacement,
   endpointTool('list_placements', 'placements.list', 'reads', 'Newest first, with status, outcome and no-fill reason.'),
@@ -61,6 +65,8 @@ export const tools: readonly Tool[] = [
   doctorTool,
   observeTool,
   lintTool,
+  bundleAddress,
+  reconcileText,
   endpointTool('add_fault', 'faults.add', 'changes', 'Use times, so that it ends automatically.'),
   endpointTool('list_faults', 'faults.list', 'reads', ''),
   endpointTool('clear_faults', 'faults.clear', 'destroys', ''),
@@ -83,6 +89,20 @@ export const tools: readonly Tool[] = [
     'Deletes placements, beacons, consent, faults and the journal.',
   ),
 ]
+
+/** Those that take or write files of the user's computer, or need its programs. */
+const ofComputer: readonly Tool[] = [bundleFile, reconcileFile]
+
+/** The tools of a server on the user's computer, over stdio. */
+export const localTools: readonly Tool[] = [
+  ...tools.filter(({ name }) => !ofComputer.some((tool) => tool.name === name)),
+  ...ofComputer,
+]
+
+/** Returns the tools that an agent has. */
+export function toolsWith({ local }: SandboxAccess): readonly Tool[] {
+  return local === null ? tools : localTools
+}
 
 /** Returns the tool that calls one endpoint. */
 function endpointTool(name: string, id: EndpointId, effect: Effect, more: string): Tool {

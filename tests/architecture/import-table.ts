@@ -55,6 +55,11 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/collections', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
   { path: 'src/reconciliation', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
   {
+    path: 'src/reconciliation/service-comparison.ts',
+    modules: ['src/reconciliation', ...base, 'src/cli'],
+    builtins: 'none',
+  },
+  {
     path: 'src/contract/bundles',
     modules: ['src/foundation', 'src/contract'],
     packages: ['zod', 'canonicalize'],
@@ -121,7 +126,7 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'src/mcp',
-    modules: [...base, 'src/cli', 'src/diagnosis', 'src/qa', 'src/scaffold'],
+    modules: [...base, 'src/cli', 'src/diagnosis', 'src/qa', 'src/reconciliation', 'src/scaffold'],
     packages: ['@modelcontextprotocol/sdk', 'zod'],
     builtins: 'all',
   },

@@ -6,7 +6,8 @@ import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/s
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 import { expect, onTestFinished } from 'vitest'
 import { maxCharacters } from '#mcp/result-text.ts'
-import { tools } from '#mcp/tools.ts'
+import type { Tool } from '#mcp/tool.ts'
+import { localTools, tools } from '#mcp/tools.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { root } from './process.ts'
 
@@ -33,11 +34,12 @@ export async function connect(transport: StdioClientTransport | StreamableHTTPCl
   onTestFinished(() => client.close())
   // From here on the client validates each result against the output schema of its tool, by Ajv.
   const listed = await client.listTools()
+  const own = transport instanceof StdioClientTransport ? localTools : tools
   const call = async (name: string, given: object) => {
     const result = await client.callTool({ name, arguments: { ...given } })
     const [content] = result.content as { type: 'text'; text: string }[]
     expect(content!.text.length).toBeLessThanOrEqual(maxCharacters)
-    expectStructured(listed.tools, name, result as CallToolResult)
+    expectStructured(listed.tools, own, name, result as CallToolResult)
     return {
       text: content!.text,
       answer: result.structuredContent as unknown as Answer,
@@ -63,7 +65,12 @@ export async function connect(transport: StdioClientTransport | StreamableHTTPCl
 }
 
 /** A result by the schema that the server lists, and a success by that of the contract, which permits nothing more. */
-function expectStructured(listed: readonly ListedTool[], name: string, { structuredContent, isError }: CallToolResult) {
+function expectStructured(
+  listed: readonly ListedTool[],
+  own: readonly Tool[],
+  name: string,
+  { structuredContent, isError }: CallToolResult,
+) {
   const { outputSchema } = listed.find((tool) => tool.name === name) ?? {}
   expect([name, outputSchema?.type]).toEqual([name, 'object'])
   const { valid, errorMessage } = new AjvJsonSchemaValidator().getValidator(outputSchema as object)(structuredContent)
@@ -71,19 +78,20 @@ function expectStructured(listed: readonly ListedTool[], name: string, { structu
   const { result, error } = structuredContent as Record<string, unknown>
   expect([name, error === undefined]).toEqual([name, isError !== true])
   if (isError === true) return
-  const { output } = tools.find((tool) => tool.name === name)!
+  const { output } = own.find((tool) => tool.name === name)!
   expect([name, output.safeParse(result).error?.issues ?? []]).toEqual([name, []])
 }
 
 const bin = `${root}/bin/svc.js`
 
-/** Starts `svc mcp` with a home of its own. */
-export function spawnMcp(args: readonly string[], env: Record<string, string> = {}) {
+/** Starts `svc mcp` with a home of its own, in a folder. */
+export function spawnMcp(args: readonly string[], env: Record<string, string> = {}, cwd = temporaryDirectory()) {
   const home = temporaryDirectory()
   return new StdioClientTransport({
     command: process.execPath,
     args: [bin, 'mcp', ...args],
     env: { PATH: process.env.PATH ?? '', HOME: home, SVC_HOME: home, ...env },
+    cwd,
     stderr: 'pipe',
   })
 }

@@ -8,7 +8,7 @@ import { contract } from '#contract/index.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
 import { fencedText, maxCharacters, namingTools } from '#mcp/result-text.ts'
 import { structuredResult } from '#mcp/results.ts'
-import { tools } from '#mcp/tools.ts'
+import { localTools, tools } from '#mcp/tools.ts'
 import { builtinNames } from '#qa/suite/builtin.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
@@ -44,6 +44,13 @@ async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
   expect(await call('explain_placement', { slot_id })).toMatchObject({ slot_id, billing: { would_bill: true } })
   expect(await call('explain_placement')).toMatchObject({ slot_id })
   expect(await call('billing_report')).toMatchObject({ totals: [{ count: 1 }] })
+  expect(await call('bundle', { slot_id })).toMatchObject({ slot_ids: [slot_id], left_out: 0, alterations: [] })
+  expect(await call('reconcile', { text: `slot,clicks\n${slot_id},1\n` })).toMatchObject({
+    ok: false,
+    causes: [
+      { cause: 'beacon_never_sent', metric: 'click', difference: 1, change: expect.stringContaining('Send the') },
+    ],
+  })
   const [request] = (await call('list_requests', { path: '/v1/placements' })).items
   const { request_body } = await call<{ request_body: string }>('show_request', { request_id: request!.request_id })
   expect(JSON.parse(request_body)).toMatchObject({ session_id: 'agent-1' })
@@ -108,7 +115,9 @@ async function expectWhole(agent: Agent): Promise<void> {
     tools.filter(({ annotations }) => annotations?.[hint] === true).map(({ name }) => name)
   expect(hinted('destructiveHint')).toEqual(['clear_faults', 'reset_sandbox'])
   expect(
-    hinted('readOnlyHint').every((name) => /^(list|show|explain|read|lint|billing|doctor|observe|sandbox)/.test(name)),
+    hinted('readOnlyHint').every((name) =>
+      /^(list|show|explain|read|lint|billing|bundle|compare|doctor|observe|reconcile|sandbox)/.test(name),
+    ),
   ).toBe(true)
   const { resources } = await client.listResources()
   expect(resources.map(({ uri }) => uri)).toEqual(
@@ -288,7 +297,9 @@ test('each tool names a command that exists', async () => {
     ...commands.flatMap(pathsOf).map((path) => `${name} ${path}`),
   ]
   const paths = (await commandTree(commands)).flatMap(pathsOf)
-  expect(tools.map(({ command }) => command).filter((command) => !paths.includes(command))).toEqual([])
+  expect([...tools, ...localTools].map(({ command }) => command).filter((command) => !paths.includes(command))).toEqual(
+    [],
+  )
 })
 
 test.each([

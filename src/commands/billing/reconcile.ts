@@ -5,27 +5,17 @@ import { endpoints } from '#cli/endpoint/facts.ts'
 import { fieldOptions, flagValues } from '#cli/endpoint/flags.ts'
 import { repeatable } from '#cli/endpoint/option-values.ts'
 import { type Column, tableLines } from '#cli/output/table.ts'
-import { oneLine, type Style } from '#cli/output/terminal.ts'
+import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, listOption, textOption } from '#cli/run/command.ts'
-import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
+import { exitCodes } from '#cli/run/errors.ts'
 import { displayName, readUserText } from '#cli/run/user-file.ts'
-import { nextCursor } from '#client/client.ts'
 import type { Mode } from '#contract/fields.ts'
-import { parseSince, sinceMs } from '#foundation/duration.ts'
 import type { Explanation } from '#reconciliation/causes.ts'
-import { parseColumnMap } from '#reconciliation/columns.ts'
-import { parsePercent, type Scope } from '#reconciliation/difference.ts'
-import { OwnFileError, parseOwnFile } from '#reconciliation/own-file.ts'
-import {
-  reconcile as compareCounts,
-  defaultMode,
-  describeClocks,
-  type OwnReport,
-  type Reconciliation,
-  readOwnReport,
-} from '#reconciliation/reconciliation.ts'
-import { readTurns, type Turns } from '#reconciliation/turns.ts'
+import { parsePercent } from '#reconciliation/difference.ts'
+import { describeClocks, type OwnReport, type Reconciliation } from '#reconciliation/reconciliation.ts'
+import { compareWithTurns, loadTurns, readOwnText, type ServiceScope } from '#reconciliation/service-comparison.ts'
+import type { Turns } from '#reconciliation/turns.ts'
 
 const signed = (value: number) => (value > 0 ? `+${value}` : String(value))
 const rounded = (percent: number) => Math.round(percent * 100) / 100
@@ -91,75 +81,25 @@ export const reconcile: Command = {
 }
 
 async function runReconcile(context: CommandContext, { args, options }: CommandInput): Promise<number> {
-  const { out, system } = context
+  const { client, out, signal, system } = context
   const file = args[0] as string
   const name = displayName(file)
-  const own = readReport(await readUserText(system, file), name, listOption(options, 'map'))
-  const { turns, stray_beacons } = await out.progress('Reading the turns of the sandbox', loadTurns(context))
-  const scope = await readScope(context, options, turns)
-  const result = compareCounts(own.counts, turns, scope, options.tolerance as number)
-  const counted = result.totals.reduce((sum, total) => sum + total.own + total.accepted, 0)
-  if (counted === 0 && turns.length === 0) {
-    throw nothingChecked(`There is nothing to compare: ${name} counts 0, and the sandbox has no turn.`, noTurnsHint)
-  }
-  const whole = { file: name, ...result, columns: own.columns, other_events: own.counts.other_events, stray_beacons }
-  const isShort = options.all !== true
-  out.list(whole, result.differences, (style) => reportLines(result, style, isShort))
-  for (const note of listNotes(own, { ...result, stray_beacons, turns }, options)) out.note(note)
-  return result.ok ? exitCodes.ok.exit_code : exitCodes.discrepancy.exit_code
-}
-
-const noTurnsHint = 'Play a turn first: svc trigger'
-
-function readReport(text: string, name: string, map: readonly string[]): OwnReport {
-  const mapped = refuse('map_invalid', '', () => parseColumnMap(map))
-  const report = refuse('file_invalid', `${name}: `, () => readOwnReport(parseOwnFile(text), mapped))
-  if (report !== null) return report
-  throw nothingChecked(`There is no row in ${name}.`, 'It needs a header and a row for each slot, session or day.')
-}
-
-/** Returns what `read` does, with what it cannot read as an error of usage. */
-function refuse<T>(code: string, about: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof OwnFileError)) throw error
-    // A value of the file cannot start a line of its own.
-    const message = [about + error.message, ...error.rows].map(oneLine).join('\n  ')
-    throw new CliError('usage', error.rows.length > 0 ? 'rows_invalid' : code, message, error.hint)
-  }
-}
-
-async function loadTurns(context: CommandContext): Promise<Turns> {
-  const { client, signal } = context
+  const own = readOwnText(await readUserText(system, file), name, listOption(options, 'map'))
+  const { since, until } = flagValues(span, options) as { since?: string; until?: string }
   const project = await projectFilter(context)
-  const api = client()
-  return readTurns({
-    async placements(page) {
-      const read = await api.placements.list({ query: { ...project, ...page } }, { signal })
-      return { items: read.items, next_cursor: nextCursor(read, page.cursor ?? null) }
-    },
-    async beacons(page) {
-      const read = await api.beacons.list({ query: { ...project, ...page } }, { signal })
-      return { items: read.items, next_cursor: nextCursor(read, page.cursor ?? null) }
-    },
-  })
-}
-
-async function readScope(
-  { client, signal }: CommandContext,
-  options: CommandInput['options'],
-  turns: Turns['turns'],
-): Promise<Scope> {
-  const limits = flagValues(span, options) as { since?: string; until?: string }
-  const isTimed = Object.keys(limits).length > 0
-  const now_ms = isTimed ? (await client().clock.show({}, { signal })).now_ms : 0
-  const time_ms = (text: string | undefined) => {
-    const start = parseSince(text ?? '')
-    return start === null ? null : sinceMs(start, now_ms)
+  const scope: ServiceScope = {
+    ...{ project, since, until },
+    mode: textOption(options, 'mode') as ServiceScope['mode'],
+    tolerance_percent: options.tolerance as number,
   }
-  const mode = textOption(options, 'mode') as Mode | 'all' | undefined
-  return { mode: mode ?? defaultMode(turns), since_ms: time_ms(limits.since), until_ms: time_ms(limits.until) }
+  const loading = loadTurns(client(), project, signal)
+  const found = await out.progress('Reading the turns of the sandbox', loading)
+  const readNow = async () => (await client().clock.show({}, { signal })).now_ms
+  const result = await compareWithTurns({ name, own }, found, scope, readNow)
+  const isShort = options.all !== true
+  out.list(result, result.differences, (style) => reportLines(result, style, isShort))
+  for (const note of listNotes(own, { ...result, turns: found.turns }, options)) out.note(note)
+  return result.ok ? exitCodes.ok.exit_code : exitCodes.discrepancy.exit_code
 }
 
 function readTolerance(text: string): number {

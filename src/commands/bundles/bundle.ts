@@ -1,6 +1,7 @@
 /** `svc bundle` writes a turn as one signed file, and `svc import` brings such a file back to the inspector. */
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
+import { bundleFileName, requireBundle } from '#cli/endpoint/bundle-page.ts'
 import { callEndpoint, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { lastPlacement } from '#cli/endpoint/last-placement.ts'
 import { plural, sizeText } from '#cli/output/text.ts'
@@ -46,7 +47,7 @@ async function writeBundle(context: CommandContext, { args, options }: CommandIn
   })
   const { data: page } = await callEndpoint(context, 'bundles.page', { query })
   const bundled = requireBundle(page)
-  const file = resolve(system.cwd, textOption(options, 'out') ?? defaultName(bundled))
+  const file = resolve(system.cwd, textOption(options, 'out') ?? bundleFileName(bundled))
   await writeAtomically(context, file, oneText(page), { overwrite: options.overwrite === true })
   const slot_ids = bundled.turns.map(({ placement }) => placement.slot_id)
   const size_bytes = Buffer.byteLength(page)
@@ -56,20 +57,6 @@ async function writeBundle(context: CommandContext, { args, options }: CommandIn
     ...(left_out === 0 ? [] : [`Left out: ${plural(left_out, 'older turn')} of the session.`]),
   ])
   return exitCodes.ok.exit_code
-}
-
-/** @throws CliError when the service sent something else */
-function requireBundle(page: string): Bundle {
-  const read = readBundle(page)
-  if ('bundle' in read) return read.bundle
-  const hint = 'Is the base URL that of a sandbox, of this version? svc sandbox status'
-  throw new CliError('service', 'contract_mismatch', `What the service sent is not a bundle: ${read.problem}.`, hint)
-}
-
-function defaultName({ turns, session_id }: Bundle): string {
-  const [first] = turns
-  if (turns.length === 1 && first !== undefined) return `${first.placement.slot_id}.svc.html`
-  return `${(session_id ?? 'session').replace(/[^\w.-]+/g, '_').slice(0, 64)}.svc.html`
 }
 
 function describeTurns({ turns, session_id }: Bundle): string {

@@ -17,6 +17,7 @@ import { diagnose } from '#diagnosis/doctor.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
 import { gather } from '../doctor.ts'
 import { onFirstInterrupt } from '../exec.ts'
+import { localAccess } from './local-access.ts'
 
 export const mcp: Command = {
   name: 'mcp',
@@ -99,6 +100,7 @@ function sandboxAccess(context: CommandContext): SandboxAccess {
       const kind = sandbox === null ? 'service' : 'sandbox'
       return { kind, base_url, client_id, origin, keys, admin_token: permittedControlToken(current) }
     },
+    local: localAccess(context),
     diagnose: async () => diagnose(await gather({ ...context, settings: await settings() }, undefined, [])),
     now: () => system.now(),
     randomText: (length) => system.randomText(length),

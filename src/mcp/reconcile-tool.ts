@@ -1,0 +1,163 @@
+/** The tool `reconcile`: own counts beside those accepted, as `svc billing reconcile` compares them. */
+import { z } from 'zod'
+import { sinceText } from '#cli/endpoint/option-values.ts'
+import { CliError } from '#cli/run/errors.ts'
+import type { Mode } from '#contract/fields.ts'
+import { withoutUndefined } from '#foundation/json.ts'
+import { tableNames } from '#foundation/table-entry.ts'
+import { causes } from '#reconciliation/causes.ts'
+import { metrics, ownFields } from '#reconciliation/columns.ts'
+import { parsePercent } from '#reconciliation/difference.ts'
+import { compareWithTurns, loadTurns, readOwnText } from '#reconciliation/service-comparison.ts'
+import { requireLocal, type SandboxAccess } from './access.ts'
+import type { Tool } from './tool.ts'
+
+const modes = ['live', 'test', 'all'] as const satisfies readonly (Mode | 'all')[]
+
+const text = z
+  .string()
+  .max(500_000)
+  .describe('CSV, TSV or JSON lines: a row for each slot, asset token, session or day (UTC), or for each event.')
+
+const options = {
+  map: z
+    .array(z.string().max(300))
+    .max(20)
+    .optional()
+    .describe('Columns that are not found by their names, as own=theirs: Ad views=viewable_impression.'),
+  tolerance: z.string().max(20).optional().describe('Largest deviation of a metric that is ok: 1%. Default 0%.'),
+  mode: z.enum(modes).optional().describe('Traffic that counts. Default: live where there is any.'),
+  since: z.string().max(40).optional().describe('Only since then: 10m, a time, or epoch milliseconds.'),
+  until: z.string().max(40).optional().describe('Only before then.'),
+  client_id: z.string().max(64).optional().describe('Only this project.'),
+}
+
+const Metric = z.enum(metrics)
+const explanation = {
+  cause: z.enum(tableNames(causes)),
+  reason_code: z.string().regex(/^\w+$/).nullable(),
+  metric: Metric,
+}
+const sums = { own: z.number(), accepted: z.number(), difference: z.number() }
+
+const output = z.strictObject({
+  file: z.string(),
+  ok: z.boolean().describe('Whether every metric is within the tolerance.'),
+  key: z.enum(['slot_id', 'session_id', 'day']),
+  mode: z.enum(modes),
+  tolerance_percent: z.number(),
+  totals: z.array(
+    z.strictObject({
+      metric: Metric,
+      ...sums,
+      percent: z.number().nullable(),
+      deviation_percent: z.number().nullable(),
+      is_within: z.boolean(),
+    }),
+  ),
+  causes: z
+    .array(
+      z.strictObject({
+        ...explanation,
+        count: z.int(),
+        difference: z.number().describe('The part of the total difference that it explains.'),
+        meaning: z.string(),
+        change: z.string(),
+      }),
+    )
+    .describe('Those that explain most first.'),
+  differences: z.array(
+    z.strictObject({
+      ...explanation,
+      slot_id: z.string().nullable(),
+      session_id: z.string().nullable(),
+      day: z.string().nullable(),
+      ...sums,
+      lines: z.array(z.int()).describe('Lines of the file.'),
+      meaning: z.string(),
+    }),
+  ),
+  missing_metrics: z.array(Metric).describe('Counted here, but not in the file.'),
+  clock_offset_ms: z.number(),
+  day_shift_ms: z.number(),
+  rows_outside: z.int(),
+  columns: z.array(z.strictObject({ column: z.string(), field: z.enum(ownFields) })).describe('Which were read.'),
+  other_events: z.array(z.strictObject({ event: z.string(), rows: z.int() })).describe('Not compared: no metric.'),
+  stray_beacons: z.int(),
+})
+
+const common = {
+  name: 'reconcile',
+  command: 'billing reconcile',
+  title: 'Compare your own counts with those accepted, and explain each difference',
+  description:
+    'Totals by metric, the causes with the part of the difference that each explains and what to change, and each turn that differs. Columns are found by their names: slot_id, session_id, day, time, rendered_impression, viewable_impression, click, completed_view, or usual names of them.',
+  effect: 'reads',
+  isIdempotent: true,
+  output,
+  narrower: 'Give fewer rows, or since and until. causes and totals are about all of them.',
+} as const satisfies Partial<Tool>
+
+/** For a server of a sandbox. */
+export const reconcileText: Tool = {
+  ...common,
+  input: z.strictObject({ text, ...options }),
+  call: (access, { text, ...input }, signal) =>
+    reconcile(access, { name: 'text', text: String(text) }, { input, signal }),
+}
+
+/** For a server on the user's computer. */
+export const reconcileFile: Tool = {
+  ...common,
+  input: z.strictObject({
+    file: z.string().min(1).max(500).optional().describe('A file of the folder of this server.'),
+    text: text.optional(),
+    ...options,
+  }),
+  async call(access, { file, text, ...input }, signal) {
+    if ((file === undefined) === (text === undefined)) {
+      const message = file === undefined ? 'file and text are missing.' : 'file and text are both given.'
+      throw new CliError('usage', 'input_invalid', message, 'Give one of them.')
+    }
+    const counts =
+      file === undefined
+        ? { name: 'text', text: String(text) }
+        : { name: String(file), text: await requireLocal(access).readText(String(file)) }
+    return reconcile(access, counts, { input, signal })
+  },
+}
+
+async function reconcile(
+  access: SandboxAccess,
+  { name, text }: { name: string; text: string },
+  { input, signal }: { input: Readonly<Record<string, unknown>>; signal: AbortSignal },
+) {
+  const {
+    map = [],
+    tolerance,
+    mode,
+    client_id,
+  } = input as {
+    map?: string[]
+    tolerance?: string
+    mode?: (typeof modes)[number]
+    client_id?: string
+  }
+  const own = readOwnText(text, name, map)
+  const client = await access.client()
+  const project = withoutUndefined({ client_id })
+  // An unknown project is refused: every list of it would be empty.
+  if (client_id !== undefined) await client.projects.show({ params: { client_id } }, { signal })
+  const readNow = async () => (await client.clock.show({}, { signal })).now_ms
+  const limit = (value: unknown) => (value === undefined ? undefined : sinceText(String(value)))
+  const scope = { project, mode, since: limit(input.since), until: limit(input.until) }
+  const tolerance_percent = readTolerance(tolerance)
+  const turns = await loadTurns(client, project, signal)
+  return compareWithTurns({ name, own }, turns, { ...scope, tolerance_percent }, readNow)
+}
+
+function readTolerance(text = '0%'): number {
+  const percent = parsePercent(text)
+  if (percent !== null) return percent
+  throw new CliError('usage', 'input_invalid', `tolerance is ${text}.`, 'Give a percentage, such as 1% or 0.5%.')
+}

@@ -1,0 +1,120 @@
+/** The tools that judge with files: bundles, own counts, recordings and pages, as a process and over HTTP. */
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { startSandbox } from '#sandbox/index.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
+import { connect, spawnMcp } from './mcp-agent.ts'
+import { svc } from './test-cli.ts'
+
+interface Bundled {
+  file?: string
+  bundle_url?: string
+  slot_ids: string[]
+  size_bytes: number
+}
+
+interface Reconciled {
+  ok: boolean
+  totals: { metric: string; own: number; accepted: number }[]
+  causes: { cause: string; difference: number }[]
+  differences: { slot_id: string; lines: number[] }[]
+}
+
+async function startOne() {
+  const sandbox = await startSandbox()
+  onTestFinished(() => sandbox.close())
+  return sandbox
+}
+
+/** An agent over stdio in a folder, and one over HTTP, of the same sandbox. */
+async function connectBoth() {
+  const { url, keys } = await startOne()
+  const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.secret_key }
+  const folder = join(temporaryDirectory(), 'app')
+  mkdirSync(folder)
+  const local = await connect(spawnMcp([], env, folder))
+  const remote = await connect(new StreamableHTTPClientTransport(new URL(`${url}/_sandbox/mcp`)))
+  return { local, remote, folder, url }
+}
+
+test('a bundle is a file over stdio and an address over HTTP, and both verify', async () => {
+  const { local, remote, folder } = await connectBoth()
+  expect(await local.fail('bundle')).toContain('not_found')
+  const { slot_id } = await local.use<{ slot_id: string }>('create_placement', { session_id: 's1' })
+  const { file } = await local.use<Bundled>('bundle')
+  expect(file).toBe(join(folder, `${slot_id}.svc.html`))
+  expect((await svc(`evidence verify ${file}`, {})).code).toBe(0)
+
+  const { bundle_url, size_bytes } = await remote.use<Bundled>('bundle')
+  await local.use('create_placement', { session_id: 's1' })
+  const page = await (await fetch(bundle_url!)).text()
+  expect(page).toContain(`<h1>${slot_id}</h1>`)
+  expect(Math.abs(Buffer.byteLength(page) - size_bytes)).toBeLessThan(200)
+  expect((await remote.use<Bundled>('bundle', { session_id: 's1' })).slot_ids).toHaveLength(2)
+
+  expect(await local.fail('bundle', { slot_id })).toMatch(/^file_exists: .*\nFix: .*force/)
+  await local.use('bundle', { slot_id, force: true, out: 'turn.html' })
+  expect(readFileSync(join(folder, 'turn.html'), 'utf8')).toContain(slot_id)
+})
+
+test('no tool reads or writes a file outside of the folder of the server', async () => {
+  const { local, folder } = await connectBoth()
+  await local.use('create_placement')
+  const outside = join(folder, '../counts.csv')
+  writeFileSync(outside, 'slot_id,clicks\nslot_00000000zzz,1\n')
+  symlinkSync(outside, join(folder, 'linked.csv'))
+  for (const file of [outside, '../counts.csv', 'linked.csv', '.', '']) {
+    expect(await local.fail('reconcile', { file })).toMatch(/^(path_outside|input_invalid): /)
+  }
+  for (const out of ['../turn.html', join(folder, '../turn.html')]) {
+    expect(await local.fail('bundle', { out })).toMatch(/^path_outside: /)
+  }
+  expect(await local.fail('bundle', { out: 'package.json' })).toMatch(/^input_invalid: .*\.html/)
+  expect(existsSync(join(folder, '../turn.html'))).toBe(false)
+  expect(await local.fail('reconcile', { file: 'none.csv' })).toMatch(/^file_unreadable: none.csv cannot be read/)
+})
+
+test('counts that an app made differ by their causes, from a file and from text alike', async () => {
+  const { local, remote, folder } = await connectBoth()
+  const { slot_id } = await local.use<{ slot_id: string }>('create_placement', {
+    overrides: { allowed_formats: ['banner'] },
+  })
+  await local.use('send_beacon', { slot_id, event: 'render' })
+  const text = `slot,impressions\n${slot_id},2\nslot_00000000zzz,1\n`
+  writeFileSync(join(folder, 'counts.csv'), text)
+  const { result: found, from_outside } = await local.ask('reconcile', { file: 'counts.csv' })
+  expect(found).toMatchObject({
+    file: 'counts.csv',
+    ok: false,
+    totals: [{ metric: 'rendered_impression', own: 3, accepted: 1, is_within: false }],
+    columns: [{ column: 'slot', field: 'slot_id' }, { column: 'impressions' }],
+  })
+  const { causes, differences } = found as Reconciled
+  expect(causes.map(({ cause, difference }) => [cause, difference])).toEqual([
+    ['doubled', 1],
+    ['never_requested', 1],
+  ])
+  expect(differences.map(({ slot_id, lines }) => [slot_id, lines])).toEqual([
+    [slot_id, [2]],
+    ['slot_00000000zzz', [3]],
+  ])
+  expect(from_outside).toEqual([
+    'result.file',
+    'result.differences[].slot_id',
+    'result.differences[].session_id',
+    'result.columns[].column',
+  ])
+  const other = await remote.use<Reconciled>('reconcile', { text })
+  expect(other).toEqual({ ...(found as object), file: 'text' })
+
+  // What is right is right.
+  const right = { text: JSON.stringify({ slot_id, render: 1 }), tolerance: '0%', mode: 'test', since: '1h' }
+  expect(await remote.use<Reconciled>('reconcile', right)).toMatchObject({ ok: true, differences: [] })
+  expect(await local.fail('reconcile', { text, file: 'counts.csv' })).toContain('both given')
+  expect(await remote.fail('reconcile', { text: 'slot_id,clicks\n' })).toMatch(/^nothing_checked: /)
+  expect(await remote.fail('reconcile', { text: 'a,b\n1,2\n' })).toMatch(/^file_invalid: text: .*\nFix: /)
+  expect(await remote.fail('reconcile', { text, tolerance: 'some' })).toContain('such as 1%')
+  expect(await remote.fail('reconcile', { text, client_id: 'proj_none' })).toMatch(/^not_found: No such project/)
+})
