@@ -270,11 +270,12 @@ async function audit(run: Run): Promise<void> {
 }
 
 /** Reads until nothing has changed in between: decisions are made by themselves. */
-async function readUnchanged({ scheduler }: Run, client: Client): Promise<{ facts: Facts; text: string }> {
+async function readUnchanged({ scheduler, follower }: Run, client: Client): Promise<{ facts: Facts; text: string }> {
   let before = await readFacts(client)
   for (let tries = 0; tries < 20; tries++) {
+    const { count } = follower
     const after = await readFacts(client)
-    if (after.text === before.text) return after
+    if (after.text === before.text && follower.count === count) return after
     before = after
     await scheduler.pass(50)
   }
