@@ -8,6 +8,8 @@ import { readErrorCode } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 
 export interface ProjectFiles {
+  /** Returns the real path of a file that may be missing. Throws CliError when it is outside of the project. */
+  locate(path: string): string
   has(path: string): boolean
   /** Returns the text of a file, or null when there is none. Throws CliError. */
   read(path: string): string | null
@@ -25,6 +27,7 @@ export function openProjectFiles(root: string): ProjectFiles {
   const realRoot = realpathSync(root)
   const locate = (path: string) => locateWithin(realRoot, path)
   return {
+    locate,
     has: (path) => existsSync(join(realRoot, path)),
     read(path) {
       const real = locate(path)

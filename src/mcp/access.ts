@@ -1,6 +1,7 @@
 /** How the tools of agents reach a sandbox. */
 import type { Client } from '#client/client.ts'
 import type { Diagnosis } from '#diagnosis/doctor.ts'
+import type { Finding } from '#qa/contract-compare/findings.ts'
 import type { TargetOptions } from '#qa/run/target.ts'
 
 export interface SandboxAccess {
@@ -24,12 +25,34 @@ export interface SandboxAccess {
   randomText(length: number): string
 }
 
-/** What tools may use of the user's computer: the files of one folder, which paths are relative to. */
+/** What tools may use of the user's computer. Paths are relative to one folder, and lead to its files only. */
 export interface LocalAccess {
   /** Resolves to the text of a file. Throws CliError, also for a path that leads out of the folder. */
   readText(file: string): Promise<string>
   /** Writes a file, and resolves to its whole path. Throws CliError. */
   writeText(file: string, text: string, options: { overwrite: boolean }): Promise<string>
+  /** Resolves to what differs between a recording and a sandbox started for it, or another recording. Throws CliError. */
+  compare(given: ComparedFiles, signal: AbortSignal): Promise<{ findings: readonly Finding[] }>
+  /** Resolves to whether the ad of a page shows and counts under each condition, in a browser. Throws CliError. */
+  tryHosts(given: TriedPage, signal: AbortSignal): Promise<object>
+}
+
+/** The files of a comparison. */
+export interface ComparedFiles {
+  file: string
+  with?: string
+  overrides?: string
+  strict?: boolean
+}
+
+/** A page, and the conditions that it is tried under. */
+export interface TriedPage {
+  url?: string
+  only?: string[]
+  except?: string[]
+  steps?: string
+  filter_list?: string
+  for?: string
 }
 
 /** Returns the user's computer, for a tool that exists only where there is one. */

@@ -50,33 +50,56 @@ export const compare: Command = {
 
 async function run(context: CommandContext, { args, options }: CommandInput): Promise<number> {
   const { out, flags } = context
-  const { compareExchanges } = await import('#qa/contract-compare/findings.ts')
   const { reportLines, reportMarkdown } = await import('#qa/contract-compare/report.ts')
-  const sides = await openSides(context, args[0] ?? '', {
+  const { sides, ...compared } = await compareSides(context, args[0] ?? '', {
     with: textOption(options, 'with'),
     overrides: textOption(options, 'overrides'),
   })
-  const comparison = compareExchanges(sides.pairs)
-  const { service, other, not_compared, left_out } = sides
   const renderer =
     options.renderer === true ? await runRecordedRenderer(context, sides, textOption(options, 'browserPath')) : null
-  const report: CompareReport = { service, other, comparison, not_compared, left_out, renderer }
-  const { compared, endpoints, outcomes } = comparison
-  const findings = comparison.findings.map(withoutValues)
-  const isFailed = options.strict === true ? differs(report) : findings.some(breaksDocument)
+  const report: CompareReport = { ...compared, renderer }
+  const result = summarizeComparison(report, options.strict === true)
   if (flags.output === 'markdown') out.document(`${reportMarkdown(report)}\n`, 'text/markdown')
-  else {
-    out.list(
-      { ok: !isFailed, service, other, compared, endpoints, findings, outcomes, not_compared, left_out, renderer },
-      findings,
-      (style) => reportLines(report, columns, style),
-    )
-  }
-  if (compared === 0) throw nothingCompared(sides)
+  else out.list(result, result.findings, (style) => reportLines(report, columns, style))
+  if (result.compared === 0) throw nothingCompared(report)
   out.note(describeResult(report))
   const file = textOption(options, 'writeOverrides')
   if (file !== undefined) await writeOverrides(context, file, { sides, overwrite: options.overwrite === true })
-  return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+  return (result.ok ? exitCodes.ok : exitCodes.expectation).exit_code
+}
+
+/** Resolves to what differs between two sides, but for the renderer. Throws CliError. */
+async function compareSides(
+  context: CommandContext,
+  first: string,
+  options: Parameters<typeof openSides>[2],
+): Promise<Omit<CompareReport, 'renderer'> & { sides: ComparedSides }> {
+  const { compareExchanges } = await import('#qa/contract-compare/findings.ts')
+  const sides = await openSides(context, first, options)
+  const { service, other, not_compared, left_out } = sides
+  return { sides, service, other, not_compared, left_out, comparison: compareExchanges(sides.pairs) }
+}
+
+/** Returns a comparison as JSON has it. @param isStrict whether it also fails for what is not documented */
+function summarizeComparison(report: CompareReport, isStrict: boolean) {
+  const { service, other, comparison, not_compared, left_out, renderer } = report
+  const { compared, endpoints, outcomes } = comparison
+  const findings = comparison.findings.map(withoutValues)
+  const isFailed = isStrict ? differs(report) : findings.some(breaksDocument)
+  return { ok: !isFailed, service, other, compared, endpoints, findings, outcomes, not_compared, left_out, renderer }
+}
+
+/** Resolves to the result of a comparison of recordings, as JSON has it. Throws CliError, also when nothing was compared. */
+export async function compareRecordings(
+  context: CommandContext,
+  file: string,
+  { strict, ...others }: Parameters<typeof openSides>[2] & { strict: boolean },
+): Promise<Omit<ReturnType<typeof summarizeComparison>, 'renderer'>> {
+  const { sides: _, ...compared } = await compareSides(context, file, others)
+  const report = { ...compared, renderer: null }
+  const { renderer: __, ...result } = summarizeComparison(report, strict)
+  if (result.compared === 0) throw nothingCompared(report)
+  return result
 }
 
 function differs({ comparison, renderer }: CompareReport): boolean {
@@ -91,7 +114,7 @@ function withoutValues({ path: _, other_value: __, seen: ___, statuses: ____, ..
   return finding
 }
 
-function nothingCompared({ service, not_compared, left_out }: ComparedSides): CliError {
+function nothingCompared({ service, not_compared, left_out }: CompareReport): CliError {
   const hint =
     not_compared.length + left_out.length === 0
       ? 'The recording is empty.'

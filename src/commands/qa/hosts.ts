@@ -20,16 +20,17 @@ import { listBases, loadDrive } from './observe.ts'
 import { besideOptions, createReporter, type ReportFlags, reportBeside } from './reports.ts'
 import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
 
-type HostsFlags = {
+/** What is tried, and how. */
+interface TrialFlags {
   url?: string
   only?: string[]
   except?: string[]
-  list?: true
   steps?: string
   filterList?: string
-  for: number
   browserPath?: string
-} & ReportFlags
+}
+
+type HostsFlags = TrialFlags & ReportFlags & { list?: true; for: number }
 
 /** How long an ad has to show and count under a condition, milliseconds. */
 const patienceMs = 10_000
@@ -82,23 +83,50 @@ export const hosts: Command = {
       context.out.list({ items }, items, (style) => tableLines(listColumns, items, style))
       return exitCodes.ok.exit_code
     }
-    checkUrl(flags.url)
     await createReporter(context, flags)
-    const drive = await loadDrive(context, flags.steps)
-    const list = await readList(context, flags.filterList)
-    const path = await browserProgram(context, { engine: 'chromium', path: flags.browserPath }, '')
-    const service = await openService(context, flags.url)
-    try {
-      return await tryPage(context, flags, { names, drive, list, path, service })
-    } catch (error) {
-      throw qaFailure(error)
-    } finally {
-      await service.close()
-    }
+    const trial = await openTrial(context, names, flags)
+    const started_at_ms = context.system.now()
+    const { url } = trial.service
+    context.out.note(`trying ${url} under ${names.length} ${names.length === 1 ? 'condition' : 'conditions'}`)
+    const signal = onFirstInterrupt(context)
+    const rows = await tryPage(context, trial, { for_ms: flags.for, signal })
+    if (signal.aborted) return exitCodes.interrupted.exit_code
+    await report(context, flags, trial.service, { rows, started_at_ms })
+    return (showsEverywhere(rows) ? exitCodes.ok : exitCodes.expectation).exit_code
   },
 }
 
-function chosenNames({ only = [], except = [] }: HostsFlags, known: readonly string[]): string[] {
+/** Resolves to the rows of a page, for a caller without reports. Throws CliError, also when `signal` is aborted. */
+export async function tryConditions(
+  context: CommandContext,
+  flags: TrialFlags & { for?: number },
+  signal: AbortSignal,
+): Promise<{ url: string; ok: boolean; conditions: readonly CauseRow[] }> {
+  const { conditions } = await import('#hosts/matrix.ts')
+  const names = chosenNames(
+    flags,
+    conditions.map(({ name }) => name),
+  )
+  const trial = await openTrial(context, names, flags)
+  const rows = await tryPage(context, trial, { for_ms: flags.for ?? patienceMs, signal })
+  signal.throwIfAborted()
+  return { url: trial.service.url, ok: showsEverywhere(rows), conditions: rows }
+}
+
+function showsEverywhere(rows: readonly CauseRow[]): boolean {
+  return rows.length > 0 && rows.every(({ shows, counts }) => shows && counts)
+}
+
+/** Resolves to all that a trial needs, once nothing is wrong with what was given. `tryPage` closes it. Throws CliError. */
+async function openTrial(context: CommandContext, names: readonly string[], flags: TrialFlags): Promise<Trial> {
+  checkUrl(flags.url)
+  const drive = await loadDrive(context, flags.steps)
+  const list = await readList(context, flags.filterList)
+  const path = await browserProgram(context, { engine: 'chromium', path: flags.browserPath }, '')
+  return { names, drive, list, path, service: await openService(context, flags.url) }
+}
+
+function chosenNames({ only = [], except = [] }: TrialFlags, known: readonly string[]): string[] {
   const unknown = [...only, ...except].find((name) => !known.includes(name))
   if (unknown !== undefined) {
     const message = `There is no condition '${unknown}'.`
@@ -183,11 +211,26 @@ interface Trial {
   service: Service
 }
 
+/** Resolves to a row for each condition, those that were tried before `signal` was aborted. Throws CliError. */
 async function tryPage(
   context: CommandContext,
-  flags: HostsFlags,
+  trial: Trial,
+  { for_ms, signal }: { for_ms: number; signal: AbortSignal },
+): Promise<CauseRow[]> {
+  try {
+    return await tryInBrowser(context, trial, { for_ms, signal })
+  } catch (error) {
+    throw qaFailure(error)
+  } finally {
+    await trial.service.close()
+  }
+}
+
+async function tryInBrowser(
+  context: CommandContext,
   { names, drive, list, path, service }: Trial,
-): Promise<number> {
+  { for_ms, signal }: { for_ms: number; signal: AbortSignal },
+): Promise<CauseRow[]> {
   const { openExtensionBrowser, tryHosts } = await import('#hosts/matrix.ts')
   const [{ openBlocker }, { builtinList }] = await Promise.all([
     import('#hosts/blocker.ts'),
@@ -195,13 +238,10 @@ async function tryPage(
   ])
   const { base_url, client, client_id, url } = service
   const project = await client.projects.show({ params: { client_id } }).catch(() => null)
-  const signal = onFirstInterrupt(context)
-  const started_at_ms = context.system.now()
-  context.out.note(`trying ${url} under ${names.length} ${names.length === 1 ? 'condition' : 'conditions'}`)
   const browser = await startBrowser(context, path, { reachable: 'anything' })
   const extension = names.includes('extension') ? await openExtensionBrowser(path) : null
   try {
-    const rows = await tryHosts(names, {
+    return await tryHosts(names, {
       url,
       bases: listBases(base_url),
       service: new URL(base_url).origin,
@@ -209,16 +249,12 @@ async function tryPage(
       client_id,
       allowed_origins: project?.settings.allowed_origins ?? [],
       blocker: openBlocker(list ?? builtinList),
-      for_ms: flags.for,
+      for_ms,
       signal,
       drive,
       extension,
       browser: () => browser.get(),
     })
-    if (signal.aborted) return exitCodes.interrupted.exit_code
-    await report(context, flags, service, { rows, started_at_ms })
-    const isRight = rows.length > 0 && rows.every(({ shows, counts }) => shows && counts)
-    return isRight ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   } finally {
     await extension?.close()
     await browser.close()

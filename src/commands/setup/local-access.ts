@@ -1,27 +1,33 @@
-/** What `svc mcp` gives agents of the user's computer: the files below the current folder. */
+/** What `svc mcp` gives agents of the user's computer: the files below the current folder, recordings and a browser. */
 import { relative, resolve } from 'node:path'
 import { openProjectFiles } from '#agent-files/project-files.ts'
+import { durationMs } from '#cli/endpoint/option-values.ts'
 import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { unwritable } from '#cli/run/file-errors.ts'
+import type { Settings } from '#cli/settings/settings.ts'
+import { withoutUndefined } from '#foundation/json.ts'
 import type { LocalAccess } from '#mcp/access.ts'
 
-/** Returns the access to the current folder. An agent may follow a text from outside: it gets no path out of the folder. */
-export function localAccess({ system }: CommandContext): LocalAccess {
+/**
+ * Returns the access to the current folder. An agent may follow a text from outside: it gets no path out of the folder.
+ * `settings` resolves to those of now: a sandbox may have been started since.
+ */
+export function localAccess(context: CommandContext, settings: () => Promise<Settings>): LocalAccess {
+  const { system } = context
   const files = openProjectFiles(system.cwd)
+  const inside = (file: string) => requireInside(system.cwd, file)
+  /** Returns the real path of a file that a command reads. */
+  const located = (file: string | undefined) => (file === undefined ? undefined : files.locate(inside(file)))
   return {
     async readText(file) {
-      const text = files.read(requireInside(system.cwd, file))
+      const text = files.read(inside(file))
       if (text !== null) return text
-      throw new CliError(
-        'usage',
-        'file_unreadable',
-        `${file} cannot be read: no such file.`,
-        `It is looked for in ${system.cwd}.`,
-      )
+      const hint = `It is looked for in ${system.cwd}.`
+      throw new CliError('usage', 'file_unreadable', `${file} cannot be read: no such file.`, hint)
     },
     async writeText(file, text, { overwrite }) {
-      const path = requireInside(system.cwd, file)
+      const path = inside(file)
       if (!overwrite && files.has(path)) {
         throw new CliError('usage', 'file_exists', `${file} exists.`, 'Give another name, or force to replace it.')
       }
@@ -31,6 +37,17 @@ export function localAccess({ system }: CommandContext): LocalAccess {
         throw unwritable(file, error, 'Check the directory, its permissions and the free space.')
       }
       return resolve(system.cwd, path)
+    },
+    async compare({ file, with: other, overrides, strict = false }, signal) {
+      const { compareRecordings } = await import('../contract/compare.ts')
+      const given = { with: located(other), overrides: located(overrides), strict }
+      return compareRecordings({ ...context, signal }, files.locate(inside(file)), given)
+    },
+    async tryHosts({ steps, filter_list, for: span, ...given }, signal) {
+      const { tryConditions } = await import('../qa/hosts.ts')
+      const paths = withoutUndefined({ steps: located(steps), filterList: located(filter_list) })
+      const patience = span === undefined ? {} : { for: durationMs(span) }
+      return tryConditions({ ...context, settings: await settings() }, { ...given, ...paths, ...patience }, signal)
     },
   }
 }

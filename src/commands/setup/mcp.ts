@@ -23,9 +23,9 @@ export const mcp: Command = {
   name: 'mcp',
   summary: 'Serve tools for coding agents, over stdin and stdout',
   details: [
-    'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, doctor and lint, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
+    'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, doctor and lint, bundle a turn, reconcile counts, compare recordings, try hosts, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
     'Uses the sandbox that is running when a tool is called, or the one of --base-url. With --start, if none is running, it starts one in memory, which ends with the agent. Nothing but the protocol is written to stdout; it ends when stdin ends.',
-    'Every sandbox also serves it over HTTP at /_sandbox/mcp.',
+    'Its tools read and write files below the current folder only. Every sandbox also serves it over HTTP at /_sandbox/mcp, without the tools that need your files or a browser.',
   ].join('\n\n'),
   options: [new Option('--start', 'start a sandbox in memory when none is running')],
   examples: ['mcp', 'mcp --start'],
@@ -100,7 +100,7 @@ function sandboxAccess(context: CommandContext): SandboxAccess {
       const kind = sandbox === null ? 'service' : 'sandbox'
       return { kind, base_url, client_id, origin, keys, admin_token: permittedControlToken(current) }
     },
-    local: localAccess(context),
+    local: localAccess(context, () => loadSettings(system, flags)),
     diagnose: async () => diagnose(await gather({ ...context, settings: await settings() }, undefined, [])),
     now: () => system.now(),
     randomText: (length) => system.randomText(length),
