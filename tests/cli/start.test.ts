@@ -134,7 +134,7 @@ describe('a busy port or database', () => {
     const { ended } = start(temporaryDirectory(), '--port', String(port), '--ephemeral')
     const { code, stdout, stderr } = await ended
     expect({ code, stdout }).toEqual({ code: 8, stdout: '' })
-    const holder = process.platform === 'linux' ? `pid ${process.pid} (${basename(process.execPath)}).` : ''
+    const holder = process.platform === 'linux' ? `pid ${process.pid} (${basename(process.execPath)}` : ''
     expect(stderr).toContain(`error: Port ${port} is taken by ${holder}`)
     expect(stderr).toContain(`hint: Stop it, or try: svc start --port ${port + 1}, or --port 0 for any free one.\n`)
   })
@@ -206,7 +206,8 @@ Ctrl-C stops it.`)
 
 /** A port that this test listens on. */
 async function occupy(): Promise<number> {
-  const server = createServer()
+  // It is asked what it is: a connection that nobody reads would never end.
+  const server = createServer((socket) => socket.destroy())
   blocker = server
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as { port: number }).port
