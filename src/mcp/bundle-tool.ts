@@ -70,8 +70,8 @@ export const bundleAddress: Tool = {
   output: z.strictObject({ bundle_url: z.string(), ...written }),
   async call(access, query, signal) {
     const { page: _, bundle: __, ...facts } = await readPage(access, query, signal)
-    const { url } = await (await access.client()).sandbox.info({}, { signal })
-    const address = new URL(contract['bundles.page'].path, url)
+    const { public_url } = await (await access.client()).sandbox.info({}, { signal })
+    const address = new URL(contract['bundles.page'].path, public_url)
     // Of this slot, also when it is opened after the next turn.
     const [newest] = facts.slot_ids
     const asked = toQuery(query)

@@ -145,6 +145,16 @@ async function recordAltered(url: string, env: Record<string, string>, file: str
   writeFileSync(file, altered.replace(/\\"width\\":\d+/, '\\"width\\":\\"wide\\"'))
 }
 
+test('the differences of many rows are shortened, and the totals and causes are about all of them', async () => {
+  const { remote } = await connectBoth()
+  const rows = Array.from({ length: 400 }, (_, index) => `slot_${String(index).padStart(11, '0')},1`)
+  const { truncated, result } = await remote.ask('reconcile', { text: ['slot_id,clicks', ...rows].join('\n') })
+  const { totals, causes, differences } = result as Reconciled
+  expect(truncated).toMatch(/^Cut: result\.differences has \d+ of 400 items\. Give fewer rows/)
+  expect(differences.length).toBeGreaterThan(10)
+  expect([totals[0]?.own, causes[0]?.difference]).toEqual([400, 400])
+})
+
 test('a recorded service differs from the sandbox in what it said differently, and only there', async () => {
   const { local, folder, url, env } = await connectBoth()
   await recordAltered(url, env, join(folder, 'service.har'))

@@ -1,5 +1,5 @@
 /** What `svc mcp` gives agents of the user's computer: the files below the current folder, recordings and a browser. */
-import { relative, resolve } from 'node:path'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { openProjectFiles } from '#agent-files/project-files.ts'
 import { durationMs } from '#cli/endpoint/option-values.ts'
 import type { CommandContext } from '#cli/run/command.ts'
@@ -54,9 +54,9 @@ export function localAccess(context: CommandContext, settings: () => Promise<Set
 
 /** Returns a path relative to the folder, with forward slashes. */
 function requireInside(folder: string, file: string): string {
-  const path = relative(folder, resolve(folder, file)).replaceAll('\\', '/')
-  if (path !== '' && path !== '..' && !path.startsWith('../') && resolve(folder, path) === resolve(folder, file))
-    return path
+  const path = relative(folder, resolve(folder, file)).split(sep).join('/')
+  // On another drive, the relative path of a file is absolute.
+  if (path !== '' && path !== '..' && !path.startsWith('../') && !isAbsolute(path)) return path
   const message = `${file} is outside of ${folder}, the folder of this server.`
   throw new CliError('usage', 'path_outside', message, 'Name a file in the folder, or give its text.')
 }
