@@ -57,7 +57,7 @@ export function codingFor(header: string | undefined): Coding | null {
  * other content, while a build is moved into place, is not used.
  */
 export async function readEncoded(path: string, body: Buffer, wanted: Coding): Promise<Buffer> {
-  const { suffix, encode, decode } = codings.find(({ coding }) => coding === wanted)!
+  const { suffix, encode, decode } = findCoding(wanted)
   try {
     const bytes = await readFile(path + suffix)
     if ((await decode(bytes)).equals(body)) return bytes
@@ -65,4 +65,13 @@ export async function readEncoded(path: string, body: Buffer, wanted: Coding): P
     // No such file, or only a part of it.
   }
   return encode(body)
+}
+
+/** Resolves to the compressed form of bytes that are in no file, made quickly; cache it. */
+export function encodeNow(body: Buffer, wanted: Coding): Promise<Buffer> {
+  return findCoding(wanted).encode(body)
+}
+
+function findCoding(wanted: Coding): Encoding {
+  return codings.find(({ coding }) => coding === wanted)!
 }

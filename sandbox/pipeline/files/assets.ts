@@ -142,7 +142,8 @@ function createTag(body: Buffer): string {
 
 const isText = /^(text\/|application\/json)/
 
-function cachedBy<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+/** Returns a function that makes the value of a key once. */
+export function cachedBy<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, Value>()
   return (key) => {
     const known = made.get(key) ?? make(key)

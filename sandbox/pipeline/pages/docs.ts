@@ -4,8 +4,9 @@
  */
 import { usualAddress, withAddress } from '#foundation/http.ts'
 import type { Services } from '#operations/context.ts'
+import { encodeNow } from '../encodings.ts'
 import type { OpenExchange, PipelineResponse, Route } from '../exchange.ts'
-import { type Asset, type Assets, assetResponse } from '../files/assets.ts'
+import { type Asset, type Assets, assetResponse, cachedBy } from '../files/assets.ts'
 
 const root = '/_sandbox/docs/'
 
@@ -49,13 +50,13 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     if (asset !== null) return assetResponse(exchange, withOwnAddress(asset), headers)
     return { ...(await assetResponse(exchange, withOwnAddress((await assets.docsPage(''))!), headers)), status: 404 }
   }
+  const owned = new WeakMap<Asset, Asset>()
   const withOwnAddress = (asset: Asset): Asset => {
     const { base_url } = services
     if (base_url === usualAddress) return asset
-    const body = Buffer.from(withAddress(asset.body.toString(), base_url))
-    // Its compressed form has the address of the sources.
-    const { encoded: _, ...plain } = asset
-    return { ...plain, body, etag: `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"` }
+    const own = owned.get(asset) ?? atAddress(asset, base_url)
+    owned.set(asset, own)
+    return own
   }
   return [
     redirect('/_sandbox/docs', root),
@@ -76,6 +77,16 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
       return page({ ...exchange, request }, `${group}/${code}`)
     }),
   ]
+}
+
+/** Returns a file with the address of this sandbox in place of the usual one. */
+function atAddress(asset: Asset, base_url: string): Asset {
+  const body = Buffer.from(withAddress(asset.body.toString(), base_url))
+  const etag = `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"`
+  // Its compressed form has the address of the sources.
+  const { encoded, ...plain } = asset
+  if (encoded === undefined) return { ...plain, body, etag }
+  return { ...plain, body, etag, encoded: cachedBy((coding) => encodeNow(body, coding)) }
 }
 
 /** The fragment of the old address is kept: browsers carry it over. */

@@ -29,5 +29,7 @@ const findOwn = 'Running sandboxes: svc sandbox ps. Where the base URL is from: 
 /** Whether an error is about a response that no sandbox sends, or that did not come. */
 function isOfOtherServer(error: unknown): boolean {
   if (error instanceof ServiceError) return error.body === null
-  return error instanceof ContractError || error instanceof UnreachableError
+  // A hint is there where the cause is known: http for https, a certificate.
+  if (error instanceof UnreachableError) return error.hint === null
+  return error instanceof ContractError
 }
