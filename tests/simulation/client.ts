@@ -1,9 +1,10 @@
 /** Clients, operators and the computer: what a step does, as requests over the network, and what is learnt from them. */
+
+import { type Acknowledged, sessionKey } from './acknowledged.ts'
 import type { Arrival, Learner } from './learner.ts'
 import type { Action, Project, Step } from './steps.ts'
 import { atOnce, type Network, type Outcome, type Received, type Sent, type Travel } from './virtual/network.ts'
 import type { Scheduler } from './virtual/scheduler.ts'
-import { sessionKey, type World } from './world.ts'
 
 export const origin = 'http://localhost:3000'
 const strictOrigin = 'https://app.example.com'
@@ -29,7 +30,7 @@ export interface Client {
 }
 
 interface Parts {
-  world: World
+  acknowledged: Acknowledged
   network: Network
   scheduler: Scheduler
   learner: Learner
@@ -37,7 +38,7 @@ interface Parts {
 }
 
 export function createClient(parts: Parts): Client {
-  const { world, network, scheduler, learner, log } = parts
+  const { acknowledged, network, scheduler, learner, log } = parts
   let requests = 0
   let beacons = 0
   let clock = { date_ms: 0, at_ms: 0 }
@@ -77,8 +78,8 @@ export function createClient(parts: Parts): Client {
       { method, path: `/_sandbox/${path}`, headers: {}, ...(body === undefined ? {} : { body }) },
     )
 
-  const newestFirst = (slots: World['slots']) => slots.toReversed()
-  const filled = () => newestFirst(world.slots.filter(({ asset_token }) => asset_token !== null))
+  const newestFirst = (slots: Acknowledged['slots']) => slots.toReversed()
+  const filled = () => newestFirst(acknowledged.slots.filter(({ asset_token }) => asset_token !== null))
 
   return { perform, read, now }
 
@@ -103,7 +104,7 @@ export function createClient(parts: Parts): Client {
       case 'beacon':
         return beacon(step, null)
       case 'poll': {
-        const slot = pick(newestFirst(world.slots), step.slot)
+        const slot = pick(newestFirst(acknowledged.slots), step.slot)
         if (slot === null) return
         const query = step.wait_ms === 0 ? '' : `?wait_ms=${step.wait_ms}`
         const headers = { authorization: `Bearer ${secretKey(slot.project)}` }
@@ -129,7 +130,7 @@ export function createClient(parts: Parts): Client {
   }
 
   async function place(step: Extract<RequestStep, { kind: 'place' }>): Promise<void> {
-    const activation = step.activation === null ? null : pick(world.activations, step.activation)
+    const activation = step.activation === null ? null : pick(acknowledged.activations, step.activation)
     const project = activation?.project ?? step.project
     const body = {
       client_id: project,
@@ -154,7 +155,7 @@ export function createClient(parts: Parts): Client {
     let sent = 0
     const travel = () => (sent++ === step.disturbed ? step.travel : { ...atOnce, back_ms: 1 })
     const { project, session, format, consent, seed, turns } = step
-    const before = world.slots.length
+    const before = acknowledged.slots.length
     const terms = {
       project,
       session,
@@ -166,7 +167,7 @@ export function createClient(parts: Parts): Client {
       wait_ms: 5_000,
     }
     await place({ kind: 'place', ...terms, calls_back: false, activation: null, seed, turns, travel: travel() })
-    const slot = world.slots[before]
+    const slot = acknowledged.slots[before]
     if (slot === undefined || slot.asset_token === null) return
     await frame({ kind: 'frame', slot: 0, seed, turns, travel: travel() }, slot)
     const work = step.events.map((event, index) => () => {
@@ -179,7 +180,10 @@ export function createClient(parts: Parts): Client {
     else for (const each of work) await each()
   }
 
-  async function frame(step: Extract<RequestStep, { kind: 'frame' }>, slot: World['slots'][number]): Promise<void> {
+  async function frame(
+    step: Extract<RequestStep, { kind: 'frame' }>,
+    slot: Acknowledged['slots'][number],
+  ): Promise<void> {
     await call(step, { method: 'GET', path: `/v1/render/${slot.asset_token}`, headers: {} })
   }
 
@@ -201,7 +205,7 @@ export function createClient(parts: Parts): Client {
 
   async function sendConsent(step: Extract<RequestStep, { kind: 'consent' }>): Promise<void> {
     const { project, session, expires_in_ms, expects, decision } = step
-    const known = world.known.consents.get(sessionKey(project, session))?.revision ?? 0
+    const known = acknowledged.known.consents.get(sessionKey(project, session))?.revision ?? 0
     const body = {
       client_id: project,
       session_id: `session-${session}`,
@@ -216,9 +220,9 @@ export function createClient(parts: Parts): Client {
   /** @param own the slot that it is about; null: the one that the step names */
   async function beacon(
     step: Extract<RequestStep, { kind: 'beacon' }>,
-    own: World['slots'][number] | null,
+    own: Acknowledged['slots'][number] | null,
   ): Promise<void> {
-    const repeated = step.repeats === null ? null : pick(world.beacons, step.repeats)
+    const repeated = step.repeats === null ? null : pick(acknowledged.beacons, step.repeats)
     const slot = own ?? (repeated === null ? pick(filled(), step.slot) : null)
     if (repeated === null && slot === null) return
     const project = repeated?.project ?? slot!.project
@@ -229,15 +233,15 @@ export function createClient(parts: Parts): Client {
     if (repeated === null && step.changes !== 'token') {
       const { event, isViewable } = step
       const kept = { beacon_id: String(body.beacon_id), slot_id: slot!.slot_id, project, event, isViewable }
-      world.beacons.push({ ...kept, body: JSON.stringify(sent) })
+      acknowledged.beacons.push({ ...kept, body: JSON.stringify(sent) })
     }
-    const activation = step.activation === null ? null : pick(world.activations, step.activation)
+    const activation = step.activation === null ? null : pick(acknowledged.activations, step.activation)
     const other = step.changes === 'project' ? (project === 'proj_demo' ? 'proj_other' : 'proj_demo') : project
     const headers = credential(activation?.project ?? other, activation)
     await call(step, { method: 'POST', path: '/v1/beacons', headers, body: sent })
   }
 
-  function newBeacon(step: Extract<RequestStep, { kind: 'beacon' }>, slot: World['slots'][number]) {
+  function newBeacon(step: Extract<RequestStep, { kind: 'beacon' }>, slot: Acknowledged['slots'][number]) {
     return {
       beacon_id: `beacon-${++beacons}`,
       asset_token: slot.asset_token,
@@ -252,7 +256,7 @@ export function createClient(parts: Parts): Client {
   /** Not before the decision, of whose time the client knows the second, unless it is to be out of time. */
   function occurredAt(
     { occurred_in_ms }: Extract<RequestStep, { kind: 'beacon' }>,
-    slot: World['slots'][number],
+    slot: Acknowledged['slots'][number],
   ): number {
     const wanted = Math.floor(now() + occurred_in_ms)
     return Math.abs(occurred_in_ms) > 5_000 ? wanted : Math.max(wanted, slot.known_at_ms + 1_000)
@@ -308,8 +312,8 @@ export function createClient(parts: Parts): Client {
         await control(step, 'export', undefined, 'GET')
         return
       case 'import': {
-        const file = step.file % Math.max(1, world.files.length)
-        const archive = world.files[file]
+        const file = step.file % Math.max(1, acknowledged.files.length)
+        const archive = acknowledged.files[file]
         if (archive === undefined) return
         const headers = { 'content-type': 'application/gzip' }
         const travel = { ...step.travel, again_ms: null, loses: null, leaves_ms: null }

@@ -1,7 +1,8 @@
 /** What a sandbox reports of its whole state, read by the control plane while nothing else happens. */
+
+import type { ChainEntry } from './acknowledged.ts'
 import type { Client } from './client.ts'
 import { type Project, projects } from './steps.ts'
-import type { ChainEntry } from './world.ts'
 
 export interface Facts {
   placements: PlacementFact[]

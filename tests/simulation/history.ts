@@ -1,6 +1,7 @@
 /** One history: the steps of a seed, taken in a simulated process, and checked against every model. */
 import { createHash } from 'node:crypto'
 import { createDice } from '#tests/reliability/dice.ts'
+import { type Acknowledged, nothingAcknowledged } from './acknowledged.ts'
 import { type Client, createClient, NoResponse, type RequestStep } from './client.ts'
 import { type Facts, readFacts } from './facts.ts'
 import { createLearner, type Learner } from './learner.ts'
@@ -19,7 +20,6 @@ import { createNetwork, type Network } from './virtual/network.ts'
 import { type Computer, createComputer, switchComputer } from './virtual/platform.ts'
 import { createProcess, type SimulatedProcess, type Start } from './virtual/process.ts'
 import type { Scheduler } from './virtual/scheduler.ts'
-import { createWorld, type World } from './world.ts'
 
 export interface HistoryResult {
   /** What happened, line by line: the same for the same seed and steps. */
@@ -55,7 +55,7 @@ class Found extends Error {
 
 interface Run {
   receiver: Receiver
-  world: World
+  acknowledged: Acknowledged
   computer: Computer
   scheduler: Scheduler
   network: Network
@@ -104,19 +104,19 @@ function prepare(seed: number, start: Start): Run {
   const computer = createComputer(seed)
   const { scheduler } = computer
   switchComputer(computer)
-  const world = createWorld()
+  const acknowledged = nothingAcknowledged()
   const network = createNetwork(scheduler)
   const disk = createDisk(() => simulated.die())
   const simulated = createProcess({ start, options: {}, scheduler, network, disk })
   const [problems, lines]: [Problem[], string[]] = [[], []]
-  const learner = createLearner(world, createRateModel(), (problem) => void problems.push(problem))
-  const client = createClient({ world, network, scheduler, learner, log: (line) => void lines.push(line) })
+  const learner = createLearner(acknowledged, createRateModel(), (problem) => void problems.push(problem))
+  const client = createClient({ acknowledged, network, scheduler, learner, log: (line) => void lines.push(line) })
   const counts: Record<string, number> = {}
   const receiver = createReceiver(createDice(seed + 2))
-  let state = world.generation
+  let state = acknowledged.generation
   network.onOutgoing = ({ body }) => {
-    if (state !== world.generation || world.replacing > 0 || learner.mayFail) receiver.forget()
-    state = world.generation
+    if (state !== acknowledged.generation || acknowledged.replacing > 0 || learner.mayFail) receiver.forget()
+    state = acknowledged.generation
     const { status, problem } = receiver.take(String(body))
     lines.push(`  a callback is answered with ${status ?? 'nothing'}`)
     counts.callback = (counts.callback ?? 0) + 1
@@ -126,7 +126,7 @@ function prepare(seed: number, start: Start): Run {
   return {
     ...{
       receiver,
-      world,
+      acknowledged,
       computer,
       scheduler,
       network,
@@ -245,7 +245,7 @@ async function restart(run: Run): Promise<void> {
 
 /** Reads the whole state, and checks it against every model. */
 async function audit(run: Run): Promise<void> {
-  const { scheduler, client, world, follower, lines, process: simulated, learner, disk, add } = run
+  const { scheduler, client, acknowledged, follower, lines, process: simulated, learner, disk, add } = run
   while (run.network.busy > 0 && !simulated.isDead) await scheduler.next()
   await scheduler.pass(2)
   const read = await readUnchanged(run, client).catch((error: unknown) => {
@@ -259,12 +259,12 @@ async function audit(run: Run): Promise<void> {
   }
   const { facts, text } = read
   lines.push(`  state ${createHash('sha256').update(text).digest('hex').slice(0, 12)}, ${follower.count} events`)
-  add('writes', checkWrites(facts, world))
-  add('evidence', checkEvidence(facts, world))
-  add('consent', checkConsent(facts, world))
-  add('billing', checkBilling(facts, world))
+  add('writes', checkWrites(facts, acknowledged))
+  add('evidence', checkEvidence(facts, acknowledged))
+  add('consent', checkConsent(facts, acknowledged))
+  add('billing', checkBilling(facts, acknowledged))
   add('tokens', checkTokens(facts, follower.frames))
-  add('events', follower.check(facts, world))
+  add('events', follower.check(facts, acknowledged))
   checkNow(run)
   learner.mayFail = disk.fault !== null
 }

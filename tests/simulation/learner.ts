@@ -3,12 +3,9 @@
  * on. Requests that are under way at the same time have no order: only what has been acknowledged before a request arrives
  * is compared with its response.
  */
-import type { RequestStep } from './client.ts'
-import type { RateModel } from './models/rates.ts'
-import type { Problem } from './problem.ts'
-import type { Project } from './steps.ts'
-import type { Received, Sent } from './virtual/network.ts'
+
 import {
+  type Acknowledged,
   beaconKey,
   copyKnown,
   emptyKnown,
@@ -17,8 +14,12 @@ import {
   type KnownSlot,
   replaceState,
   sessionKey,
-  type World,
-} from './world.ts'
+} from './acknowledged.ts'
+import type { RequestStep } from './client.ts'
+import type { RateModel } from './models/rates.ts'
+import type { Problem } from './problem.ts'
+import type { Project } from './steps.ts'
+import type { Received, Sent } from './virtual/network.ts'
 
 /** A request that the process has received, and what was known then. */
 export interface Arrival {
@@ -63,21 +64,21 @@ const earlier = -1
 
 const replacing = /^\/_sandbox\/(reset|import|snapshots\/[^/]+\/restore)$/
 
-export function createLearner(world: World, rates: RateModel, add: (problem: Problem) => void): Learner {
+export function createLearner(acknowledged: Acknowledged, rates: RateModel, add: (problem: Problem) => void): Learner {
   const open = new Set<Arrival>()
   const json = <Body>(received: Received) => JSON.parse(received.body.toString('utf8')) as Body
   const learner: Learner = {
     mayFail: false,
     arrive({ method, path, body }) {
       const replaces = method === 'POST' && replacing.test(path)
-      const { generation } = world
+      const { generation } = acknowledged
       const isBeacon = path === '/v1/beacons' && typeof body === 'string'
       const beacon_id = isBeacon ? (JSON.parse(body) as { beacon_id: string }).beacon_id : null
-      const isMixed = world.replacing > 0
-      const arrival = { path, generation, known: copyKnown(world.known), isMixed, replaces, beacon_id }
+      const isMixed = acknowledged.replacing > 0
+      const arrival = { path, generation, known: copyKnown(acknowledged.known), isMixed, replaces, beacon_id }
       if (replaces) {
         for (const other of open) other.isMixed = true
-        world.replacing++
+        acknowledged.replacing++
       }
       if (method !== 'GET' && path.startsWith('/_sandbox/')) rates.forget()
       open.add(arrival)
@@ -88,14 +89,14 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
       open.delete(arrival)
       if (path.startsWith('/_sandbox/')) rates.forget()
       if (replaces) {
-        world.replacing--
+        acknowledged.replacing--
         rates.forgetLimits()
       }
       if (isAnswered) return
-      if (replaces) replaceState(world, null)
+      if (replaces) replaceState(acknowledged, null)
       if (path.startsWith('/_sandbox/projects/')) rates.forgetLimits()
       const name = /^\/_sandbox\/snapshots\/([^/]+)$/.exec(path)?.[1]
-      if (name !== undefined) world.saved.set(name, null)
+      if (name !== undefined) acknowledged.saved.set(name, null)
     },
     checkResponse,
     learn: (step, arrival) => (received) => {
@@ -111,7 +112,7 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
   return learner
 
   function isKnown({ generation, isMixed }: Arrival): boolean {
-    return generation === world.generation && !isMixed
+    return generation === acknowledged.generation && !isMixed
   }
 
   function checkResponse(sent: Sent, { status, headers, body }: Received): void {
@@ -119,7 +120,7 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
     checkRate(sent, { status, headers, body, isWhole: true })
     if (status < 500) return
     const isInjected = headers['x-sandbox-fault'] !== undefined
-    if (isInjected || (status === 503 && (learner.mayFail || world.replacing > 0))) return
+    if (isInjected || (status === 503 && (learner.mayFail || acknowledged.replacing > 0))) return
     add({
       model: 'responses',
       text: `${method} ${path} is answered with ${status}: ${body.toString('utf8').slice(0, 300)}`,
@@ -143,7 +144,7 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
   ): void {
     if (received.status !== 200 || received.headers['x-sandbox-fault'] !== undefined) return
     const { slot_id, decision, authoritative_consent } = json<PlacementBody>(received)
-    const before = world.slots.find((slot) => slot.slot_id === slot_id)
+    const before = acknowledged.slots.find((slot) => slot.slot_id === slot_id)
     if (step.kind === 'poll' && before === undefined) return
     const slot: KnownSlot = {
       slot_id,
@@ -153,20 +154,20 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
       format: decision?.format ?? null,
       asset_token: decision?.asset_token ?? null,
       known_at_ms: Date.parse(received.headers.date ?? ''),
-      generation: step.kind === 'place' ? world.generation : earlier,
+      generation: step.kind === 'place' ? acknowledged.generation : earlier,
     }
     if (decision !== null && authoritative_consent !== undefined) {
       checkDecision(slot, decision.cs_declaration, authoritative_consent)
       if (step.kind === 'place') checkPlacedConsent(step, arrival, authoritative_consent)
     }
-    if (before === undefined) world.slots.push(slot)
+    if (before === undefined) acknowledged.slots.push(slot)
     else if (before.fill === null) Object.assign(before, slot)
     if (!isKnown(arrival)) return
-    const known = world.known.slots.get(slot_id)
+    const known = acknowledged.known.slots.get(slot_id)
     if (known?.fill !== undefined && known.fill !== null && known.fill !== slot.fill) {
       add({ model: 'writes', text: `${slot_id} was decided, and is answered as ${JSON.stringify(slot.fill)} now` })
     }
-    world.known.slots.set(slot_id, slot)
+    acknowledged.known.slots.set(slot_id, slot)
     if (step.kind === 'place' && step.consent !== null && authoritative_consent !== undefined) {
       keepConsent(step, arrival, authoritative_consent)
     }
@@ -218,10 +219,10 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
     if (before !== undefined && revision < before.revision) {
       add({ model: 'consent', text: `${key} is at revision ${revision} after ${before.revision} was acknowledged` })
     }
-    const newest = world.known.consents.get(key)
+    const newest = acknowledged.known.consents.get(key)
     if (newest !== undefined && newest.revision > revision) return
     if (newest?.revision === revision) checkSame(newest, { lifecycle_state: state, revision, purposes, source: '' })
-    world.known.consents.set(key, { project, session, revision, state, purposes })
+    acknowledged.known.consents.set(key, { project, session, revision, state, purposes })
   }
 
   function learnConsent(step: Extract<RequestStep, { kind: 'consent' }>, arrival: Arrival, received: Received): void {
@@ -237,7 +238,7 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
     if (step.changes === 'project' && step.activation === null) {
       add({ model: 'tokens', text: 'a beacon with the key of another project is accepted' })
     }
-    const sent = world.beacons.find(({ beacon_id }) => beacon_id === arrival.beacon_id)
+    const sent = acknowledged.beacons.find(({ beacon_id }) => beacon_id === arrival.beacon_id)
     if (sent === undefined || !isKnown(arrival)) return
     const key = beaconKey(sent.slot_id, sent.beacon_id)
     const isOld = arrival.known.beacons.has(key)
@@ -247,8 +248,10 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
       add({ model: 'billing', text: `another beacon with the id of ${sent.beacon_id} is accepted` })
     }
     if (step.changes !== 'event') {
-      const generation = duplicate ? (world.known.beacons.get(key)?.generation ?? earlier) : world.generation
-      world.known.beacons.set(key, { ...sent, generation })
+      const generation = duplicate
+        ? (acknowledged.known.beacons.get(key)?.generation ?? earlier)
+        : acknowledged.generation
+      acknowledged.known.beacons.set(key, { ...sent, generation })
     }
   }
 
@@ -256,7 +259,7 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
     const { activation_token: token, expires_at_ms } = json<{ activation_token: string; expires_at_ms: number }>(
       received,
     )
-    world.activations.push({ token, project, expires_at_ms })
+    acknowledged.activations.push({ token, project, expires_at_ms })
   }
 
   function learnState(step: RequestStep, arrival: Arrival, received: Received): void {
@@ -267,14 +270,17 @@ export function createLearner(world: World, rates: RateModel, add: (problem: Pro
         add({ model: 'writes', text: `settings are at revision ${config_revision} after ${before} was acknowledged` })
       }
       if (step.rate !== null) rates.setLimit(step.project, step.rate)
-      world.known.revisions.set(step.project, Math.max(config_revision, world.known.revisions.get(step.project) ?? 0))
-    } else if (step.kind === 'save') world.saved.set(`snap-${step.name}`, arrival.isMixed ? null : arrival.known)
-    else if (step.kind === 'forget') world.saved.delete(`snap-${step.name}`)
+      acknowledged.known.revisions.set(
+        step.project,
+        Math.max(config_revision, acknowledged.known.revisions.get(step.project) ?? 0),
+      )
+    } else if (step.kind === 'save') acknowledged.saved.set(`snap-${step.name}`, arrival.isMixed ? null : arrival.known)
+    else if (step.kind === 'forget') acknowledged.saved.delete(`snap-${step.name}`)
     else if (step.kind === 'export')
-      world.files.push({ bytes: received.body, known: arrival.isMixed ? emptyKnown() : arrival.known })
-    else if (step.kind === 'reset') replaceState(world, emptyKnown())
+      acknowledged.files.push({ bytes: received.body, known: arrival.isMixed ? emptyKnown() : arrival.known })
+    else if (step.kind === 'reset') replaceState(acknowledged, emptyKnown())
     else if (step.kind === 'restore')
-      replaceState(world, arrival.isMixed ? null : (world.saved.get(`snap-${step.name}`) ?? null))
-    else if (step.kind === 'import') replaceState(world, world.files[step.file]!.known)
+      replaceState(acknowledged, arrival.isMixed ? null : (acknowledged.saved.get(`snap-${step.name}`) ?? null))
+    else if (step.kind === 'import') replaceState(acknowledged, acknowledged.files[step.file]!.known)
   }
 }

@@ -2,8 +2,9 @@
  * Billing: of each placement at most one beacon counts per metric, only an accepted one, only after a render, only if what
  * was measured suffices, and it is the earliest of those that do. The report counts the same.
  */
+
+import type { Acknowledged } from '../acknowledged.ts'
 import type { BeaconFact, Facts } from '../facts.ts'
-import type { World } from '../world.ts'
 
 const metrics: Readonly<Record<string, string>> = {
   render: 'rendered_impression',
@@ -12,7 +13,7 @@ const metrics: Readonly<Record<string, string>> = {
   play_completed: 'completed_view',
 }
 
-export function checkBilling({ beacons, lines }: Facts, world: World): string[] {
+export function checkBilling({ beacons, lines }: Facts, acknowledged: Acknowledged): string[] {
   const problems: string[] = []
   const counted = new Map<string, number>()
   const seen = new Set<string>()
@@ -27,7 +28,7 @@ export function checkBilling({ beacons, lines }: Facts, world: World): string[] 
       if (beacon.metric === null && !beacon.would_bill) continue
       const key = `${beacon.client_id} ${beacon.metric}`
       counted.set(key, (counted.get(key) ?? 0) + 1)
-      const reason = whyNot(beacon, accepted, world)
+      const reason = whyNot(beacon, accepted, acknowledged)
       if (reason !== null)
         problems.push(`${beacon.beacon_id}, ${beacon.event} of ${slot_id}, counts although ${reason}`)
     }
@@ -48,7 +49,7 @@ export function checkBilling({ beacons, lines }: Facts, world: World): string[] 
 }
 
 /** Why a beacon must not count; null when it may. */
-function whyNot(beacon: BeaconFact, accepted: readonly BeaconFact[], { beacons }: World): string | null {
+function whyNot(beacon: BeaconFact, accepted: readonly BeaconFact[], { beacons }: Acknowledged): string | null {
   if (beacon.verdict !== 'accepted') return `it is ${beacon.verdict}`
   if (metrics[beacon.event] !== beacon.metric) return `a ${beacon.event} is no ${beacon.metric}`
   const isBefore = (other: BeaconFact) =>

@@ -2,9 +2,10 @@
  * Consent: the revisions of a session are numbered from 1, and what was acknowledged is among them. In the chain of a
  * project no decision fills without the consent that is in force there: fail closed.
  */
+
+import type { Acknowledged } from '../acknowledged.ts'
 import type { ConsentFact, Facts } from '../facts.ts'
 import { projects } from '../steps.ts'
-import type { World } from '../world.ts'
 
 interface Entry {
   kind: string
@@ -19,7 +20,7 @@ interface Entry {
   fill: boolean
 }
 
-export function checkConsent(facts: Facts, { known }: World): string[] {
+export function checkConsent(facts: Facts, { known }: Acknowledged): string[] {
   const problems: string[] = []
   const sessions = Map.groupBy(facts.consents, ({ client_id, session_id }) => `${client_id}/${session_id}`)
   for (const [session, revisions] of sessions) problems.push(...checkRevisions(session, revisions.toReversed()))

@@ -2,9 +2,10 @@
  * Events: a follower gets each one once, numbered without a gap, also over a crash. What has happened is there and has one
  * event; an event of something that is not there was sent too early.
  */
+
+import type { Acknowledged } from '../acknowledged.ts'
 import type { Facts } from '../facts.ts'
 import type { Project } from '../steps.ts'
-import type { World } from '../world.ts'
 
 interface SeenEvent {
   seq: number
@@ -26,7 +27,7 @@ export interface Follower {
   /** Reads the text of a stream. Returns what is wrong with it. */
   read(text: string): string[]
   /** Compares the events of the present state with what is there. */
-  check(facts: Facts, world: World): string[]
+  check(facts: Facts, acknowledged: Acknowledged): string[]
 }
 
 export function createFollower(): Follower {
@@ -56,7 +57,7 @@ export function createFollower(): Follower {
         return data === undefined ? [] : take(JSON.parse(data.slice('data: '.length)) as SeenEvent)
       })
     },
-    check: (facts, world) => [...checkThere(facts), ...checkSeen(world)],
+    check: (facts, acknowledged) => [...checkThere(facts), ...checkSeen(acknowledged)],
   }
 
   function take(event: SeenEvent): string[] {
@@ -93,7 +94,7 @@ export function createFollower(): Follower {
     ]
   }
 
-  function checkSeen({ known, generation }: World): string[] {
+  function checkSeen({ known, generation }: Acknowledged): string[] {
     const has = (type: string, isOf: (event: SeenEvent) => boolean) =>
       events.some((event) => event.type === type && isOf(event))
     const problems: string[] = []

@@ -3,9 +3,9 @@
  * that has been read is ever changed; and it has exactly one entry for each decision and each accepted beacon.
  */
 import { createHash } from 'node:crypto'
+import type { Acknowledged, ChainEntry } from '../acknowledged.ts'
 import type { Facts } from '../facts.ts'
 import { type Project, projects } from '../steps.ts'
-import type { ChainEntry, World } from '../world.ts'
 
 interface Entry {
   kind: 'decision' | 'consent' | 'beacon'
@@ -14,7 +14,7 @@ interface Entry {
   beacon_id: string
 }
 
-export function checkEvidence(facts: Facts, { known }: World): string[] {
+export function checkEvidence(facts: Facts, { known }: Acknowledged): string[] {
   const problems: string[] = []
   for (const project of projects) {
     const chain = facts.chains.get(project) ?? []

@@ -1,8 +1,9 @@
 /** Every write that was acknowledged is there, as it was acknowledged. */
-import type { Facts } from '../facts.ts'
-import type { World } from '../world.ts'
 
-export function checkWrites({ placements, beacons, settings }: Facts, { known }: World): string[] {
+import type { Acknowledged } from '../acknowledged.ts'
+import type { Facts } from '../facts.ts'
+
+export function checkWrites({ placements, beacons, settings }: Facts, { known }: Acknowledged): string[] {
   const problems: string[] = []
   const slots = new Map(placements.map((placement) => [placement.slot_id, placement]))
   for (const slot of known.slots.values()) {

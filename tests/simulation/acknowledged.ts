@@ -61,7 +61,7 @@ export interface SentBeacon {
   body: string
 }
 
-export interface World {
+export interface Acknowledged {
   known: Known
   /** Counts the states: it goes up when one is replaced. */
   generation: number
@@ -90,7 +90,7 @@ export function copyKnown({ slots, beacons, consents, revisions, chains }: Known
   }
 }
 
-export function createWorld(): World {
+export function nothingAcknowledged(): Acknowledged {
   return {
     known: emptyKnown(),
     generation: 0,
@@ -104,9 +104,9 @@ export function createWorld(): World {
 }
 
 /** Another state is in force. `known`: what is known of it. */
-export function replaceState(world: World, known: Known | null): void {
-  world.known = known === null ? emptyKnown() : copyKnown(known)
-  world.generation++
+export function replaceState(acknowledged: Acknowledged, known: Known | null): void {
+  acknowledged.known = known === null ? emptyKnown() : copyKnown(known)
+  acknowledged.generation++
 }
 
 export const sessionKey = (project: Project, session: number): string => `${project}/${session}`
