@@ -32,7 +32,8 @@ export function steering(written: string, isExact: boolean): string[] {
 }
 
 /** Commands that print a document: exact in a pipe, with its own lines on a terminal. */
-const documents = /^(render (fetch|script)|qa (show|validate --schema)|evidence export|requests show --curl|completion)/
+const documents =
+  /^(render (fetch|script)|sandbox metrics|qa (show|validate --schema)|evidence export|requests show --curl|completion)/
 
 export interface Tally {
   cases: number
@@ -99,6 +100,8 @@ async function tryCase({ path, words, from, format, isTerminal }: Case, cli: Tes
   const { code, stdout, stderr } = await runExample(line, {
     cwd: hostileFolder(cli, path),
     isTerminal,
+    // Where prose wraps, any word may begin a line.
+    columns: 100_000,
     env: { SVC_HOME: cli.home, SVC_PAGER: '', ...(from === 'errors' ? { SVC_CLIENT_ID: 'proj_demo' } : {}) },
   })
   tally.cases++

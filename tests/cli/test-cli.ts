@@ -29,6 +29,8 @@ export interface RunOptions {
   stdin?: string
   cwd?: string
   isTerminal?: boolean
+  /** Of the terminal; default: 80. */
+  columns?: number
   /** Properties of the system that the test replaces. */
   system?: Partial<System>
 }
@@ -67,10 +69,10 @@ export function exampleFolder({ home }: TestCli, path: string): string {
 /** Runs a command line. Words are separated by spaces; a word that contains spaces is quoted by '...'. */
 export async function svc(
   args: string,
-  { env = {}, stdin = '', cwd, isTerminal = false, system = {} }: RunOptions,
+  { env = {}, stdin = '', cwd, isTerminal = false, columns, system = {} }: RunOptions,
 ): Promise<Result> {
-  const stdout = keptStream(isTerminal)
-  const stderr = keptStream(isTerminal)
+  const stdout = keptStream(isTerminal, columns)
+  const stderr = keptStream(isTerminal, columns)
   const words = [...args.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
   const given = { env, stdin, cwd: cwd ?? env.SVC_HOME ?? '/', stdout, stderr }
   const code = await run(words, { ...testHost(given), ...system })

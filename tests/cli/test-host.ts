@@ -41,11 +41,11 @@ export function testHost(given: Pick<System, 'env' | 'cwd' | 'stdout' | 'stderr'
   }
 }
 
-export function keptStream(is_terminal: boolean): SystemStream & { text: string } {
+export function keptStream(is_terminal: boolean, columns = 80): SystemStream & { text: string } {
   return {
     text: '',
     is_terminal,
-    columns: 80,
+    columns,
     write(text) {
       this.text += text
     },
