@@ -21,9 +21,10 @@ const operations = readOperations(document)
 
 /** What a request of these would end, replace or wait for; each has tests of its own. */
 const left = ['sandbox.stop', 'sandbox.import', 'sandbox.export', 'events.stream']
-/** What differs by its nature: namespaces and named tokens are for teams, the store is named, durations are signed. */
+/** What differs by its nature: namespaces and named tokens are for teams, the store is named, durations are signed and counted. */
 const differs = [
   'bundles.page',
+  'sandbox.metrics',
   'sandbox.info',
   'namespaces.list',
   'namespaces.delete',

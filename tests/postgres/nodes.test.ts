@@ -95,8 +95,12 @@ test('a turn is one trace, whichever nodes its requests reach', async () => {
     const sent = { beacon_id: 'beacon-1', asset_token, event: 'render', occurred_at_ms: Date.now() }
     const { headers } = await second!.accept('beacons.send', { as: key, body: sent })
     const trace_id = String(headers['x-sandbox-trace'])
-    const { items } = (await first!.accept('requests.list', { query: { trace_id } })).body
-    expect(items.map(({ path }) => path.slice(0, 12))).toEqual(['/v1/beacons', '/v1/render/a', '/v1/placemen'])
+    const read = async () => {
+      const { items } = (await first!.accept('requests.list', { query: { trace_id } })).body
+      return items.map(({ path }) => path.slice(0, 12))
+    }
+    // The journal of another node is written after its response.
+    await expect.poll(read).toEqual(['/v1/beacons', '/v1/render/a', '/v1/placemen'])
   }
   expect(otlp.problems).toEqual([])
   expect(new Set(otlp.spans.map(({ trace_id }) => trace_id)).size).toBe(1)
