@@ -151,7 +151,7 @@ test.each(Object.keys(exports).filter((name) => name !== './package.json'))(
     if (['./client', './contract'].includes(name)) expect(output).toBe('true\n')
     else
       expect(output).toMatch(
-        /^svc-sandbox needs Node 22\.19 or later; this is Node 20\.[\d.]+\. Install a current Node|^Cannot find package '(vitest|@playwright\/test)'/,
+        /^svc-sandbox needs Node 22\.19 or later; this is Node 20\.[\d.]+\. Install a current Node|^Cannot find package '(vitest|@playwright\/test|testcontainers)'/,
       )
   },
 )
