@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { conditions } from '#hosts/conditions.ts'
@@ -80,6 +80,20 @@ test('no tool reads or writes a file outside of the folder of the server', async
   expect(await local.fail('bundle', { out: 'package.json' })).toMatch(/^input_invalid: .*\.html/)
   expect(existsSync(join(folder, '../turn.html'))).toBe(false)
   expect(await local.fail('reconcile', { file: 'none.csv' })).toMatch(/^file_unreadable: none.csv cannot be read/)
+})
+
+test('a server in a home or at the root of the disk reads and writes no file', async () => {
+  const { url, keys } = await startOne()
+  const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.secret_key }
+  const home = temporaryDirectory()
+  writeFileSync(join(home, 'counts.csv'), 'slot_id,clicks\nslot_00000000zzz,1\n')
+  for (const folder of [home, '/']) {
+    const local = await connect(spawnMcp([], { ...env, HOME: home }, folder))
+    const file = relative(folder, join(home, 'counts.csv'))
+    expect(await local.fail('reconcile', { file })).toMatch(
+      /^path_outside: .*no project.*\nFix: Start svc mcp in the folder/,
+    )
+  }
 })
 
 test('counts that an app made differ by their causes, from a file and from text alike', async () => {

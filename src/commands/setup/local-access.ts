@@ -1,10 +1,11 @@
 /** What `svc mcp` gives agents of the user's computer: the files below the current folder, recordings and a browser. */
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { isAbsolute, parse, relative, resolve, sep } from 'node:path'
 import { openProjectFiles } from '#agent-files/project-files.ts'
 import { durationMs } from '#cli/endpoint/option-values.ts'
 import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { unwritable } from '#cli/run/file-errors.ts'
+import type { System } from '#cli/run/system.ts'
 import type { Settings } from '#cli/settings/settings.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import type { LocalAccess } from '#mcp/access.ts'
@@ -16,7 +17,7 @@ import type { LocalAccess } from '#mcp/access.ts'
 export function localAccess(context: CommandContext, settings: () => Promise<Settings>): LocalAccess {
   const { system } = context
   const files = openProjectFiles(system.cwd)
-  const inside = (file: string) => requireInside(system.cwd, file)
+  const inside = (file: string) => requireInside(requireProject(system), file)
   /** Returns the real path of a file that a command reads. */
   const located = (file: string | undefined) => (file === undefined ? undefined : files.locate(inside(file)))
   return {
@@ -50,6 +51,13 @@ export function localAccess(context: CommandContext, settings: () => Promise<Set
       return tryConditions({ ...context, settings: await settings() }, { ...given, ...paths, ...patience }, signal)
     },
   }
+}
+
+/** Returns the current folder. A whole disk or home is no project: agents that are not opened in one start servers there. */
+function requireProject({ cwd, home }: Pick<System, 'cwd' | 'home'>): string {
+  if (cwd !== parse(cwd).root && cwd !== resolve(home)) return cwd
+  const message = `The folder of this server is ${cwd}, which is no project: it reads and writes no file there.`
+  throw new CliError('usage', 'path_outside', message, 'Start svc mcp in the folder of a project, or give a text.')
 }
 
 /** Returns a path relative to the folder, with forward slashes. */
