@@ -3,7 +3,8 @@
  * programs or fill a million rows, and look at parts of the project that most changes leave alone.
  *
  *   node .ci/inputs.mjs due SUITE      exits 4, and says why, when the suite need not run; anything else means that it is to run
- *   node .ci/inputs.mjs record         writes .ci/passed.json: all of them have passed on this commit (CI_ALL=1 .ci/run)
+ *   node .ci/inputs.mjs record [SUITE...]
+ *                                      writes .ci/passed.json: all but the named have passed on this commit (CI_ALL=1 .ci/run)
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -23,6 +24,8 @@ export const inputs = {
     'tests/in-process',
     'tests/install',
     'tests/templates',
+    // Its blocks are files of projects of tests/in-process.
+    'docs/guides/testing.md',
     'src/cli/process',
     'src/client',
     'src/scaffold',
@@ -35,13 +38,15 @@ export const inputs = {
   pauses: ['tests/pauses', 'tests/reliability/large-state.ts', 'sandbox/store', 'sandbox/operations', 'sandbox/domain'],
 }
 
-const [command, suite] = process.argv[1] === import.meta.filename ? process.argv.slice(2) : []
+const [command, ...named] = process.argv[1] === import.meta.filename ? process.argv.slice(2) : []
+const [suite] = named
 const passed = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 
 if (command === 'record') {
   const commit = git('rev-parse', '--short=10', 'HEAD')
-  const entries = Object.keys(inputs).map((name) => [name, { inputs: digest(name), commit }])
-  writeFileSync(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)
+  const complete = Object.keys(inputs).filter((name) => !named.includes(name))
+  const entries = complete.map((name) => [name, { inputs: digest(name), commit }])
+  writeFileSync(file, `${JSON.stringify({ ...passed, ...Object.fromEntries(entries) }, null, 2)}\n`)
 } else if (command === 'due' && Object.hasOwn(inputs, suite)) {
   const last = passed[suite]
   const isDue = process.env.CI_ALL === '1' || last === undefined || last.inputs !== digest(suite)
@@ -52,7 +57,7 @@ if (command === 'record') {
   }
   process.exitCode = isDue ? 0 : 4
 } else if (process.argv[1] === import.meta.filename) {
-  console.error(`usage: node .ci/inputs.mjs due ${Object.keys(inputs).join('|')}, or record`)
+  console.error(`usage: node .ci/inputs.mjs due ${Object.keys(inputs).join('|')}, or record [SUITE...]`)
   process.exitCode = 2
 }
 

@@ -247,7 +247,6 @@ describe('3. decisions', () => {
     expect(await client.getDecision(slot_id!)).toMatchObject({ status: 'pending', fill: null, cs_declaration: null })
     expect((await client.poll(slot_id!)).fill).toBe(true)
     expect(client.pauses.slice(0, 3)).toEqual([250, 375, 562.5])
-    expect(client.pauses.length).toBeLessThan(10)
   })
 
   test('a long poll returns with the decision', async () => {
