@@ -65,10 +65,10 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     }),
   ],
 
-  /** The inspector in a real Chromium, view by view; a short selection of it is in `npm test`. */
-  inspector: () => [
-    project('inspector', {
-      include: ['tests/inspector/**/*.test.ts'],
+  /** The pages of the sandbox and of svc in a real Chromium, view by view, and ads in pages of every kind; `npm test` has a selection. */
+  pages: () => [
+    project('pages', {
+      include: ['tests/{inspector,pages}/**/*.test.ts'],
       globalSetup: built,
       // One Chromium a worker, for all of its files.
       isolate: false,

@@ -19,14 +19,14 @@ const elsewhere: Readonly<Record<string, string>> = {
   'qa run --fresh': 'qa run errors',
   'qa run formats --fresh --reporter list --reporter html=qa.html':
     'qa run formats --reporter list --reporter html=qa.html',
-  // tests/cli/gameday.test.ts and tests/browser/gameday.test.ts play them.
+  // tests/cli/gameday.test.ts and tests/pages/gameday.test.ts play them.
   'sandbox gameday gameday.yaml --html gameday.html -o json': 'sandbox gameday gameday.yaml --plan -o json',
   'sandbox gameday gameday.yaml --url http://localhost:3000': 'sandbox gameday --schema',
   'sandbox gameday gameday.yaml -- node app.js': 'sandbox gameday --schema -o json',
   'qa observe -- npm test': 'qa observe -- true',
   'qa observe --url http://localhost:3000 --for 30s': 'qa observe',
   'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start': 'qa observe --since 10m -o json',
-  // tests/browser/qa-hosts.test.ts runs it in a browser.
+  // tests/pages/qa-hosts.test.ts runs it in a browser.
   'qa hosts': 'qa hosts --list -o json',
   'qa hosts --url http://localhost:3000 --only strict-csp --only isolated': 'qa hosts --list --only strict-csp',
 }

@@ -45,7 +45,7 @@ describe('-o json', () => {
         // Those that ask for JSON themselves are run by tests/cli/commands.test.ts.
         if (example === wholeRun || example.includes('-o json')) continue
         if (ofSharedStore.test(example)) continue
-        // A page under every condition takes a minute: tests/browser/qa-hosts.test.ts runs them.
+        // A page under every condition takes a minute: tests/pages/qa-hosts.test.ts runs them.
         if (path === 'qa hosts' && example !== 'qa hosts --list') continue
         // An app has to run: tests/cli/gameday.test.ts has one.
         if (path === 'sandbox gameday' && !example.includes('--plan')) continue

@@ -25,7 +25,7 @@ afterAll(() => cli[Symbol.asyncDispose]())
 /** The command line of each command with a table; the command itself where it needs nothing. */
 const lines: Readonly<Record<string, string>> = {
   trigger: 'trigger --list',
-  // tests/browser/qa-hosts.test.ts opens pages.
+  // tests/pages/qa-hosts.test.ts opens pages.
   'qa hosts': 'qa hosts --list',
   'keys list': 'keys list proj_demo',
   // Their times are those of the system's clock, whose text has a width that depends on the day.

@@ -1,6 +1,6 @@
 /** The console on the demo page, in Firefox and WebKit: each outcome of each format has its chip and its reason. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type DemoHosts, openDemoHosts, outcomes } from '#tests/browser/console-outcomes.ts'
+import { type DemoHosts, openDemoHosts, outcomes } from '#tests/pages/console-outcomes.ts'
 import { closeEngine, engineUnderTest } from '../engines.ts'
 
 vi.setConfig({ maxConcurrency: 3 })

@@ -2,8 +2,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
-import { violations } from './axe.ts'
-import { sharedChromium } from './chromium.ts'
+import { violations } from '#tests/browser/axe.ts'
+import { sharedChromium } from '#tests/browser/chromium.ts'
 
 let sandbox: Sandbox
 beforeAll(async () => {

@@ -13,9 +13,9 @@ import { conditions, tryHosts } from '#hosts/matrix.ts'
 import { openOwnPage } from '#hosts/own-page.ts'
 import { loadPageSteps } from '#qa/browser/page-steps.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { sharedChromium } from '#tests/browser/chromium.ts'
 import { startApp } from '#tests/observe/app.ts'
 import type { Page } from '#tests/observe/pages.ts'
-import { sharedChromium } from './chromium.ts'
 
 vi.setConfig({ maxConcurrency: 5, testTimeout: 90_000 })
 

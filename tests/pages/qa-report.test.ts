@@ -10,8 +10,8 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { renderPage } from '#qa/report/html/page.ts'
 import type { RunResult } from '#qa/result.ts'
+import { sharedChromium } from '#tests/browser/chromium.ts'
 import { everything, exchange, failedItem, hostile, item, run } from '#tests/qa-report/results.ts'
-import { sharedChromium } from './chromium.ts'
 
 let browser: Browser
 let directory: string

@@ -4,9 +4,9 @@
  */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { violations } from './axe.ts'
+import { violations } from '#tests/browser/axe.ts'
+import { type Host, type OpenOptions, openStage, type Stage } from '#tests/browser/stage.ts'
 import { type DemoHosts, openDemoHosts, outcomes } from './console-outcomes.ts'
-import { type Host, type OpenOptions, openStage, type Stage } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 4 })
 

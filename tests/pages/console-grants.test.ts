@@ -6,10 +6,10 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { ConsoleAsk, ConsoleClaim } from '#contract/resources/sandbox/console.ts'
 import { startSandbox } from '#sandbox/index.ts'
+import { sharedChromium } from '#tests/browser/chromium.ts'
+import { openStage } from '#tests/browser/stage.ts'
 import { connect } from '#tests/http/call.ts'
 import { fill } from '#tests/http/stage.ts'
-import { sharedChromium } from './chromium.ts'
-import { openStage } from './stage.ts'
 
 /** Posts JSON from a page. Resolves to the response as the page sees it, null where the browser shows it nothing. */
 function post(

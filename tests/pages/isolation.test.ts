@@ -8,10 +8,10 @@ import { createHash } from 'node:crypto'
 import type { Frame } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { formats, nativeTemplates } from '#contract/fields.ts'
-import { about, catalogueOf, type Texts } from './catalogue.ts'
-import { frameDocuments, honestly, replaceFrames } from './hostile-frame.ts'
-import { type Host, type OpenOptions, openStage, type PlaceOptions, type Stage } from './stage.ts'
-import { beaconPosts, expectNothing, frameLoads, startTurn, turnState, until, view } from './turns.ts'
+import { about, catalogueOf, type Texts } from '#tests/browser/catalogue.ts'
+import { frameDocuments, honestly, replaceFrames } from '#tests/browser/hostile-frame.ts'
+import { type Host, type OpenOptions, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
+import { beaconPosts, expectNothing, frameLoads, startTurn, turnState, until, view } from '#tests/browser/turns.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 

@@ -5,11 +5,11 @@
  */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { violations } from './axe.ts'
-import { about, catalogueOf } from './catalogue.ts'
+import { violations } from '#tests/browser/axe.ts'
+import { about, catalogueOf } from '#tests/browser/catalogue.ts'
+import { openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
+import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from '#tests/browser/turn-path.ts'
 import { readLabel } from './label-pixels.ts'
-import { openStage, type PlaceOptions, type Stage } from './stage.ts'
-import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from './turn-path.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 

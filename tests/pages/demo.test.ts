@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, createClient } from '#client/index.ts'
 import type { JobType } from '#contract/fields.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { violations } from '#tests/browser/axe.ts'
+import { sharedChromium } from '#tests/browser/chromium.ts'
 import { svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
-import { violations } from './axe.ts'
-import { sharedChromium } from './chromium.ts'
 
 /** Sixteen pages at once share two processors with other files. */
 const timeout_ms = 45_000
