@@ -174,6 +174,15 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     }),
   ],
 
+  /** Histories of nodes as processes that share a PostgreSQL, with faults of nodes, network and database, and their checks. */
+  shared: () => [
+    project('shared', {
+      include: ['tests/shared-histories/**/*.test.ts'],
+      globalSetup: built,
+      testTimeout: 400_000,
+    }),
+  ],
+
   /** Minutes of mixed load with kills. */
   soak: () => [project('soak', { include: ['tests/soak/**/*.test.ts'], globalSetup: built, testTimeout: 300_000 })],
 }

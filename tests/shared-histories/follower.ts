@@ -1,0 +1,75 @@
+/** Followers of the event stream, which come back where they were when it breaks, at any node. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Dice } from '#tests/reliability/dice.ts'
+import type { Followed, SeenEvent } from './history.ts'
+
+export interface Follower {
+  readonly followed: Followed
+  readonly last: number
+  stop(): Promise<void>
+}
+
+/** A stream that is silent for as long is left for another node: a paused node does not end it. */
+const silentMs = 3_000
+/** And now and then one that is not. */
+const longestMs = 6_000
+
+export function follow(number: number, urls: readonly string[], token: string, dice: Dice): Follower {
+  const followed: Followed = { follower: number, events: [], connections: 0 }
+  const ended = new AbortController()
+  const running = (async () => {
+    while (!ended.signal.aborted) {
+      await read(dice.pick(urls)).catch(() => {})
+      await pause(dice.below(100))
+    }
+  })()
+  return {
+    followed,
+    get last() {
+      return last()
+    },
+    stop() {
+      ended.abort()
+      return running
+    },
+  }
+
+  function last(): number {
+    return followed.events.at(-1)?.seq ?? 0
+  }
+
+  async function read(url: string): Promise<void> {
+    followed.connections++
+    const left = new AbortController()
+    const timer = setTimeout(() => left.abort(), 1_000 + dice.below(longestMs))
+    let silence = setTimeout(() => left.abort(), silentMs)
+    try {
+      const response = await fetch(`${url}/_sandbox/events?since_seq=0`, {
+        headers: { 'x-sandbox-token': token, 'last-event-id': String(last()) },
+        signal: AbortSignal.any([ended.signal, left.signal]),
+      })
+      if (!response.ok || response.body === null) return
+      let text = ''
+      for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+        clearTimeout(silence)
+        silence = setTimeout(() => left.abort(), silentMs)
+        const blocks = (text + piece).split('\n\n')
+        text = blocks.pop()!
+        for (const block of blocks) {
+          const data = /^data: (.*)$/m.exec(block)?.[1]
+          if (data === undefined) continue
+          const { seq, type, client_id, slot_id, data: item } = JSON.parse(data) as SeenEvent
+          const { beacon_id, consent_id } = item
+          const named = {
+            ...(beacon_id === undefined ? {} : { beacon_id }),
+            ...(consent_id === undefined ? {} : { consent_id }),
+          }
+          followed.events.push({ seq, type, client_id, slot_id, data: named })
+        }
+      }
+    } finally {
+      clearTimeout(timer)
+      clearTimeout(silence)
+    }
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * One history: nodes are started, clients and followers work while faults happen, everything is healed, and the state is read.
+ * The seed decides what is tried, not what comes of it: the processes are real, and run as the computer lets them.
+ */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createDice, type Dice } from '#tests/reliability/dice.ts'
+import { checkHistory, type Problem } from './checks/checks.ts'
+import { createClients } from './clients.ts'
+import { type DatabaseControl, type FaultKind, faultKinds } from './faults.ts'
+import { type ExportedState, type FinalState, readExport, readState, untilQuiet } from './final-state.ts'
+import { follow } from './follower.ts'
+import type { CallbackSeen, History } from './history.ts'
+import { type Cluster, startCluster } from './nodes.ts'
+
+export interface RunOptions {
+  seed: number
+  /** How long clients work, milliseconds. */
+  duration_ms: number
+  store: string
+  database: DatabaseControl
+  /** How long a node is paused, milliseconds. */
+  pause_ms: number
+  /** Default: all of `faultKinds`. */
+  faults?: readonly FaultKind[]
+  /** Further variables of the nodes. */
+  env?: Readonly<Record<string, string>>
+  /** Further flags of `svc start`. */
+  flags?: readonly string[]
+}
+
+export interface Run {
+  history: History
+  exported: ExportedState
+  reported: FinalState
+  problems: Problem[]
+  /** By kind of fault. */
+  counts: Record<string, number>
+}
+
+/** How far the clocks of nodes may be ahead: by a minute between two of them, by two, or not at all. */
+const clocks = [[-30_000, 0, 30_000], [-30_000, 30_000], [-60_000, 0, 60_000], [0]] as const
+const clientCount = 8
+const followerCount = 3
+/** How long what was left undone may take after all faults have ended: callbacks of a dead node are given up after 45 s. */
+const quietMs = 75_000
+
+export async function runHistory(options: RunOptions): Promise<Run> {
+  const { seed, store, env = {}, flags = [] } = options
+  const dice = createDice(seed)
+  const skews = dice.pick(clocks)
+  const skews_ms = Array.from({ length: 2 + dice.below(3) }, () => dice.pick(skews))
+  const namespace = `h-${randomBytes(4).toString('hex')}`
+  await using receiver = await startReceiver()
+  const cluster = await startCluster({
+    ...{ store, namespace, skews_ms, env },
+    flags: ['--rate-limit', 'off', '--decision-latency', '200', ...flags],
+  })
+  try {
+    return await record(options, { cluster, dice, receiver, skews })
+  } finally {
+    await cluster.close()
+  }
+}
+
+interface Parts {
+  cluster: Cluster
+  dice: Dice
+  receiver: { url: string; callbacks: CallbackSeen[] }
+  skews: readonly number[]
+}
+
+async function record(options: RunOptions, { cluster, dice, receiver, skews }: Parts): Promise<Run> {
+  const { seed, duration_ms } = options
+  const { nodes, token } = cluster
+  const started = performance.now()
+  const now = () => performance.now() - started
+  const urls = nodes.map(({ url }) => url)
+  const clients = createClients({ urls, token, receiver: receiver.url, dice: createDice(dice.below(2 ** 32)), now })
+  const followers = Array.from({ length: followerCount }, (_, index) =>
+    follow(index, urls, token, createDice(dice.below(2 ** 32))),
+  )
+  const faults: History['faults'][number][] = []
+  const counts: Record<string, number> = {}
+  let isOver = false
+  const running = Array.from({ length: clientCount }, (_, client) => clients.run(client, () => isOver))
+  try {
+    await harm(options, {
+      cluster,
+      dice,
+      skews,
+      counts,
+      until_ms: duration_ms,
+      now,
+      note: (text) => faults.push({ at_ms: now(), text }),
+    })
+    await cluster.heal()
+    faults.push({ at_ms: now(), text: 'all faults have ended' })
+    // Some operations more: nodes that were cut off have to be of use again.
+    await pause(1_000)
+    isOver = true
+    await Promise.all(running)
+    const [one, other] = [dice.pick(urls), dice.pick(urls)]
+    await untilQuiet(one, token, quietMs)
+    const exported = await readExport(one, token)
+    const reported = await readState(other, token)
+    await untilCaughtUp(followers, exported.events.at(-1)?.seq ?? 0)
+    await Promise.all(followers.map(({ stop }) => stop()))
+    const history = {
+      ...{ seed, operations: clients.operations, faults, callbacks: receiver.callbacks },
+      followed: followers.map(({ followed }) => followed),
+    }
+    return { history, exported, reported, counts, problems: checkHistory(history, exported, reported) }
+  } finally {
+    isOver = true
+    await Promise.allSettled([...running, ...followers.map(({ stop }) => stop())])
+  }
+}
+
+interface Harm {
+  cluster: Cluster
+  skews: readonly number[]
+  dice: Dice
+  counts: Record<string, number>
+  until_ms: number
+  now(): number
+  note(text: string): void
+}
+
+/** Two faults at a time at most, one after the other. */
+async function harm(options: RunOptions, { cluster, dice, skews, counts, until_ms, now, note }: Harm): Promise<void> {
+  const { database, pause_ms, faults: kinds = faultKinds } = options
+  let restarting: Promise<void> = Promise.resolve()
+  const oneAtATime: DatabaseControl = {
+    restart(mode) {
+      restarting = restarting.then(() => database.restart(mode))
+      return restarting
+    },
+  }
+  const lane = async () => {
+    while (now() < until_ms && kinds.length > 0) {
+      await pause(200 + dice.below(1_200))
+      const kind = dice.pick(kinds)
+      const count = (text: string) => {
+        counts[kind.name] = (counts[kind.name] ?? 0) + 1
+        note(text)
+      }
+      await kind.run({ cluster, database: oneAtATime, dice, skews, pause_ms, note: count })
+    }
+  }
+  await Promise.all([lane(), lane(), pause(until_ms)])
+}
+
+async function untilCaughtUp(followers: readonly { last: number }[], seq: number): Promise<void> {
+  for (const started = performance.now(); performance.now() - started < 30_000; await pause(50)) {
+    if (followers.every(({ last }) => last >= seq)) return
+  }
+}
+
+/** Takes callbacks. */
+async function startReceiver() {
+  const callbacks: CallbackSeen[] = []
+  const server = createServer((incoming, outgoing) => {
+    let text = ''
+    incoming.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece
+    })
+    incoming
+      .on('error', () => {})
+      .on('end', () => {
+        const body = JSON.parse(text) as { slot_id: string }
+        callbacks.push({ slot_id: body.slot_id, body })
+        outgoing.writeHead(204).end()
+      })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/decisions`,
+    callbacks,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
