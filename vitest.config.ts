@@ -9,6 +9,7 @@ import { imitatedComputers, missingComputers } from './tests/computers/computers
 import { findContainerObstacle } from './tests/containers.ts'
 import { installedEngines } from './tests/engines/engines.ts'
 import { LongestFirst } from './tests/longest-first.ts'
+import { hasPooler } from './tests/postgres/pooler.ts'
 import { findPytest, untestableTemplates } from './tests/templates/toolchains.ts'
 
 const processors = availableParallelism()
@@ -78,18 +79,21 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
   ],
 
   /** The HTTP suite on a PostgreSQL that the run starts, and what only several nodes and both adapters together can show. */
-  postgres: () => [
-    project('postgres', {
-      include: ['tests/{http,postgres}/**/*.test.ts', 'tests/mutations/store/**/*.test.ts'],
-      // By the engine's coverage none of them reaches a function of sandbox/store/postgres that the others do not.
-      exclude: ['tests/http/without-store/**'],
-      runner: 'tests/postgres/runner.ts',
-      globalSetup: [...built, 'tests/postgres/global-setup.ts'],
-      isolate: false,
-      // They wait for the database more than for a processor.
-      maxWorkers: processors + 2,
-    }),
-  ],
+  postgres: () => {
+    if (!hasPooler) console.log('pgbouncer is not installed: the tests behind a pooler are left out')
+    return [
+      project('postgres', {
+        include: ['tests/{http,postgres}/**/*.test.ts', 'tests/mutations/store/**/*.test.ts'],
+        // By the engine's coverage none of them reaches a function of sandbox/store/postgres that the others do not.
+        exclude: ['tests/http/without-store/**', ...(hasPooler ? [] : ['tests/postgres/pooler.test.ts'])],
+        runner: 'tests/postgres/runner.ts',
+        globalSetup: [...built, 'tests/postgres/global-setup.ts'],
+        isolate: false,
+        // They wait for the database more than for a processor.
+        maxWorkers: processors + 2,
+      }),
+    ]
+  },
 
   /** The renderer in each engine that is installed. `.ci/install-browsers` installs Firefox and WebKit. */
   engines: async () => {

@@ -86,7 +86,7 @@ export async function startPostgres({
  * Resolves to a free port below those that systems give to outgoing connections: one of these could take it before the server
  * listens, and while it is restarted.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 17_000)
     const server = createServer().listen(port, '127.0.0.1')

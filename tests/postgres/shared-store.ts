@@ -16,6 +16,8 @@ import { temporaryDirectory, textsIn } from '#tests/temporary.ts'
 
 /** The variable with the URL of the server that global-setup.ts has started. */
 export const serverVariable = 'SVC_TEST_STORE'
+/** The variable with the URL of the pooler before it, which sandboxes use; missing without one. */
+export const pooledVariable = 'SVC_TEST_POOLED_STORE'
 
 type Edit = (db: Database.Database) => void
 
@@ -28,7 +30,7 @@ export async function onSharedStore(options: SandboxOptions): Promise<SandboxOpt
   const { database = ':memory:', ...rest } = options
   const namespace = await namespaceOf(database, store)
   await applyEdits(database, store, namespace)
-  return { ...rest, store, namespace }
+  return { ...rest, store: process.env[pooledVariable] ?? store, namespace }
 }
 
 /** Notes that a sandbox has started on a namespace: it may be used again when it is closed. */

@@ -5,7 +5,8 @@
 import { type AccessStore, type AuditRow, maxAuditEntries, type TokenRow } from '../nodes.ts'
 import { storageError } from './failures.ts'
 import { isPresent } from './migrations.ts'
-import type { Database, Link, Value } from './open.ts'
+import { checkSession, type Database } from './open.ts'
+import type { Link, Value } from './servers/link.ts'
 
 /** No namespace can have this schema: its name would begin with `_`. */
 const teamSchema = 'svc__team'
@@ -127,6 +128,7 @@ export async function replaceAdmin(
 ): Promise<{ name: string; token: string }> {
   const link = await database.connect()
   try {
+    await checkSession(database, link)
     await createTeamTables(link)
   } finally {
     link.end()

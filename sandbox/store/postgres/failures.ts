@@ -2,12 +2,29 @@
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { StorageError } from '../store.ts'
 
-/** Whether a connection is lost or could not be made: the next one may succeed. */
+/** A server that takes no writes, or does not keep them as it should. Another connection may be to one that does. */
+export class ServerProblem extends Error {
+  /** What to do. */
+  readonly hint: string
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'ServerProblem'
+    this.hint = hint
+  }
+}
+
+/** Whether a connection is lost, could not be made or is to the wrong server: the next one may succeed. */
 export function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error instanceof ServerProblem || isReadOnly(error)) return true
   const code = 'code' in error ? String(error.code) : ''
   if (/^(08|57P0)/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_AGAIN)/.test(code)) return true
   return /Connection terminated|not queryable|connection error|timeout expired|Query read timeout/i.test(error.message)
+}
+
+/** Whether a write was refused because the server takes none, or takes none any more. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '25006'
 }
 
 /** Whether the transaction may succeed when it is run again: a serialization failure or a deadlock. */
@@ -35,6 +52,11 @@ export function explain(error: unknown, location: string): unknown {
   if (error instanceof SandboxError || !(error instanceof Error)) return error
   // From the driver, which decodes the parts of the URL.
   if (error instanceof URIError) return invalidUrl()
+  if (error instanceof ServerProblem) {
+    return new SandboxError('database_unwritable', `${location} cannot be used: ${error.message}.`, error.hint, {
+      cause: error,
+    })
+  }
   const code = 'code' in error ? String(error.code) : ''
   const why = error.message === '' ? code : error.message
   return explainRefusal(error, { location, code, why }) ?? explainUnreachable(error, { location, code, why }) ?? error
@@ -77,6 +99,14 @@ function explainUnreachable(cause: Error, { location, code, why }: Failure): San
       'database_unreachable',
       `${location} cannot be reached over TLS: ${why.replace(/\.$/, '')}.`,
       'Set sslmode in the URL: verify-full, with sslrootcert=FILE for a certificate authority of your own; require does not check the server; disable does not encrypt.',
+      { cause },
+    )
+  }
+  if (/Query read timeout/.test(why)) {
+    return new SandboxError(
+      'database_unreachable',
+      `${location} accepts connections, but has not run a statement in time.`,
+      'See what it waits for in pg_stat_activity: a standby that is gone, a lock, or, behind a pooler, a connection of a pool that is used up.',
       { cause },
     )
   }

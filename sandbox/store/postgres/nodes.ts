@@ -8,7 +8,8 @@ import { SandboxError } from '#sandbox/sandbox-error.ts'
 import type { StoreChange } from '../store.ts'
 import type { Batch } from './batch/batch.ts'
 import { type Head, headColumns } from './batch/head.ts'
-import { type Database, flushText, identifier, type Link } from './open.ts'
+import { type Database, flushText, identifier } from './open.ts'
+import type { Link } from './servers/link.ts'
 
 export interface Nodes {
   /** The number of this node, from 0. */
@@ -117,12 +118,12 @@ function startHeartbeat(node: Follower): NodeJS.Timeout {
   const heartbeat = setInterval(() => {
     if (!node.isLive) return
     // A connection may be dead without an end: another one is opened.
-    if (!isAnswering(node)) return node.link.end()
+    if (!isAnswering(node)) return node.link.cut()
     if (isBeating) return
     isBeating = true
     beat(node)
       .then(() => catchUp(node))
-      .catch(() => node.link.end())
+      .catch(() => node.link.cut())
       .finally(() => {
         isBeating = false
       })
@@ -185,7 +186,7 @@ async function follow(node: Follower): Promise<void> {
       if (node.isClosed) return
       // Engines without LISTEN report it as unsupported, or as a syntax error.
       if (mayListen && isUnsupported(error)) mayListen = false
-      else node.link.end()
+      else node.link.cut()
     }
     node.isLive = false
     if (node.isClosed) return
@@ -199,10 +200,7 @@ async function listen(node: Follower): Promise<void> {
   link.client.on('notification', ({ payload = '' }) => onNotice(node, payload))
   await link.script(`LISTEN ${identifier(database.schema)}`)
   await goLive(node)
-  await new Promise<void>((resolve) => {
-    if (link.isBroken()) resolve()
-    else link.client.once('end', () => resolve()).once('error', () => resolve())
-  })
+  await link.ended
 }
 
 function onNotice(node: Follower, payload: string): void {
@@ -212,7 +210,7 @@ function onNotice(node: Follower, payload: string): void {
   const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
     numbers.map(Number)
   const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
-  if (generation !== '-') void readState(node).catch(() => node.link.end())
+  if (generation !== '-') void readState(node).catch(() => node.link.cut())
   events.onHead(head as Head)
   for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
   if (slots === '*') events.onChange({ kind: 'resumed' })

@@ -1,14 +1,18 @@
 /**
- * Connections to PostgreSQL, each on the schema of one namespace. A connection that breaks is dropped and replaced by
- * the next statement; a statement that has been sent is never resent automatically, since it may have taken effect.
- *
- * Statements are prepared by name on each connection, and pipelined: several are on their way without waiting.
+ * Connections to PostgreSQL, each on the schema of one namespace, and each to the server that takes writes. A connection
+ * that breaks is dropped and replaced by the next statement; a statement that has been sent is never resent
+ * automatically, since it may have taken effect.
  */
-import { createHash } from 'node:crypto'
-import type { Client, ClientConfig, QueryResult } from 'pg'
+import type { ClientConfig } from 'pg'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { StorageError } from '../store.ts'
-import { invalidUrl, isConnectionFailure, storageError, versionProblem } from './failures.ts'
+import { isConnectionFailure, ServerProblem, versionProblem } from './failures.ts'
+import { parseStoreUrl } from './servers/address.ts'
+import { type Link, openLink, type Value } from './servers/link.ts'
+import { refusePooling } from './servers/pooler.ts'
+import { primaryFinder } from './servers/primary.ts'
+import { pooledReads } from './servers/readers.ts'
+import { statementTimeoutMs } from './servers/session.ts'
 
 interface DatabaseOptions {
   url: string
@@ -22,20 +26,6 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-export type Value = string | number | boolean | null | Uint8Array | readonly number[] | readonly string[]
-
-/** One connection, whose statements are pipelined. */
-export interface Link {
-  query<Row = Record<string, never>>(text: string, values?: readonly Value[]): Promise<Row[]>
-  /** Runs a statement and resolves to its command, such as COMMIT, and its number of rows. */
-  run(text: string, values?: readonly Value[]): Promise<{ command: string; count: number }>
-  /** Several statements without values. */
-  script(text: string): Promise<void>
-  readonly client: Client
-  isBroken(): boolean
-  end(): void
-}
-
 export interface Database {
   /** The URL without its password. */
   readonly location: string
@@ -47,32 +37,12 @@ export interface Database {
   read<Row>(text: string, values?: readonly Value[]): Promise<Row[]>
   /** Opens a connection that nothing else uses. */
   connect(): Promise<Link>
+  /** Takes back a connection that nothing uses any more, for the next `connect`. */
+  keep(link: Link): void
   close(): Promise<void>
 }
 
-/** Connections for reading. Their statements are pipelined, so a few serve many requests. */
-const maxReaders = 6
-
-/** Statements under way on a reader before another one is opened. */
-const busyReader = 4
-
-/** How long a statement may take, milliseconds. The client gives up a little later, in case the server is gone. */
-const statementTimeoutMs = 20_000
-const lockTimeoutMs = 10_000
-
-/** The longest that a node that stops in the middle of a transaction keeps its locks. */
-const idleInTransactionTimeoutMs = 5_000
 const connectTimeoutMs = 5_000
-
-/**
- * Plans statements once, and by index. A prepared statement keeps a plan made while a table was nearly empty. A plan
- * that reads the whole table then does so for a minute of load, until the server has analyzed it; planning each use
- * instead costs as much as running it. Servers before 18 would compile a statement that has no index. Each setting is
- * applied where it exists.
- */
-const planByIndex = `SELECT set_config(name, value, false) FROM (VALUES
-  ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'),
-  ('enable_mergejoin', 'off'), ('jit', 'off')) wanted (name, value) WHERE current_setting(name, true) IS NOT NULL`
 
 /**
  * The order of identifiers, for few rows that another index finds: without the sum, a plan made while the table was
@@ -80,22 +50,11 @@ const planByIndex = `SELECT set_config(name, value, false) FROM (VALUES
  */
 export const byId = 'ORDER BY id + 0'
 
-const names = new Map<string, string>()
-
-function nameStatement(text: string): string {
-  let name = names.get(text)
-  if (name === undefined) {
-    name = createHash('sha256').update(text).digest('hex').slice(0, 16)
-    names.set(text, name)
-  }
-  return name
-}
-
 const namespacePattern = /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/
 
 /** @throws SandboxError when the URL or the namespace cannot be used, or the driver is not installed */
 export async function connectDatabase({ url, namespace, report }: DatabaseOptions): Promise<Database> {
-  const address = parseUrl(url)
+  const { location, servers, wantsListen } = parseStoreUrl(url)
   if (namespace !== null && !namespacePattern.test(namespace)) {
     throw new SandboxError(
       'option_invalid',
@@ -105,36 +64,79 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
   }
   const schema = namespace === null ? 'svc' : `svc_${namespace}`
   const { default: pg } = await loadDriver()
-  const wantsListen = address.searchParams.get('svc_listen') !== 'off'
-  address.searchParams.delete('svc_listen')
-  const config = createConfig(address, schema, pg.types)
-  const open = new Set<Link>()
+  const configs = new Map(servers.map((server) => [server, createConfig(server, pg.types)]))
+  const open = (server: URL): Promise<Link> =>
+    openLink(new pg.Client(configs.get(server)), { label: server.host, searchPath: identifier(schema), report })
+  const primary = primaryFinder(servers, open)
+  const links = openLinks(() => primary.forget())
   let isClosed = false
+  let spare: Link | null = null
   const read = pooledReads(connect, () => isClosed)
+  const keep = (link: Link) => {
+    spare = link
+  }
 
-  return { location: toLocation(address), schema, wantsListen, connect, read, close }
+  return { location, schema, wantsListen, connect, keep, read, close }
 
   async function connect(): Promise<Link> {
     if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
-    const client = new pg.Client(config)
-    const link = createLink(client, { report, onEnd: () => open.delete(link) })
-    await client.connect()
-    await client.query(planByIndex)
-    open.add(link)
-    return link
+    const kept = spare
+    spare = null
+    if (kept?.isBroken() === false) return kept
+    const server = await primary.find()
+    try {
+      const link = await open(server)
+      links.add(link, server.host)
+      return link
+    } catch (error) {
+      primary.forget()
+      throw error
+    }
   }
 
   async function close(): Promise<void> {
     isClosed = true
-    await Promise.allSettled([...open].map(({ client }) => client.end()))
-    open.clear()
+    await links.close()
   }
 }
 
-function createConfig(address: URL, schema: string, types: Types): ClientConfig {
-  // An option in the URL replaces the whole option of the driver, and would take the namespace with it.
-  const ownOptions = address.searchParams.get('options') ?? ''
-  address.searchParams.delete('options')
+/** The open connections: all of them to servers of the newest timeline that one of them has seen. */
+function openLinks(onEnd: () => void) {
+  const open = new Set<Link>()
+  let newest = 0
+
+  return {
+    /** @throws ServerProblem when the server is of an older timeline */
+    add(link: Link, label: string): void {
+      const { timeline } = link.server
+      if (timeline !== null && timeline < newest) {
+        link.end()
+        throw oldPrimary(label)
+      }
+      open.add(link)
+      void link.ended.then(() => {
+        open.delete(link)
+        onEnd()
+      })
+      if (timeline === null || timeline === newest) return
+      newest = timeline
+      for (const other of open) if (other !== link) other.cut()
+    },
+    async close() {
+      await Promise.allSettled([...open].map(({ client }) => client.end()))
+      open.clear()
+    },
+  }
+}
+
+function oldPrimary(label: string): ServerProblem {
+  return new ServerProblem(
+    `${label} is an old primary: another server has been promoted since`,
+    'Stop it, or make it a standby of the new primary.',
+  )
+}
+
+function createConfig(address: URL, types: Types): ClientConfig {
   // As in libpq, which the URL was written for: otherwise `require` is verify-full, after a warning of twelve lines.
   if (address.searchParams.has('sslmode')) address.searchParams.set('uselibpqcompat', 'true')
   return {
@@ -144,114 +146,8 @@ function createConfig(address: URL, schema: string, types: Types): ClientConfig 
     application_name: 'svc',
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: statementTimeoutMs + 5_000,
-    options: `${ownOptions} -c search_path=${identifier(schema)} -c statement_timeout=${statementTimeoutMs} -c lock_timeout=${lockTimeoutMs} -c idle_in_transaction_session_timeout=${idleInTransactionTimeoutMs} -c client_min_messages=warning`,
     types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => findParser(types, oid, format) },
   }
-}
-
-/** @param onEnd called when the connection is lost or ended */
-function createLink(client: Client, { report, onEnd }: { report: (error: unknown) => void; onEnd: () => void }): Link {
-  let isBroken = false
-  let isHeld = false
-  // Without a listener the end of an idle connection would end the process.
-  client.on('error', drop)
-  client.on('end', drop)
-
-  return {
-    client,
-    isBroken: () => isBroken,
-    async query<Row>(text: string, values: readonly Value[] = []) {
-      hold()
-      const result = await client.query({ name: nameStatement(text), text, values: values as unknown[] })
-      return (result as QueryResult).rows as Row[]
-    },
-    async run(text, values = []) {
-      hold()
-      const { command, rowCount } = await client.query({
-        name: nameStatement(text),
-        text,
-        values: values as unknown[],
-      })
-      return { command, count: rowCount ?? 0 }
-    },
-    async script(text) {
-      await client.query({ text, query_timeout: 0 } as { text: string })
-    },
-    end() {
-      drop()
-      client.end().catch(report)
-    },
-  }
-
-  function drop(): void {
-    isBroken = true
-    onEnd()
-  }
-
-  /** Statements sent without waiting for each other leave in one packet: a system call for each costs more. */
-  function hold(): void {
-    const { stream } = client.connection
-    if (isHeld) return
-    isHeld = true
-    stream.cork()
-    queueMicrotask(() => {
-      isHeld = false
-      stream.uncork()
-    })
-  }
-}
-
-interface Reader {
-  link: Promise<Link>
-  /** Statements under way. */
-  busy: number
-  isBroken(): boolean
-}
-
-/** Returns a function that runs a statement on the connection with the fewest statements under way. */
-function pooledReads(connect: () => Promise<Link>, isClosed: () => boolean): Database['read'] {
-  const readers: Reader[] = []
-
-  return async <Row>(text: string, values: readonly Value[] = []): Promise<Row[]> => {
-    for (let attempt = 1; ; attempt++) {
-      const used = findReader()
-      used.busy++
-      try {
-        return await (await used.link).query<Row>(text, values)
-      } catch (error) {
-        // A read changes nothing, so a broken connection is worth a second attempt.
-        if (attempt < 2 && !isClosed() && isConnectionFailure(error)) continue
-        throw storageError(error, 'read')
-      } finally {
-        used.busy--
-      }
-    }
-  }
-
-  function findReader(): Reader {
-    for (let index = readers.length - 1; index >= 0; index--) if (readers[index]!.isBroken()) readers.splice(index, 1)
-    let best = readers[0]
-    for (const other of readers) if (best === undefined || other.busy < best.busy) best = other
-    if (best !== undefined && (best.busy < busyReader || readers.length >= maxReaders)) return best
-    const added = openReader(connect)
-    readers.push(added)
-    return added
-  }
-}
-
-function openReader(connect: () => Promise<Link>): Reader {
-  let connected: Link | null = null
-  let hasFailed = false
-  const link = connect()
-  link.then(
-    (made) => {
-      connected = made
-    },
-    () => {
-      hasFailed = true
-    },
-  )
-  return { link, busy: 0, isBroken: () => hasFailed || connected?.isBroken() === true }
 }
 
 async function loadDriver(): Promise<typeof import('pg')> {
@@ -267,29 +163,6 @@ async function loadDriver(): Promise<typeof import('pg')> {
   }
 }
 
-function parseUrl(url: string): URL {
-  const address = /^postgres(ql)?:\/\//i.test(url) ? URL.parse(url) : null
-  if (address === null || isCutShort(address)) throw invalidUrl()
-  return address
-}
-
-/**
- * Whether a part other than the password may contain the rest of one: a `/`, `?` or `#` in a password ends it, so its
- * `@` comes later, and an encoded colon makes it a part of the user. Such a URL names another database, in messages
- * too.
- */
-function isCutShort({ username, pathname, search, hash }: URL): boolean {
-  return hash !== '' || `${pathname}${search}`.includes('@') || /%3A/i.test(username)
-}
-
-/** Returns a URL without its password, and without its parameters: one may be the password. */
-function toLocation(address: URL): string {
-  const shown = new URL(address)
-  shown.password = ''
-  shown.search = ''
-  return shown.href
-}
-
 /**
  * A separate transaction that waits for the disk, and for the replicas that the server waits for, and so for everything
  * committed before it. It writes a message to the log that nobody reads: a transaction that writes nothing does not
@@ -298,12 +171,14 @@ function toLocation(address: URL): string {
 export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
 
 interface ServerFeatures {
-  /** Whether it runs `flushText` on connections that end with it: poolers keep theirs while the server crashes. */
+  /** Whether it runs `flushText`, on connections that end with the server: without LISTEN, what is between is unknown. */
   canFlush: boolean
 }
 
-/** @throws SandboxError when the server is too old */
-export async function checkServer({ location, wantsListen }: Database, link: Link): Promise<ServerFeatures> {
+/** @throws SandboxError when the server is too old, or behind a pooler that shares its sessions */
+export async function checkServer(database: Database, link: Link): Promise<ServerFeatures> {
+  const { location, wantsListen } = database
+  await checkSession(database, link)
   const [{ server_version_num: version } = { server_version_num: '' }] = await link.query<{
     server_version_num: string
   }>('SHOW server_version_num')
@@ -317,6 +192,13 @@ export async function checkServer({ location, wantsListen }: Database, link: Lin
     if (isConnectionFailure(error)) throw error
     return { canFlush: false }
   }
+}
+
+/** @throws SandboxError when the connection does not have a session of its own */
+export async function checkSession(database: Database, link: Link): Promise<void> {
+  const other = await database.connect()
+  await refusePooling(database.location, link, other)
+  database.keep(other)
 }
 
 type Types = typeof import('pg').types

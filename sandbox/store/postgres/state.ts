@@ -4,7 +4,7 @@ import { seedRows, stateEvent } from '../writes/state.ts'
 import type { Batch } from './batch/batch.ts'
 import { encodeBytes, toJson } from './batch/json.ts'
 import { tableList } from './copies/state-copy.ts'
-import type { Link } from './open.ts'
+import type { Link } from './servers/link.ts'
 
 /** Inserts missing seeded rows and resolves to the catalogue in force: the newest. */
 export async function applySeed(link: Link, seed: Seed, at_ms: number): Promise<number> {

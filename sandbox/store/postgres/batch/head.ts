@@ -3,7 +3,7 @@
  * commits. Every transaction that adds any locks it last.
  */
 
-import type { Link, Value } from '../open.ts'
+import type { Link, Value } from '../servers/link.ts'
 import type { Batch } from './batch.ts'
 import { type JsonRow, toJson } from './json.ts'
 

@@ -1,5 +1,5 @@
 /** Rows as JSON, which PostgreSQL reads with `json_populate_recordset`: any number of them in one statement. */
-import type { Value } from '../open.ts'
+import type { Value } from '../servers/link.ts'
 
 export type JsonRow = Record<string, Value>
 

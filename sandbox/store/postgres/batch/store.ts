@@ -1,6 +1,6 @@
 /** The second round trip of a transaction: the rows that a batch adds and changes, one statement for each table. */
 import { decisionColumns } from '#store/slot-rows.ts'
-import type { Link } from '../open.ts'
+import type { Link } from '../servers/link.ts'
 import type { Batch } from './batch.ts'
 import { type JsonRow, toJson } from './json.ts'
 import { addedTables } from './registry.ts'

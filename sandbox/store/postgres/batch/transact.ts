@@ -2,7 +2,7 @@
 import type { Sha256Hex } from '#contract/resources/evidence.ts'
 import { StorageError } from '../../store.ts'
 import type { Needs } from '../../writes/transaction.ts'
-import type { Link, Value } from '../open.ts'
+import type { Link, Value } from '../servers/link.ts'
 import { Batch, replaced } from './batch.ts'
 import { type Head, moveHead, notifyNodes } from './head.ts'
 import { type Loaded, loadBatch } from './load.ts'

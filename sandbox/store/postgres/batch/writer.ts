@@ -1,5 +1,7 @@
 /** The connections that commits are written over. */
-import { type Database, flushText, type Link } from '../open.ts'
+import { ServerProblem } from '../failures.ts'
+import { type Database, flushText } from '../open.ts'
+import { type Link, sameServer } from '../servers/link.ts'
 
 /** The connection of transactions, and the one that flushes; null when each commit waits for the disk itself. */
 export interface Writer {
@@ -31,10 +33,15 @@ export function keepWriter(database: Database, canFlush: boolean) {
   }
 }
 
+/** @throws ServerProblem when both connections are not to the same server: only one that has a commit can flush it */
 async function openWriter(database: Database, canFlush: boolean): Promise<Writer> {
   const flusher = canFlush ? await database.connect() : null
   try {
     const link = await database.connect()
+    if (flusher !== null && !sameServer(flusher, link)) {
+      link.end()
+      throw new ServerProblem('its primary has changed', '')
+    }
     return {
       link,
       flusher: flusher === null ? null : { link: flusher, flush: shareFlushes(flusher) },

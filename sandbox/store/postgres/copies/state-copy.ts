@@ -6,7 +6,7 @@ import type Sqlite from 'better-sqlite3'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { StateFile } from '../../state-files.ts'
 import { encodeBytes, toJson } from '../batch/json.ts'
-import type { Link, Value } from '../open.ts'
+import type { Link, Value } from '../servers/link.ts'
 
 /** Tables of the state in both adapters, with the column that orders their rows. */
 const tables = {
