@@ -25,6 +25,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       include: [
         '{src,sandbox}/**/*.test.{ts,tsx}',
         'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
+        'tests/fuzz/corpus.test.ts',
         'tests/simulation/smoke.test.ts',
       ],
       globalSetup: built,
@@ -184,6 +185,16 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       include: ['tests/shared-histories/**/*.test.ts'],
       globalSetup: built,
       testTimeout: 400_000,
+    }),
+  ],
+
+  /** The coverage-guided fuzzer on the parsers of files from strangers; what it has kept runs in `npm test`. */
+  fuzz: () => [
+    project('fuzz', {
+      include: ['tests/fuzz/fuzz.test.ts'],
+      globalSetup: ['tests/install/tools.ts', inOwnFolder],
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
     }),
   ],
 

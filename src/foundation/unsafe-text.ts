@@ -13,3 +13,11 @@ export const unsafe =
 export function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+/**
+ * Returns a text of somebody else for one line of a message: characters that change how it is read are escapes, tabs and line
+ * ends blanks.
+ */
+export function plainLine(text: string): string {
+  return text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, escapeCharacter)
+}

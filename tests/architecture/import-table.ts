@@ -49,7 +49,12 @@ export const importTable: readonly ImportRule[] = [
     packages: ['cross-spawn'],
     builtins: ['node:child_process', 'node:events'],
   },
-  { path: 'src/foundation/consent/strings.ts', packages: ['@iabgpp/cmpapi', '@iabtcf/core'], builtins: 'none' },
+  {
+    path: 'src/foundation/consent/strings.ts',
+    modules: ['src/foundation'],
+    packages: ['@iabgpp/cmpapi', '@iabtcf/core'],
+    builtins: 'none',
+  },
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
   { path: 'src/collections', modules: ['src/foundation', 'src/contract'], builtins: 'none' },

@@ -142,7 +142,10 @@ export class Conversation {
     const texts = { ...encoded(hostileTexts), ...hostileBytes }
     for (const parameter of operation.parameters) {
       const { name, in: where } = parameter
-      if (where === 'header') continue
+      if (where === 'header') {
+        all.push(...hostileHeaders(sent, name))
+        continue
+      }
       for (const [what, text] of Object.entries(texts)) {
         const odd = `${where} ${name} is ${what}`
         all.push({
@@ -244,6 +247,15 @@ function encoded(texts: Readonly<Record<string, string>>): Record<string, string
   return Object.fromEntries(
     Object.entries(texts).map(([name, text]) => [name, text.isWellFormed() ? encodeURIComponent(text) : 'a%ED%A0%80b']),
   )
+}
+
+/** Returns copies with each text in a header, as bytes of UTF-8, where a header may have them. */
+function hostileHeaders(sent: Sent, name: string): Sent[] {
+  return Object.entries(hostileTexts).flatMap(([what, text]) => {
+    const value = Buffer.from(text).toString('latin1')
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) return []
+    return [{ ...sent, odd: `header ${name} is ${what}`, headers: { ...sent.headers, [name.toLowerCase()]: value } }]
+  })
 }
 
 function inPath({ path: template }: Operation, path: string, name: string, text: string): string {

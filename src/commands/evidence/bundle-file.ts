@@ -5,6 +5,7 @@ import { bundlePage } from '#contract/bundles/page.ts'
 import { findAlterations } from '#contract/bundles/proof.ts'
 import { isBundlePage, readBundle } from '#contract/bundles/text.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
+import { plainLine } from '#foundation/unsafe-text.ts'
 import { sha256Hex } from './export-file.ts'
 
 export type BundleVerification = EvidenceVerification & {
@@ -29,7 +30,7 @@ export function verifyBundle(text: string, { public_key, svc_version }: VerifyOp
   const { bundle } = read
   const alterations =
     public_key !== null && bundle.public_key !== public_key
-      ? [`it was signed by another key: ${bundle.public_key}`]
+      ? [plainLine(`it was signed by another key: ${bundle.public_key}`)]
       : findAlterations(bundle, sha256Hex)
   const isPage = isBundlePage(text)
   const isComparable = isPage && bundle.svc_version === svc_version

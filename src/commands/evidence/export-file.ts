@@ -23,6 +23,7 @@ import {
 import { decodeText, EncodingError } from '#foundation/encoding.ts'
 import { parseJson } from '#foundation/json.ts'
 import { isSigned } from '#foundation/signatures.ts'
+import { plainLine } from '#foundation/unsafe-text.ts'
 
 const ExportLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),
@@ -132,7 +133,7 @@ export function createExportReader(public_key: string | null): ExportReader {
   function fail(problem: string): void {
     wrong_line = lines
     const chain = findOpenChain(read) ?? startChain(read, '-')
-    Object.assign(chain, { broken_at: chain.entries + 1, problem: `Line ${lines}: ${problem}` })
+    Object.assign(chain, { broken_at: chain.entries + 1, problem: plainLine(`Line ${lines}: ${problem}`) })
   }
 }
 

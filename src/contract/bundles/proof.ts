@@ -4,6 +4,7 @@
  */
 import canonicalize from 'canonicalize'
 import { isSigned } from '#foundation/signatures.ts'
+import { plainLine } from '#foundation/unsafe-text.ts'
 import { chainHash, type Sha256Hex } from '../resources/evidence.ts'
 import type { Bundle, BundlePart, BundleTurn } from './bundle.ts'
 
@@ -43,7 +44,8 @@ export function findAlterations(bundle: Bundle, sha256Hex: Sha256Hex): string[] 
       .filter(({ previous_hash, entry, hash }) => chainHash(previous_hash, entry, sha256Hex) !== hash)
       .map(({ seq }) => `the hash of evidence entry ${seq} does not match`),
   )
-  return [...changed, ...added, ...broken]
+  // The names of parts are those of the file.
+  return [...changed, ...added, ...broken].map(plainLine)
 }
 
 /** Parts by what they are called in a message. */

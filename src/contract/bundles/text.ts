@@ -35,8 +35,10 @@ export function readBundle(text: string): { bundle: Bundle } | { problem: string
   if (value === undefined)
     return { problem: at < 0 ? 'it is neither JSON nor a page with data' : 'its data is not JSON' }
   if (!isObject(value) || value.kind !== 'svc_bundle') return { problem: 'its data is not that of a bundle' }
-  if (value.v !== 1)
-    return { problem: `its format is version ${JSON.stringify(value.v)}, and this svc reads version 1` }
+  if (value.v !== 1) {
+    const version = typeof value.v === 'number' ? `is version ${value.v}` : 'has no version'
+    return { problem: `its format ${version}, and this svc reads version 1` }
+  }
   const checked = Bundle.safeParse(parseJson(json))
   if (!checked.success)
     return {

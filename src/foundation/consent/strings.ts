@@ -4,6 +4,7 @@
  */
 import { GppModel } from '@iabgpp/cmpapi'
 import { TCString } from '@iabtcf/core'
+import { escapeCharacter, plainLine, unsafe } from '../unsafe-text.ts'
 
 /** What a stored string says. */
 interface DecodedConsentString {
@@ -81,9 +82,18 @@ function describeProblem(standard: 'tcf' | 'gpp', text: string, error: unknown):
   if (standard === 'tcf' && text.startsWith('D')) return 'It is a GPP string: send it as gpp_string.'
   if (standard === 'tcf' && text.startsWith('B')) return 'It is a TCF 1 string, which is no longer valid.'
   if (standard === 'gpp' && /^C[\w-]+(\.[\w-]+)*$/.test(text)) return 'It is a TCF string: send it as tcf_string.'
-  const characters = [...new Set(text.replaceAll(/[\w.~-]/g, ''))].join(' ')
-  if (characters !== '') return `It has characters that no string has: ${characters}`
-  return `It is cut off or damaged: ${error instanceof Error ? error.message : String(error)}`
+  const characters = [...new Set(text.replaceAll(/[\w.~-]/g, ''))]
+  if (characters.length > 0)
+    return `It has characters that no string has: ${characters.slice(0, maxShown).map(shownCharacter).join(' ')}`
+  // Where the libraries do not expect the damage, they fail as programs do.
+  const isForeseen = error instanceof Error && !(error instanceof TypeError || error instanceof RangeError)
+  return `It is cut off or damaged${isForeseen ? `: ${plainLine(error.message)}` : '.'}`
+}
+
+const maxShown = 20
+
+function shownCharacter(character: string): string {
+  return character.replace(/\s/u, escapeCharacter).replace(unsafe, escapeCharacter)
 }
 
 /** A choice in a consent tool. */

@@ -67,11 +67,13 @@ function explainIssue(issue: Issue, checked: CheckedValue, places: Places): Suit
   const place = places.of(whole)
   const field = inner.join('.')
   const names = listAllowed(issue)
+  const isMissing = given === undefined && /^invalid_(?:type|value|union)$/.test(issue.code)
+  if (names.length > 0 && isMissing)
+    return [{ place, message: `${field} is missing.`, hint: `Known: ${names.join(', ')}.` }]
   if (names.length > 0) {
     const message = `${field === '' ? 'This' : field} cannot be ${JSON.stringify(given)}.`
     return [{ place, message, hint: suggestion(String(given), names) }]
   }
-  const isMissing = issue.code === 'invalid_type' && given === undefined
   const message = isMissing
     ? `${field} is missing.`
     : `${field === '' ? 'This' : field} ${describeIssue(issue, given)}.`
