@@ -552,16 +552,25 @@ export interface BillingCounts {
   newest: { slot_id: number; id: number }[]
 }
 
+/** What a beacon was checked with. */
+export interface BeaconTerms {
+  /** Of the job of its slot. */
+  session: Pick<JobRow, 'project_id' | 'session_id'>
+  /** The newest consent of the session; null without one. */
+  consent: ConsentRecord | null
+}
+
 export interface BeaconStore {
   /**
    * Stores a beacon with its evidence, which refers to it, and resolves to the slot's beacons that billing judges; null
-   * when the slot has a beacon with that beacon_id, or is gone.
+   * when the slot has a beacon with that beacon_id, or is gone. Resolves to `superseded`, with nothing written, when the
+   * consent of its session has changed in the meantime: check it again.
    */
   recordBeacon(
     beacon: BeaconRow,
-    project_id: number,
+    terms: BeaconTerms,
     evidence: EvidenceDraft,
-  ): Promise<readonly AcceptedBeacon[] | null>
+  ): Promise<readonly AcceptedBeacon[] | 'superseded' | null>
   recordUnaccepted(beacon: UnacceptedBeaconRow): Promise<void>
   listSlotBeacons(slot_id: number): Promise<BeaconRow[]>
   findBeacon(slot_id: number, beacon_id: string): Promise<BeaconRow | null>

@@ -1,5 +1,5 @@
 /** Folders, created with their parents, and files, replaced as a whole. */
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ownerOnly, restrictToOwner } from './permissions.ts'
 import { readErrorCode } from './system-error.ts'
@@ -59,6 +59,29 @@ export function createPrivate(path: string): boolean {
 export function writePrivate(path: string, content: string): void {
   createPrivate(path)
   writeFileSync(path, content)
+}
+
+/**
+ * Flushes a file to the disk, and then the names in its folder: after that, a power loss takes neither. Windows flushes no
+ * folders. @throws the error of the file system
+ */
+export function flushToDisk(path: string): void {
+  flush(path, 'r+')
+  flushNames(dirname(path))
+}
+
+/** Flushes the names in a folder: those of files that were created, renamed or removed in it. */
+export function flushNames(folder: string, platform: string = process.platform): void {
+  if (platform !== 'win32') flush(folder, 'r')
+}
+
+function flush(path: string, flags: 'r' | 'r+'): void {
+  const file = openSync(path, flags)
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /**

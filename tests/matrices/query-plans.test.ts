@@ -322,7 +322,8 @@ test('a beacon of a session that a newer one has overtaken is found since its ti
       const beacon_id = `of-${received_at_ms}`
       const more = { occurred_at_ms: 1, body_sha256: 'body', measurements: null, extras: '{}' }
       const draft = { kind: 'beacon', ref: id, at_ms: received_at_ms, build: () => '{}' } as const
-      return store.recordBeacon({ id, slot_id, beacon_id, event: 'heartbeat', received_at_ms, ...more }, 1, draft)
+      const terms = { session: { project_id: 1, session_id: null }, consent: null }
+      return store.recordBeacon({ id, slot_id, beacon_id, event: 'heartbeat', received_at_ms, ...more }, terms, draft)
     }
     await record(first + 1, 900_000)
     await record(first + 2, 900_010)

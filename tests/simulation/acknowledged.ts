@@ -2,7 +2,7 @@
  * What clients know of a sandbox: what it has acknowledged. Each model compares this with what the sandbox reports. A write
  * counts as acknowledged when the process has written its response, whatever becomes of it on the way.
  */
-import type { Event, Project } from './steps.ts'
+import { type Event, type Project, projects } from './steps/steps.ts'
 
 export interface KnownSlot {
   slot_id: string
@@ -14,6 +14,10 @@ export interface KnownSlot {
   asset_token: string | null
   /** When the client had the response, by the clock of the sandbox: at most a second too early. */
   known_at_ms: number
+  /** About when it was decided, by that clock; null when it was moved meanwhile. */
+  decided_by_ms: number | null
+  /** Of the creative: CSS pixels, and the length of a clip. */
+  creative: { width: number; height: number; duration_ms: number | null } | null
   /** The state in which it was acknowledged. */
   generation: number
 }
@@ -46,8 +50,8 @@ export interface Known {
   beacons: Map<string, KnownBeacon>
   /** By project and session: the newest. */
   consents: Map<string, KnownConsent>
-  /** The revisions of settings. */
-  revisions: Map<Project, number>
+  /** The newest settings: their revision, and how long an ad must be in view. */
+  settings: Map<Project, { revision: number; view_ms: number }>
   /** The entries that have been read, by project. */
   chains: Map<Project, ChainEntry[]>
 }
@@ -57,7 +61,6 @@ export interface SentBeacon {
   slot_id: string
   project: Project
   event: Event
-  isViewable: boolean
   body: string
 }
 
@@ -74,25 +77,54 @@ export interface Acknowledged {
   slots: KnownSlot[]
   beacons: SentBeacon[]
   activations: { token: string; project: Project; expires_at_ms: number }[]
+  /** The caps that each slot was requested with. */
+  caps: Map<string, Caps>
+  /** Clients that wait for a decision at a socket. */
+  sockets: Set<OpenSocket>
+  /** Counts how often the clock of the sandbox was moved, and requests under way that move it. */
+  clocks: number
+  movingClocks: number
 }
 
+export interface OpenSocket {
+  slot_id: string
+  generation: number
+  /** What it was sent. */
+  messages: string[]
+}
+
+/** Fills that a session may have, and prompts between two of them; null: any number. */
+export interface Caps {
+  session: number | null
+  interval: number | null
+}
+
+/** Of the settings that nobody has changed. */
+const usual = { revision: 1, view_ms: 1_000 }
+
+/** A new sandbox: everything is known of it. */
+export function freshKnown(): Known {
+  return { ...emptyKnown(), settings: new Map(projects.map((project) => [project, { ...usual }])) }
+}
+
+/** A state of which nothing is known. */
 export function emptyKnown(): Known {
-  return { slots: new Map(), beacons: new Map(), consents: new Map(), revisions: new Map(), chains: new Map() }
+  return { slots: new Map(), beacons: new Map(), consents: new Map(), settings: new Map(), chains: new Map() }
 }
 
-export function copyKnown({ slots, beacons, consents, revisions, chains }: Known): Known {
+export function copyKnown({ slots, beacons, consents, settings, chains }: Known): Known {
   return {
     slots: new Map(slots),
     beacons: new Map(beacons),
     consents: new Map(consents),
-    revisions: new Map(revisions),
+    settings: new Map(settings),
     chains: new Map([...chains].map(([project, entries]) => [project, [...entries]])),
   }
 }
 
 export function nothingAcknowledged(): Acknowledged {
   return {
-    known: emptyKnown(),
+    known: freshKnown(),
     generation: 0,
     replacing: 0,
     saved: new Map(),
@@ -100,6 +132,10 @@ export function nothingAcknowledged(): Acknowledged {
     slots: [],
     beacons: [],
     activations: [],
+    caps: new Map(),
+    sockets: new Set(),
+    clocks: 0,
+    movingClocks: 0,
   }
 }
 

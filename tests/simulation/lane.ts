@@ -5,10 +5,12 @@
 import { mutations } from '#tests/mutations/mutations.ts'
 import { storeMutations } from '#tests/mutations/store/mutations.ts'
 import { faults } from './faults.ts'
-import { runHistory } from './history.ts'
+import { runHistory } from './history/history.ts'
+import { reduce } from './history/reduce.ts'
 import { loadProduct } from './product.ts'
-import { reduce } from './reduce.ts'
-import { drawSteps } from './steps.ts'
+import { drawHistory } from './steps/draw.ts'
+import { readKept } from './steps/kept.ts'
+import type { History } from './steps/steps.ts'
 import { removeDisks } from './virtual/disk.ts'
 
 export interface LaneOptions {
@@ -21,6 +23,8 @@ export interface LaneOptions {
   limit_ms: number
   /** Positions of the steps to take, from 1; null: all. */
   positions: number[] | null
+  /** A history that has failed, by its place in seeds.jsonl, instead of that of the seed; null: none. */
+  kept: number | null
   /** The name of a fault to put into the product; null: none. */
   mutation: string | null
   isReduced: boolean
@@ -47,22 +51,25 @@ const edit = findEdit(options.mutation)
 const start = await loadProduct(edit)
 
 for (let index = 0; index < options.histories && now() - started < options.limit_ms; index++) {
-  const seed = options.seed + index * options.stride
-  const all = drawSteps(seed)
+  const { seed, steps: all, isInMemory } = findHistory(options.seed + index * options.stride)
   const steps = options.positions === null ? all : options.positions.flatMap((position) => all[position - 1] ?? [])
-  const result = await runHistory({ seed, steps, start })
+  const result = await runHistory({ seed, steps, start, isInMemory })
   const { problem, text, ...figures } = result
   const isShown = problem !== null || options.histories === 1
   print({ kind: 'history', seed, ...figures, problem: describe(problem), text: isShown ? text : '' })
   if (problem === null) continue
   if (options.isReduced && options.positions === null) {
-    const { positions, result: shortest } = await reduce({ seed, steps, start }, result)
+    const { positions, result: shortest } = await reduce({ seed, steps, start, isInMemory }, result)
     print({ kind: 'reduced', seed, positions, problem: describe(shortest.problem)!, text: shortest.text })
   }
   break
 }
 removeDisks()
 process.exit()
+
+function findHistory(seed: number): History & { seed: number } {
+  return options.kept === null ? { seed, ...drawHistory(seed) } : readKept()[options.kept]!
+}
 
 function describe(problem: { model: string; text: string } | null): string | null {
   return problem === null ? null : `${problem.model}: ${problem.text}`

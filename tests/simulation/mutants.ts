@@ -12,9 +12,9 @@ import type { Edit } from '#tests/mutations/mutation.ts'
 import { mutations } from '#tests/mutations/mutations.ts'
 import { storeMutations } from '#tests/mutations/store/mutations.ts'
 import { faults } from './faults.ts'
-import { runHistory } from './history.ts'
+import { runHistory } from './history/history.ts'
 import { loadProduct } from './product.ts'
-import { drawSteps } from './steps.ts'
+import { drawHistory } from './steps/draw.ts'
 import { removeDisks } from './virtual/disk.ts'
 
 /** Faults of what the models know: not those of shapes, frames, CORS and the renderer, which the suites of `svc qa` notice. */
@@ -52,8 +52,11 @@ async function runPart(from: number, parts: number): Promise<void> {
 async function notice(edit: Edit): Promise<Noticed> {
   const start = await loadProduct(edit)
   for (let seed = 1; seed <= budget; seed++) {
-    const { problem } = await runHistory({ seed, steps: drawSteps(seed), start })
-    if (problem !== null) return { name: edit.name, seed, model: problem.model }
+    const { problem } = await runHistory({ seed, ...drawHistory(seed), start })
+    if (problem !== null) {
+      if (process.env.WHY) console.error(edit.name, seed, problem.model, problem.text.slice(0, 200))
+      return { name: edit.name, seed, model: problem.model }
+    }
   }
   return { name: edit.name, seed: null, model: null }
 }

@@ -8,6 +8,7 @@ import type { Start } from './virtual/process.ts'
 
 /** What the product loads when it is first needed: a file that is read while a history runs takes nobody's time. */
 const loadedLater = [
+  'sandbox/pipeline/streams/decision-sockets.ts',
   'sandbox/runtime/callbacks/network.ts',
   'sandbox/pipeline/body/malformed-body.ts',
   'src/foundation/consent/strings.ts',

@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- [--seed N] [--histories K] [--minutes M] [--only 3,7,9]`: takes the whole sandbox through histories
+ * `npm run simulate -- [--seed N] [--histories K] [--minutes M] [--only 3,7,9] [--kept 1]`: takes the whole sandbox through histories
  * of requests, faults, crashes and clock jumps, each of which follows from its seed. One history is printed as a whole.
  * Exits 1 when a model does not hold, after it has printed the shortest history that shows it.
  */
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     histories: { type: 'string' },
     minutes: { type: 'string' },
     only: { type: 'string' },
+    kept: { type: 'string' },
     mutation: { type: 'string' },
   },
 })
@@ -23,6 +24,7 @@ const simulation = await simulate({
   histories: Number(values.histories ?? (minutes === null ? 1 : Number.MAX_SAFE_INTEGER)),
   limit_ms: minutes === null ? Number.MAX_SAFE_INTEGER : minutes * 60_000,
   positions: values.only?.split(',').map(Number) ?? null,
+  kept: values.kept === undefined ? null : Number(values.kept) - 1,
   mutation: values.mutation ?? null,
 })
 for (const text of simulation.texts) process.stdout.write(text)

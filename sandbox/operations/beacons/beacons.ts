@@ -13,6 +13,7 @@ import {
   secondsBelow,
   timeProblem,
 } from '#contract/resources/beacons.ts'
+import { consentProblem } from '#domain/consent.ts'
 import { beaconEntry, canonicalJson } from '#domain/evidence.ts'
 import { replaceExactNumbers } from '#foundation/exact-numbers.ts'
 import { type Json, parseJsonObject } from '#foundation/json.ts'
@@ -20,7 +21,6 @@ import { joinTurn } from '#runtime/traces/request-trace.ts'
 import type { BeaconRow, EvidenceDraft } from '#store/store.ts'
 import {
   belongsTo,
-  boundConsentProblem,
   type Context,
   type FilledSlot,
   findFilledSlot,
@@ -66,16 +66,9 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   if (mismatch !== null) return reject(mismatch.reason, mismatch.details)
 
   const beacon = newBeaconRow(services, context, filled, { body: sent, event, occurred_at_ms, isAlias })
-  const checked = findProblem(services, filled, body, { occurred_at_ms, now_ms: context.now_ms })
-  const problem = checked instanceof Promise ? await checked : checked
-  if (problem === null) {
-    const set = await services.store.recordBeacon(
-      beacon,
-      filled.slot.project.id,
-      draftEvidence(services, filled, beacon),
-    )
-    if (set !== null) return acceptedResponse(services, context, filled, { beacon, set })
-  }
+  const accepted = await tryToAccept(services, filled, body, beacon)
+  if (accepted.set !== null) return acceptedResponse(services, context, filled, { beacon, set: accepted.set })
+  const { problem } = accepted
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
   // Without a problem and without an earlier beacon, a reset has removed the slot in the meantime.
   if (earlier === null) return reject(problem ?? 'asset_token_invalid')
@@ -103,18 +96,30 @@ function findMismatch(
   return null
 }
 
-/** Returns why a beacon that fits its slot does not count, unless it repeats an earlier one. */
-function findProblem(
-  services: Services,
-  filled: FilledSlot,
-  body: BeaconRequest,
-  times: { occurred_at_ms: number; now_ms: number },
-) {
-  return (
-    findTimeProblem(filled, body, times) ??
-    findRevisionProblem(filled, body) ??
-    boundConsentProblem(services, filled, times.now_ms)
-  )
+/** Attempts to write while other requests change the consent of the session. */
+const attempts = 8
+
+/**
+ * Checks a beacon that fits its slot, and writes it. Resolves to the beacons that billing judges, or to null with the
+ * problem; without one either, the slot has a beacon of that id, or is gone.
+ */
+async function tryToAccept(services: Services, filled: FilledSlot, body: BeaconRequest, beacon: BeaconRow) {
+  const { store } = services
+  const { slot, decision } = filled
+  const { project_id, session_id } = slot.job
+  const { occurred_at_ms, received_at_ms: now_ms } = beacon
+  const refused = findTimeProblem(filled, body, { occurred_at_ms, now_ms }) ?? findRevisionProblem(filled, body)
+  if (refused !== null) return { set: null, problem: refused }
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const latest = session_id === null ? null : store.findLatestConsent(project_id, session_id)
+    const consent = latest instanceof Promise ? await latest : latest
+    const problem = consentProblem(decision.consent, consent, now_ms)
+    if (problem !== null) return { set: null, problem }
+    const terms = { session: slot.job, consent }
+    const set = await store.recordBeacon(beacon, terms, draftEvidence(services, filled, beacon))
+    if (set !== 'superseded') return { set, problem: null }
+  }
+  throw new Error('the consent of this session changes faster than a beacon can be written')
 }
 
 function isRepeated(earlier: BeaconRow, beacon: BeaconRow): boolean {

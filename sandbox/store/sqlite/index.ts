@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { createFolder, writePrivate } from '#foundation/file-system.ts'
+import { createFolder, flushToDisk, writePrivate } from '#foundation/file-system.ts'
 import { ownerOnly, restrictToOwner } from '#foundation/permissions.ts'
 import { unwritable } from '#sandbox/sandbox-error.ts'
 import { billingReports } from '../billing.ts'
@@ -70,6 +70,8 @@ function installKey(path: string): Uint8Array {
   }
   const key = randomBytes(installKeyBytes)
   writePrivate(keyPath, `${key.toString('base64url')}\n`)
+  // Without it, a power loss would end every token that was issued.
+  flushToDisk(keyPath)
   return key
 }
 

@@ -55,10 +55,13 @@ export function writeMethods(write: Write): WriteMethods {
     saveConsent: (consent) =>
       write({ projects: [consent.project_id], sessions: [consent] }, (tx) => saveConsent(tx, consent)),
 
-    recordBeacon: (beacon, project_id, evidence) =>
-      write({ projects: [project_id], slots: [beacon.slot_id], beacons: [beacon] }, (tx) =>
-        recordBeacon(tx, beacon, project_id, evidence),
-      ),
+    recordBeacon(beacon, terms, evidence) {
+      const { project_id, session_id } = terms.session
+      const sessions = session_id === null ? [] : [{ project_id, session_id }]
+      return write({ projects: [project_id], sessions, slots: [beacon.slot_id], beacons: [beacon] }, (tx) =>
+        recordBeacon(tx, beacon, terms, evidence),
+      )
+    },
     recordUnaccepted: (beacon) => write({}, (tx) => recordUnaccepted(tx, beacon)),
 
     insertProject: (client_id, settings, keys, at_ms) =>

@@ -20,6 +20,7 @@ const nothing = 'a write that fails leaves nothing'
 const caps = 'the last fill that a cap leaves is made once'
 const pending = 'a pending decision is bound once'
 const inForce = 'a decision is written only with the consent that is in force'
+const inForceForBeacons = 'a beacon is written only with the consent that is in force'
 const events = 'events are numbered without a gap, in the same order on every node'
 const report = 'a report counts what is in its scope, each beacon once'
 const laterReport = 'a report that goes on from an earlier one is that of all beacons'
@@ -137,6 +138,14 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       in: 'sandbox/store/writes#isInForce',
       from: 'if (newest === null) return true',
       to: 'if (newest === null || newest.revision > 0) return true',
+    },
+    {
+      name: 'beacon_of_old_consent',
+      wrong: 'A beacon is written although another request has withdrawn its consent in the meantime.',
+      noticed_by: inForceForBeacons,
+      in: 'sandbox/store/writes#recordBeacon',
+      from: "return 'superseded'",
+      to: '{}',
     },
     {
       name: 'decided_twice',

@@ -218,6 +218,32 @@ export const storeRules = {
     equal(await other.bindDecision({ ...decisionFor(slot_id!), session, decision }), 'bound')
   },
 
+  async 'a beacon is written only with the consent that is in force'({ one, other }) {
+    const project = await newProject(one)
+    const session = { project_id: project.id, session_id: 's' }
+    const [slot_id] = (await place(one, project, { session_id: 's' })).slot_ids
+    const stored = { id: nextId(), revision: 1, state: 'denied', source: 'svc_consent', updated_at_ms: now_ms } as const
+    const purposes = { semantic_targeting: false, prompt_shared: false }
+    const draft = { ...stored, ...purposes, extras: '{}', expires_at_ms: now_ms + 1, renews: false }
+    const consent = { id: stored.id, ...session, draft, expected: null, evidence: evidence('consent', stored.id) }
+    const send = (store: Store, beacon_id: string, known: ConsentRecord | null) => {
+      const id = nextId()
+      const times = { occurred_at_ms: now_ms, received_at_ms: now_ms }
+      const body = { body_sha256: sha256Hex(beacon_id), measurements: null, extras: '{}' }
+      const beacon = { id, slot_id: slot_id!, beacon_id, event: 'render', ...times, ...body } as const
+      return store.recordBeacon(beacon, { session, consent: known }, evidence('beacon', id))
+    }
+    const before = send(one, 'before', null)
+    const [saved, late] = await Promise.all([one.saveConsent(consent), send(one, 'late', null)])
+    deepEqual([(await before) instanceof Array, saved?.revision, late], [true, 1, 'superseded'])
+    equal(await send(other, 'late', null), 'superseded')
+    deepEqual(
+      (await one.listSlotBeacons(slot_id!)).map(({ beacon_id }) => beacon_id),
+      ['before'],
+    )
+    equal(((await send(other, 'late', saved)) as readonly unknown[]).length, 2)
+  },
+
   async 'events are numbered without a gap, in the same order on every node'({ one, other, overlap }) {
     const project = await newProject(one)
     await agree(one, other)
@@ -490,7 +516,8 @@ function record(
   const times = { occurred_at_ms: now_ms, received_at_ms: now_ms }
   const measurements = event === 'visible' ? { visible_ratio: 0.9, visible_ms: 900 } : null
   const body = { body_sha256: sha256Hex(beacon_id), measurements, extras: '{}' }
-  return store.recordBeacon({ id, slot_id, beacon_id, event, ...times, ...body }, project_id, draft)
+  const terms = { session: { project_id, session_id: null }, consent: null }
+  return store.recordBeacon({ id, slot_id, beacon_id, event, ...times, ...body }, terms, draft)
 }
 
 /** Resolves when both nodes know the last event: each knows those of the other a moment after their commit. */

@@ -4,8 +4,8 @@
  */
 
 import type { Acknowledged } from '../acknowledged.ts'
-import type { ConsentFact, Facts } from '../facts.ts'
-import { projects } from '../steps.ts'
+import type { ConsentFact, Facts } from '../history/facts.ts'
+import { projects } from '../steps/steps.ts'
 
 interface Entry {
   kind: string
@@ -50,12 +50,18 @@ function checkRevisions(session: string, revisions: readonly ConsentFact[]): str
   return [`the current revision of ${session} is ${current.map(({ revision }) => revision).join(', ') || 'none'}`]
 }
 
-/** Follows the chain: each fill names the newest revision of its session, which is granted. */
+/**
+ * Follows the chain. Each fill names the newest revision of its session, which is granted and has not expired, and each
+ * beacon comes while the consent of its decision is still that (A65).
+ */
 function checkDecisions({ chains, placements }: Facts, project: (typeof projects)[number]): string[] {
-  const sessionOf = new Map(placements.map(({ slot_id, session_id }) => [slot_id, session_id]))
+  const sessions = new Map(placements.map(({ slot_id, session_id }) => [slot_id, session_id]))
   const newest = new Map<string, Entry>()
+  /** Of each fill, what was in force for it. */
+  const bound = new Map<string, Entry | undefined>()
   for (const { entry: text } of chains.get(project) ?? []) {
     const entry = JSON.parse(text) as Entry
+    const inForce = newest.get(sessions.get(entry.slot_id) ?? '')
     if (entry.kind === 'consent') {
       const before = newest.get(entry.session_id)
       if (before !== undefined && entry.revision < before.revision) {
@@ -64,19 +70,26 @@ function checkDecisions({ chains, placements }: Facts, project: (typeof projects
         ]
       }
       newest.set(entry.session_id, entry)
-    }
-    if (entry.kind !== 'decision' || !entry.fill) continue
-    const inForce = newest.get(sessionOf.get(entry.slot_id) ?? '')
-    if (inForce === undefined) {
-      if (project === 'proj_strict') return [`${entry.slot_id} is filled at ${entry.seq} before any consent`]
-      continue
-    }
-    const { revision, lifecycle_state } = inForce
-    if (lifecycle_state !== 'granted' || revision !== entry.consent_revision) {
-      return [
-        `${entry.slot_id} is filled at ${entry.seq} by revision ${entry.consent_revision}; in force is ${revision}, ${lifecycle_state}`,
-      ]
+    } else if (entry.kind === 'decision' && entry.fill) {
+      if (inForce === undefined && project === 'proj_strict')
+        return [`${entry.slot_id} is filled at ${entry.seq} before any consent`]
+      const reason = whyNot(entry, inForce)
+      if (reason !== null) return [`${entry.slot_id} is filled at ${entry.seq} although ${reason}`]
+      bound.set(entry.slot_id, inForce)
+    } else if (entry.kind === 'beacon') {
+      const isNew = bound.has(entry.slot_id) && bound.get(entry.slot_id) === undefined && inForce !== undefined
+      const reason = isNew ? 'a consent was stored after its decision' : whyNot(entry, inForce)
+      if (reason !== null) return [`a beacon of ${entry.slot_id} is accepted at ${entry.seq} although ${reason}`]
     }
   }
   return []
+}
+
+/** Why the consent in force does not permit an entry; null when it does. */
+function whyNot({ consent_revision, at_ms }: Entry, inForce: Entry | undefined): string | null {
+  if (inForce === undefined) return null
+  const { revision, lifecycle_state, expires_at_ms } = inForce
+  if (lifecycle_state !== 'granted') return `its consent is ${lifecycle_state}`
+  if (revision !== consent_revision) return `it has revision ${consent_revision}, and ${revision} is in force`
+  return at_ms >= expires_at_ms ? 'its consent has expired' : null
 }

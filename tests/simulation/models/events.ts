@@ -4,8 +4,8 @@
  */
 
 import type { Acknowledged } from '../acknowledged.ts'
-import type { Facts } from '../facts.ts'
-import type { Project } from '../steps.ts'
+import type { Facts } from '../history/facts.ts'
+import type { Project } from '../steps/steps.ts'
 
 interface SeenEvent {
   seq: number
@@ -24,6 +24,10 @@ export interface Follower {
   readonly frames: ReadonlyMap<string, number>
   /** Another connection begins. */
   connect(): void
+  /** The process has lost everything, and says so when the next connection has a number that it does not know. */
+  mayStartOver(): void
+  /** Everything is read again, from the first event. */
+  startOver(): void
   /** Reads the text of a stream. Returns what is wrong with it. */
   read(text: string): string[]
   /** Compares the events of the present state with what is there. */
@@ -35,6 +39,7 @@ export function createFollower(): Follower {
   let seq = 0
   let count = 0
   let rest = ''
+  let mayBeGone = false
   /** Those of the present state: since it replaced another one. */
   let events: SeenEvent[] = []
 
@@ -48,6 +53,13 @@ export function createFollower(): Follower {
     frames,
     connect() {
       rest = ''
+    },
+    mayStartOver() {
+      mayBeGone = true
+    },
+    startOver() {
+      events = []
+      seq = 0
     },
     read(text) {
       const blocks = (rest + text).split('\n\n')
@@ -69,8 +81,10 @@ export function createFollower(): Follower {
     if (event.type === 'frame.loaded' && event.slot_id !== null && !frames.has(event.slot_id)) {
       frames.set(event.slot_id, event.at_ms)
     }
-    if (event.seq === 0) return [`events up to ${last} were sent, and are gone`]
+    if (event.seq === 0 && !mayBeGone) return [`events up to ${last} were sent, and are gone`]
     seq = event.seq
+    mayBeGone = false
+    if (event.seq === 0) return []
     if (event.seq === last + 1 || (replaces && event.seq > last)) return []
     return [`event ${event.seq}, ${event.type}, comes after event ${last}`]
   }

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { Acknowledged, ChainEntry } from '../acknowledged.ts'
-import type { Facts } from '../facts.ts'
-import { type Project, projects } from '../steps.ts'
+import type { Facts } from '../history/facts.ts'
+import { type Project, projects } from '../steps/steps.ts'
 
 interface Entry {
   kind: 'decision' | 'consent' | 'beacon'

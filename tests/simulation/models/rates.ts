@@ -2,9 +2,11 @@
  * Rate limits: a key gets no more responses than its bucket holds, and a bucket that has had time to fill refuses nothing.
  * Times are those of the responses, whole seconds of the sandbox clock.
  */
-import type { Project } from '../steps.ts'
+import type { Project } from '../steps/steps.ts'
 
 export interface RateModel {
+  /** Counts how often the buckets were forgotten: a request from before that says nothing of them. */
+  readonly epoch: number
   /** Nothing is known of the buckets any more: the clock was moved, or a limit or the whole state was changed. */
   forget(): void
   /** Nothing is known of the limits either: they may be those of another state. */
@@ -28,8 +30,13 @@ export function createRateModel(): RateModel {
   let usual: Limit | null = defaultLimit
   const served = new Map<Project, number[]>()
   const sent = new Map<Project, number>()
+  let epoch = 0
   return {
+    get epoch() {
+      return epoch
+    },
     forget() {
+      epoch++
       served.clear()
       sent.clear()
     },

@@ -1,11 +1,13 @@
 /** Tokens: a beacon is accepted for as long as its token is good, and no longer. */
-import type { Facts } from '../facts.ts'
+import type { Facts } from '../history/facts.ts'
 
 /** The project's settings as they are unless someone changes them, which no step does (A05, A73). */
 const beacons_after_load_ms = 1_800_000
 const click_after_load_ms = 86_400_000
 const oldest_ms = 300_000
 const ahead_ms = 60_000
+
+const ofClips = new Set(['play_started', 'play_completed', 'completion'])
 
 /** @param frames when the frame of a slot was first loaded */
 export function checkTokens({ placements, beacons }: Facts, frames: ReadonlyMap<string, number>): string[] {
@@ -14,6 +16,7 @@ export function checkTokens({ placements, beacons }: Facts, frames: ReadonlyMap<
     if (verdict !== 'accepted') return []
     const slot = slots.get(slot_id)
     if (slot?.fill !== true) return [`${beacon_id} is accepted for ${slot_id}, which has no fill`]
+    if (ofClips.has(event) && slot.format !== 'clip') return [`${beacon_id} is a ${event} of a ${slot.format}`]
     const span_ms = event === 'click' ? click_after_load_ms : beacons_after_load_ms
     const start_ms = Math.max(slot.decided_at_ms ?? 0, frames.get(slot_id) ?? 0)
     if (received_at_ms > start_ms + span_ms) return [`${beacon_id} is accepted after its token had expired`]

@@ -6,7 +6,9 @@ import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { Readable, Writable } from 'node:stream'
+import { createSendOut } from './outgoing.ts'
 import type { Scheduler } from './scheduler.ts'
+import { type Connected, type Connection, ServerSocket, upgrade } from './upgrades.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -52,6 +54,8 @@ export interface Network {
   send(sent: Sent, travel: Travel, watch?: Watch): Promise<Outcome>
   /** Opens a stream: its text arrives in pieces. Returns what closes it. */
   open(sent: Sent, onText: (text: string) => void, onEnd: () => void): () => void
+  /** Sends a handshake. Returns the connection; null when nothing listens. */
+  connect(path: string, headers: Record<string, string>, connected: Connected): Connection | null
   /** Called with each request that the process sends, to answer it. */
   onOutgoing: (sent: Sent & { host: string; port: number }) => { status: number } | 'refused'
 }
@@ -64,11 +68,16 @@ export type Watch = () => (received: Received | null) => void
 
 let current: { scheduler: Scheduler; network: OpenNetwork }
 
-type OpenNetwork = Network & { listener: RequestListener | null; exchanges: Set<Response> }
+type OpenNetwork = Network & {
+  listener: RequestListener | null
+  server: EventEmitter | null
+  exchanges: Set<Response>
+  sockets: Set<ServerSocket>
+}
 
 /** Replaces the servers and the requests of `node:http`. Called once, before the product is loaded. */
 export function replaceSockets(): void {
-  Object.assign(require('node:http'), { createServer, request: sendOut })
+  Object.assign(require('node:http'), { createServer, request: createSendOut(() => current) })
   syncBuiltinESMExports()
 }
 
@@ -76,7 +85,9 @@ export function createNetwork(scheduler: Scheduler): Network {
   let busy = 0
   const network: OpenNetwork = {
     listener: null,
+    server: null,
     exchanges: new Set(),
+    sockets: new Set(),
     onOutgoing: () => 'refused',
     get isListening() {
       return network.listener !== null
@@ -88,9 +99,18 @@ export function createNetwork(scheduler: Scheduler): Network {
       network.listener = null
       for (const exchange of [...network.exchanges]) exchange.cut()
       network.exchanges.clear()
+      for (const socket of network.sockets) socket.cut()
+      network.sockets.clear()
     },
     send,
     open,
+    connect(path, headers, connected) {
+      if (network.listener === null || network.server === null) return null
+      const socket = new ServerSocket(scheduler, connected)
+      network.sockets.add(socket)
+      socket.once('close', () => network.sockets.delete(socket))
+      return upgrade(network.server, { path, headers }, socket)
+    },
   }
   current = { scheduler, network }
   return network
@@ -233,6 +253,7 @@ function createServer(_settings: object, listener: RequestListener) {
       host = options.host
       port = options.port || 4010
       network.listener = listener
+      network.server = server
       queueMicrotask(() => server.emit('listening'))
     },
     address: () => ({ address: host, port }),
@@ -250,34 +271,4 @@ function createServer(_settings: object, listener: RequestListener) {
     },
   })
   return server
-}
-
-interface OutgoingOptions {
-  host: string
-  port: number
-  path: string
-  method: string
-  headers: Record<string, string>
-  signal: AbortSignal
-}
-
-/** A request of the process to another one. */
-function sendOut(options: OutgoingOptions, onResponse: (incoming: IncomingMessage) => void) {
-  const { scheduler, network } = current
-  const outgoing = Object.assign(new EventEmitter(), {
-    end(body: string) {
-      const { host, port, path, method, headers, signal } = options
-      const fail = (error: unknown) => outgoing.emit('error', error)
-      signal.addEventListener('abort', () => fail(signal.reason))
-      scheduler.add('thread', scheduler.dice.below(40), () => {
-        if (signal.aborted) return
-        const answer = network.onOutgoing({ method, path, headers, body, host, port })
-        if (answer === 'refused')
-          return fail(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
-        const incoming = Object.assign(Readable.from([Buffer.from('{}')]), { statusCode: answer.status, headers: {} })
-        onResponse(incoming as unknown as IncomingMessage)
-      })
-    },
-  })
-  return outgoing
 }

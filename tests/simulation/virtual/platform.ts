@@ -6,6 +6,7 @@ import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { Transform } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { createDice, type Dice } from '#tests/reliability/dice.ts'
+import { noteFlush } from './disk.ts'
 import { replaceFiles } from './files.ts'
 import { createScheduler, type Scheduler, type Task } from './scheduler.ts'
 import { replaceThreads } from './threads.ts'
@@ -40,7 +41,7 @@ export function replacePlatform(): void {
   replaceTimers()
   replaceRandomness()
   replaceThreads(() => current)
-  replaceFiles(() => current.scheduler)
+  replaceFiles(() => current.scheduler, noteFlush)
   replaceCompression()
   syncBuiltinESMExports()
 }

@@ -1,6 +1,6 @@
 /** A simulated process: the sandbox, started on a disk, a network and a computer of its own, that can be stopped or crash. */
 import type { Sandbox, SandboxOptions, startSandbox } from '#sandbox/index.ts'
-import type { Disk } from './disk.ts'
+import type { Disk, End } from './disk.ts'
 import type { Network } from './network.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -15,8 +15,10 @@ export interface SimulatedProcess {
   start(): Promise<void>
   /** An orderly stop. */
   stop(): Promise<void>
+  /** How it has ended, until it is cleared away. */
+  readonly end: End | null
   /** Ends at once: its connections, and everything that it has not committed. */
-  die(): void
+  die(end: End): void
   /** After `die`: clears away what is left, so that it can start again. */
   bury(): Promise<void>
 }
@@ -34,15 +36,19 @@ interface Parts {
 
 export function createProcess({ start, options, scheduler, network, disk }: Parts): SimulatedProcess {
   let sandbox: Sandbox | null = null
-  let isDead = false
+  let ended: End | null = null
+  let lives = 0
   let reports: unknown[] = []
 
   return {
     get isRunning() {
-      return sandbox !== null && !isDead
+      return sandbox !== null && ended === null
     },
     get isDead() {
-      return isDead
+      return ended !== null
+    },
+    get end() {
+      return ended
     },
     takeReports() {
       const taken = reports
@@ -50,7 +56,9 @@ export function createProcess({ start, options, scheduler, network, disk }: Part
       return taken
     },
     async start() {
-      const report = (error: unknown) => void (isDead || reports.push(error))
+      const life = ++lives
+      // What a process does after its end is seen by nobody.
+      const report = (error: unknown) => void (ended === null && life === lives && reports.push(error))
       const database = options.database ?? disk.database
       sandbox = await scheduler.until(start({ ...options, database, report }), longestMs, 'the start')
     },
@@ -58,10 +66,10 @@ export function createProcess({ start, options, scheduler, network, disk }: Part
       await scheduler.until(sandbox!.close(), longestMs, 'the stop')
       sandbox = null
     },
-    die() {
-      if (isDead) return
-      isDead = true
-      disk.keep()
+    die(end) {
+      if (ended !== null) return
+      ended = end
+      disk.keep(end, scheduler.dice)
       network.cut()
     },
     async bury() {
@@ -70,7 +78,7 @@ export function createProcess({ start, options, scheduler, network, disk }: Part
         disk.restoreKept()
       })
       sandbox = null
-      isDead = false
+      ended = null
     },
   }
 }

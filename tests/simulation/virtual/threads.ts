@@ -18,6 +18,7 @@ export function replaceThreads(computer: () => Computer): void {
   const threads = require('node:worker_threads') as Record<string, unknown>
   class ScheduledWorker extends EventEmitter {
     readonly #scheduler = computer().scheduler
+    readonly #inside = new EventEmitter()
 
     constructor(file: string, { workerData }: { workerData: unknown }) {
       super()
@@ -26,8 +27,13 @@ export function replaceThreads(computer: () => Computer): void {
     }
 
     async #load(file: string, workerData: unknown): Promise<void> {
+      // A thread that waits for messages ends when it closes its port; any other with its result.
+      const waits = () => this.#inside.listenerCount('message') > 0
       const parentPort = {
-        postMessage: (message: unknown) => this.#later('message', message).then(() => this.#later('exit', 0)),
+        postMessage: (message: unknown) =>
+          this.#later('message', message).then(() => (waits() ? undefined : this.#later('exit', 0))),
+        on: (event: string, listener: (message: unknown) => void) => void this.#inside.on(event, listener),
+        close: () => void this.#later('exit', 0),
       }
       Object.assign(threads, { workerData, parentPort })
       syncBuiltinESMExports()
@@ -45,6 +51,20 @@ export function replaceThreads(computer: () => Computer): void {
           resolve()
         })
       })
+    }
+
+    postMessage(message: unknown): void {
+      this.#scheduler.add('thread', 0, () => {
+        try {
+          this.#inside.emit('message', message)
+        } catch (error) {
+          void this.#later('error', error)
+        }
+      })
+    }
+
+    ref(): this {
+      return this
     }
 
     unref(): this {

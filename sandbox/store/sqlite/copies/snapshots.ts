@@ -9,9 +9,9 @@
 import { constants, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { copyFile as copyBytes, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { createFolder, createPrivate, renameOver } from '#foundation/file-system.ts'
+import { createFolder, createPrivate, flushNames, renameOver } from '#foundation/file-system.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { type PreparedState, type SnapshotRow, type SnapshotStore, StorageError, type Store } from '../../store.ts'
 import { openDatabase } from '../file/open.ts'
@@ -147,7 +147,7 @@ function snapshotFolder(
 
   const temporaryPath = () => {
     root ??= mkdtempSync(join(tmpdir(), 'svc-sandbox-'))
-    createFolder(root, ownerOnly.folder)
+    if (createFolder(root, ownerOnly.folder) !== undefined) flushNames(dirname(root))
     return join(root, `${temporary}${++count}`)
   }
   return {
@@ -202,6 +202,8 @@ function namedSnapshots(root: () => string | null) {
     const to = snapshotPath(name)!
     if (!mayReplace && existsSync(to)) return false
     renameOver(file, to)
+    // The copy itself is flushed already.
+    flushNames(dirname(to))
     return true
   }
 
@@ -218,6 +220,7 @@ function namedSnapshots(root: () => string | null) {
     const file = snapshotPath(name)
     if (file === null || !existsSync(file)) return false
     rmSync(file)
+    flushNames(dirname(file))
     return true
   }
 

@@ -1,91 +1,18 @@
-/**
- * The steps of a history: what clients, operators and the computer do, in this order. They are drawn before the history
- * runs and name what they are about by position, so that a history can be repeated with any of them left out.
- */
+/** Draws the steps of a history, before it runs. */
 import { createDice, type Dice } from '#tests/reliability/dice.ts'
-import type { CommitFault } from './virtual/disk.ts'
-import type { Travel } from './virtual/network.ts'
-
-export const projects = ['proj_demo', 'proj_strict', 'proj_other'] as const
-export type Project = (typeof projects)[number]
-
-export type Event = 'render' | 'visible' | 'click' | 'heartbeat' | 'play_started' | 'play_completed'
-
-export type Action =
-  | {
-      kind: 'consent'
-      project: Project
-      session: number
-      decision: 'granted' | 'denied' | 'withdrawn' | 'personalized' | 'basic'
-      expires_in_ms: number | null
-      /** The revision that the client expects: the one it knows, or one before. */
-      expects: 'known' | 'old' | null
-      /** What another client of the session sends at the same time. */
-      rival: 'consent' | 'place' | null
-    }
-  | {
-      kind: 'place'
-      project: Project
-      session: number
-      format: 'banner' | 'clip' | 'native'
-      consent: boolean | null
-      slots: number
-      forcesNoFill: boolean
-      session_cap: number | null
-      wait_ms: number
-      calls_back: boolean
-      /** The activation whose token is sent; null: the secret key. */
-      activation: number | null
-    }
-  | {
-      /** A whole turn of an integration: a placement, its frame, and beacons in this order or all at once. */
-      kind: 'turn'
-      project: Project
-      session: number
-      format: 'banner' | 'clip' | 'native'
-      consent: boolean | null
-      events: Event[]
-      isHasty: boolean
-      /** The request that travels as the step says; the others arrive at once. */
-      disturbed: number
-    }
-  | { kind: 'poll'; slot: number; wait_ms: number }
-  | { kind: 'frame'; slot: number }
-  | {
-      kind: 'beacon'
-      slot: number
-      event: Event
-      /** Of the time it is sent. */
-      occurred_in_ms: number
-      isViewable: boolean
-      /** A beacon that was sent before, by position; null: a new one. */
-      repeats: number | null
-      changes: 'nothing' | 'event' | 'token' | 'project'
-      activation: number | null
-    }
-  | { kind: 'activate'; project: Project }
-  | { kind: 'burst'; project: Project; count: number }
-  | { kind: 'settings'; project: Project; latency_ms: number | null; rate: string | null }
-  | { kind: 'fault'; effect: 'error' | 'drop' | 'reset' | 'truncate' | 'delay'; served: boolean; times: number }
-  | { kind: 'clear_faults' }
-  | { kind: 'clock'; move: 'advance' | 'back' | 'freeze' | 'resume' | 'system'; by_ms: number }
-  | { kind: 'computer_clock'; by_ms: number }
-  | { kind: 'save' | 'restore' | 'forget'; name: number }
-  | { kind: 'reset' }
-  | { kind: 'export' }
-  | { kind: 'import'; file: number }
-  | { kind: 'idle'; ms: number }
-  | { kind: 'crash' }
-  | { kind: 'commit_fault'; fault: CommitFault }
-  | { kind: 'restart' }
-
-export type Step = Action & {
-  /** Of the dice of this step. */
-  seed: number
-  travel: Travel
-  /** Tasks that run before the next step begins; null: until the step has its response. */
-  turns: number | null
-}
+import type { Travel } from '../virtual/network.ts'
+import {
+  type Action,
+  type Demand,
+  demands,
+  type Event,
+  type History,
+  type Project,
+  projects,
+  type Step,
+  trespasses,
+  views,
+} from './steps.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -99,20 +26,24 @@ const table: [weight: number, draw: (dice: Dice) => Action][] = [
   [5, (dice) => ({ kind: 'frame', slot: drawSlot(dice) })],
   [6, (dice) => ({ kind: 'poll', slot: drawSlot(dice), wait_ms: dice.pick([0, 50, 1_000, 5_000]) })],
   [3, (dice) => ({ kind: 'activate', project: dice.pick(projects) })],
-  [2, (dice) => ({ kind: 'burst', project: dice.pick(projects), count: 2 + dice.below(12) })],
+  [8, trespass],
+  [3, burst],
+  [3, socket],
   [5, settings],
   [2, fault],
   [1, () => ({ kind: 'clear_faults' })],
   [8, clock],
   [1, (dice) => ({ kind: 'computer_clock', by_ms: dice.pick([-hour, -5_000, -1, 1, 5_000, hour]) })],
   [3, (dice) => ({ kind: 'save', name: dice.below(2) })],
-  [3, (dice) => ({ kind: 'restore', name: dice.below(2) })],
+  [4, (dice) => ({ kind: 'restore', name: dice.below(2) })],
   [0.5, (dice) => ({ kind: 'forget', name: dice.below(2) })],
   [1, () => ({ kind: 'reset' })],
   [1, () => ({ kind: 'export' })],
   [1, (dice) => ({ kind: 'import', file: dice.below(3) })],
   [4, (dice) => ({ kind: 'idle', ms: dice.pick([1, 20, 100, 1_000, 5_000]) })],
-  [3, () => ({ kind: 'crash' })],
+  [2, () => ({ kind: 'crash' })],
+  [1.5, (dice) => ({ kind: 'power_loss', isInCheckpoint: dice.chance(0.3) })],
+  [1.5, () => ({ kind: 'checkpoint' })],
   [3, commitFault],
   [1, () => ({ kind: 'restart' })],
 ]
@@ -121,18 +52,20 @@ const total = table.reduce((sum, [weight]) => sum + weight, 0)
 /** Steps of the shortest and the longest history. */
 const [fewest, most] = [8, 36]
 
-/** Returns the steps of a seed. */
-export function drawSteps(seed: number): Step[] {
+/** Returns the history of a seed. */
+export function drawHistory(seed: number): History {
   const dice = createDice(seed)
+  const isInMemory = dice.chance(0.08)
   const count = fewest + dice.below(most - fewest + 1)
   // Faults of a network belong to some histories: without them, more can be said of the responses.
   const isFaulty = dice.chance(0.5)
-  return Array.from({ length: count }, () => {
+  const steps: Step[] = Array.from({ length: count }, () => {
     const action = drawAction(dice)
     const travel = drawTravel(dice, isFaulty)
     const turns = dice.chance(0.55) ? null : dice.below(12)
     return { ...action, seed: dice.below(0xffff_ffff), travel, turns }
   })
+  return { steps, isInMemory }
 }
 
 function drawAction(dice: Dice): Action {
@@ -169,9 +102,14 @@ function turn(dice: Dice): Action {
     events: dice.chance(0.5)
       ? ['render', 'visible']
       : Array.from({ length: 1 + dice.below(5) }, () => dice.pick(events)),
+    view: drawView(dice),
     isHasty: dice.chance(0.4),
     disturbed: dice.below(5),
   }
+}
+
+function drawView(dice: Dice) {
+  return dice.chance(0.5) ? 'good' : dice.pick(views)
 }
 
 function drawTerms(dice: Dice) {
@@ -191,8 +129,11 @@ function place(dice: Dice): Action {
     ...drawTerms(dice),
     slots: dice.chance(0.8) ? 1 : 1 + dice.below(3),
     forcesNoFill: dice.chance(0.08),
-    session_cap: dice.chance(0.15) ? 1 + dice.below(3) : null,
-    wait_ms: dice.pick([0, 0, 200, 5_000]),
+    demand: dice.chance(0.25) ? dice.pick(Object.keys(demands) as Demand[]) : null,
+    session_cap: dice.chance(0.25) ? 1 + dice.below(2) : null,
+    interval: dice.chance(0.08) ? 1 + dice.below(3) : null,
+    rivals: dice.chance(0.2) ? 1 + dice.below(2) : 0,
+    wait_ms: dice.pick([0, 0, 200, 5_000, 60_000]),
     calls_back: dice.chance(0.15),
     activation: dice.chance(0.15) ? dice.below(10) : null,
   }
@@ -216,7 +157,7 @@ function consent(dice: Dice): Action {
     decision: dice.pick(['granted', 'denied', 'withdrawn', 'personalized', 'personalized', 'basic']),
     expires_in_ms: dice.chance(0.2) ? dice.pick([minute, 10 * minute, hour]) : null,
     expects: dice.chance(0.7) ? null : dice.pick(['known', 'old']),
-    rival: dice.chance(0.5) ? null : dice.pick(['consent', 'place']),
+    rival: dice.chance(0.4) ? null : dice.pick(['consent', 'place', 'beacon']),
   }
 }
 
@@ -234,8 +175,8 @@ function beacon(dice: Dice): Action {
       'play_started',
       'play_completed',
     ]),
-    occurred_in_ms: dice.chance(0.8) ? -dice.below(5_000) : dice.pick([-400_000, -minute, 30_000, 90_000]),
-    isViewable: dice.chance(0.75),
+    occurred_in_ms: dice.chance(0.7) ? -dice.below(5_000) : dice.pick([-400_000, -400_000, -minute, 30_000, 90_000]),
+    view: drawView(dice),
     repeats: dice.chance(0.3) ? dice.below(20) : null,
     changes: dice.chance(0.85) ? 'nothing' : dice.pick(['event', 'token', 'project']),
     activation: dice.chance(0.2) ? dice.below(10) : null,
@@ -247,8 +188,33 @@ function settings(dice: Dice): Action {
     kind: 'settings',
     project: drawProject(dice),
     latency_ms: dice.chance(0.7) ? dice.pick([0, 0, 30, 400, 3_000]) : null,
-    rate: dice.chance(0.3) ? dice.pick(['2/s', '5/s', '1/min', '100/s']) : null,
+    rate: dice.chance(0.2) ? dice.pick(['2/s', '5/s', '1/min', '100/s']) : null,
+    view_ms: dice.chance(0.2) ? dice.pick([500, 1_000, 5_000]) : null,
+    hasRival: dice.chance(0.4),
   }
+}
+
+function trespass(dice: Dice): Action {
+  return {
+    kind: 'trespass',
+    way: dice.pick(trespasses),
+    project: drawProject(dice),
+    session: dice.below(3),
+    isAtOnce: dice.chance(0.5),
+  }
+}
+
+function burst(dice: Dice): Action {
+  return {
+    kind: 'burst',
+    project: dice.pick(projects),
+    count: 2 + dice.below(12),
+    rate: dice.chance(0.5) ? dice.pick(['1/s', '2/s', '5/s']) : null,
+  }
+}
+
+function socket(dice: Dice): Action {
+  return { kind: 'socket', slot: dice.below(3), leaves_ms: dice.chance(0.3) ? dice.below(500) : null }
 }
 
 function fault(dice: Dice): Action {

@@ -1,19 +1,27 @@
 /** What a sandbox reports of its whole state, read by the control plane while nothing else happens. */
 
-import type { ChainEntry } from './acknowledged.ts'
-import type { Client } from './client.ts'
-import { type Project, projects } from './steps.ts'
+import type { ChainEntry } from '../acknowledged.ts'
+import type { Client } from '../clients/client.ts'
+import { type Project, projects } from '../steps/steps.ts'
 
 export interface Facts {
   placements: PlacementFact[]
   beacons: BeaconFact[]
   consents: ConsentFact[]
   chains: Map<Project, ChainEntry[]>
-  lines: { client_id: string; metric: string; count: number }[]
+  billing: BillingFact
+  /** The report of one project. */
+  ofProject: { client_id: Project; billing: BillingFact }
   settings: { client_id: Project; config_revision: number }[]
 }
 
+export interface BillingFact {
+  lines: { client_id: string; metric: string; count: number }[]
+  not_counted: { reasons: { reason_code: string; count: number }[] }
+}
+
 export interface PlacementFact {
+  job_id: string
   slot_id: string
   client_id: Project
   session_id: string
@@ -26,10 +34,11 @@ export interface PlacementFact {
 
 export interface BeaconFact {
   slot_id: string
-  client_id: string
+  client_id: Project
   beacon_id: string
   event: string
   verdict: 'accepted' | 'duplicate' | 'rejected'
+  reason_code: string
   would_bill: boolean
   metric: string | null
   occurred_at_ms: number
@@ -49,7 +58,8 @@ export interface ConsentFact {
 
 const most = 1_000
 
-export async function readFacts(client: Client): Promise<{ facts: Facts; text: string }> {
+/** @param client_id the project whose own report is read */
+export async function readFacts(client: Client, client_id: Project): Promise<{ facts: Facts; text: string }> {
   const texts: string[] = []
   const read = async <Body>(path: string): Promise<Body> => {
     const { status, body } = await client.read(`/_sandbox/${path}`)
@@ -71,7 +81,8 @@ export async function readFacts(client: Client): Promise<{ facts: Facts; text: s
     beacons: await list<BeaconFact>('beacons'),
     consents: await list<ConsentFact>('consent'),
     chains,
-    lines: (await read<Pick<Facts, 'lines'>>('billing')).lines,
+    billing: await read<BillingFact>('billing'),
+    ofProject: { client_id, billing: await read<BillingFact>(`billing?client_id=${client_id}`) },
     settings: await list<Facts['settings'][number]>('projects'),
   }
   return { facts, text: JSON.stringify([texts, [...chains]]) }

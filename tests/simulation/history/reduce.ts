@@ -1,7 +1,5 @@
 /** Reduces a history to the shortest one that still shows its problem: steps are left out, most at first, then one by one. */
-import { type HistoryResult, runHistory } from './history.ts'
-import type { Step } from './steps.ts'
-import type { Start } from './virtual/process.ts'
+import { type HistoryOptions, type HistoryResult, runHistory } from './history.ts'
 
 export interface Reduced {
   /** Positions of the steps that are left, from 1. */
@@ -13,17 +11,14 @@ export interface Reduced {
 const maxTries = 250
 
 /** @param found the result of all steps, which has a problem */
-export async function reduce(
-  { seed, steps, start }: { seed: number; steps: readonly Step[]; start: Start },
-  found: HistoryResult,
-): Promise<Reduced> {
+export async function reduce({ steps, ...options }: HistoryOptions, found: HistoryResult): Promise<Reduced> {
   // Nothing after the problem takes part in it, unless it was found after all steps.
   let positions = Array.from({ length: found.steps }, (_, index) => index + 1)
   let result = found
   let tries = 0
   const shows = async (wanted: number[]): Promise<boolean> => {
     if (tries++ >= maxTries) return false
-    const tried = await runHistory({ seed, steps: wanted.map((position) => steps[position - 1]!), start })
+    const tried = await runHistory({ ...options, steps: wanted.map((position) => steps[position - 1]!) })
     if (tried.problem?.model !== found.problem?.model) return false
     positions = wanted.slice(0, Math.max(tried.steps, 0))
     result = tried
