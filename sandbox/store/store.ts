@@ -147,7 +147,7 @@ export function isReplaced(error: unknown): boolean {
   return error instanceof StorageError && error.cause instanceof StateReplaced
 }
 
-/** An unclean shutdown has damaged the database. The message is a warning to read, not to parse. */
+/** The database is damaged, or has lost commits. The message is a warning to read, not to parse. */
 export class DamageWarning extends Error {
   constructor(message: string) {
     super(message)

@@ -26,7 +26,15 @@ import { requestTable } from './requests.ts'
 import { findMeta } from './rows.ts'
 import type { Link } from './servers/link.ts'
 import { sharingMethods } from './sharing.ts'
-import { applySeed, clearAll, startGeneration } from './state.ts'
+import {
+  applySeed,
+  clearAll,
+  type Generation,
+  lossWarning,
+  readGeneration,
+  startAfterLoss,
+  startGeneration,
+} from './state.ts'
 
 interface PostgresStoreOptions extends StoreOptions {
   url: string
@@ -193,7 +201,7 @@ function stateReplacement({ connection, present, tables }: Awaited<ReturnType<ty
 /** What this node knows of the state: the counters of the last commit, and which rows are in force. */
 interface Present {
   head: Head
-  generation: { count: number; event_seq: number }
+  generation: Generation
   catalogue_id: number
 }
 
@@ -206,7 +214,8 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
   const head = () => present.head
   const listeners = new Set<(change: StoreChange) => void>()
   const node = { pid, isSeeded, canFlush, report }
-  const nodes = await joinNodes(database, first, node, { head, onHead, onGeneration, onChange, onRenewed: announce })
+  const events = { head, onHead, onGeneration, onChange, onLoss, onRenewed: announce }
+  const nodes = await joinNodes(database, first, node, events)
   const connection: Connection = groupCommit(database, {
     ...{ sha256Hex, maxJudged, event_limit, journal_limit, canFlush, head },
     channel: database.schema,
@@ -233,13 +242,32 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
   }
 
   /** Another node has replaced every row: none of the old ones stay in memory. */
-  function onGeneration(next: Present['generation']): void {
+  function onGeneration(next: Generation): void {
     if (next.count <= present.generation.count) return
     present.generation = next
     tables.projects.clear()
     tables.requests.clear()
-    seedAgain(connection, present, options).catch(report)
+    connection
+      .change([0], (_, link) => applySeed(link, options.seed, now_ms))
+      .then((catalogue_id) => {
+        present.catalogue_id = catalogue_id
+      }, report)
     emit({ kind: 'generation' })
+  }
+
+  /** After a failover without some commits: what is in memory is of another state. */
+  async function onLoss(): Promise<void> {
+    const { last_seq } = present.head
+    // It may have been of a lost commit: every write would be refused.
+    present.generation = await readGeneration(connection)
+    present.catalogue_id = await connection.replace((batch, link) =>
+      startAfterLoss(batch, link, { last_seq, seed: options.seed, now_ms }),
+    )
+    present.generation = await readGeneration(connection)
+    tables.projects.clear()
+    tables.requests.clear()
+    emit({ kind: 'generation' })
+    report(lossWarning(database.location, last_seq))
   }
 
   function onChange(change: StoreChange): void {
@@ -256,15 +284,6 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
   function emit(change: StoreChange): void {
     for (const listener of listeners) listener(change)
   }
-}
-
-async function seedAgain({ change }: Connection, present: Present, { seed, now_ms }: PostgresStoreOptions) {
-  present.catalogue_id = await change([0], (_, link) => applySeed(link, seed, now_ms))
-}
-
-async function readGeneration({ read }: Connection): Promise<Present['generation']> {
-  const [row] = await read<Present['generation']>('SELECT generation AS count, generation_seq AS event_seq FROM state')
-  return row!
 }
 
 /** @param mayCache whether changes of other nodes would be noticed */

@@ -32,6 +32,8 @@ interface NodeEvents {
   /** Called with the current generation when it may have changed. */
   onGeneration(generation: { count: number; event_seq: number }): void
   head(): Head
+  /** Called when the database has lost commits that are known here. */
+  onLoss(): Promise<void>
   /** Called now and then while the database responds. */
   onRenewed(): void
 }
@@ -219,8 +221,13 @@ function onNotice(node: Follower, payload: string): void {
 
 /** Reads the state, which is followed from here on. */
 async function goLive(node: Follower): Promise<Head> {
-  const head = await readState(node)
+  const known = node.events.head().last_seq
+  let head = await readState(node)
   await flush(node)
+  if (head.last_seq < known) {
+    await node.events.onLoss()
+    head = await readState(node)
+  }
   node.isLive = true
   node.events.onHead(head)
   node.events.onChange({ kind: 'resumed' })

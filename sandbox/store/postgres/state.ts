@@ -1,10 +1,22 @@
 /** The rows of a whole state: seeded in a fresh one, cleared before another one replaces them, and announced. */
-import type { Seed } from '../store.ts'
+import { DamageWarning, type Seed } from '../store.ts'
 import { seedRows, stateEvent } from '../writes/state.ts'
 import type { Batch } from './batch/batch.ts'
 import { encodeBytes, toJson } from './batch/json.ts'
 import { tableList } from './copies/state-copy.ts'
+import type { Connection } from './group-commit.ts'
 import type { Link } from './servers/link.ts'
+
+/** How often the whole state was replaced, and the number of the event that announced it the last time. */
+export interface Generation {
+  count: number
+  event_seq: number
+}
+
+export async function readGeneration({ read }: Connection): Promise<Generation> {
+  const [row] = await read<Generation>('SELECT generation AS count, generation_seq AS event_seq FROM state')
+  return row!
+}
 
 /** Inserts missing seeded rows and resolves to the catalogue in force: the newest. */
 export async function applySeed(link: Link, seed: Seed, at_ms: number): Promise<number> {
@@ -50,4 +62,29 @@ export async function startGeneration(
 ): Promise<void> {
   batch.appendEvent(stateEvent(type, at_ms))
   await link.run('UPDATE state SET generation = generation + 1, generation_seq = (SELECT last_seq + 1 FROM head)')
+}
+
+/**
+ * Starts a generation in a database that has lost commits which this node knows of, as after a failover to a standby that
+ * had not received them. Events are numbered after the lost ones: no follower takes a new one for one that it has.
+ * Changes nothing where another node has done so. Resolves to the catalogue in force.
+ */
+export async function startAfterLoss(
+  batch: Batch,
+  link: Link,
+  { last_seq, seed, now_ms }: { last_seq: number; seed: Seed; now_ms: number },
+): Promise<number> {
+  const catalogue_id = await applySeed(link, seed, now_ms)
+  const [head] = await link.query<{ last_seq: number; at_ms: number | null }>(
+    'SELECT last_seq, (SELECT at_ms FROM event ORDER BY seq DESC LIMIT 1) FROM head',
+  )
+  if (head!.last_seq >= last_seq) return catalogue_id
+  await link.run('UPDATE head SET last_seq = $1', [last_seq])
+  await startGeneration(batch, link, 'sandbox.restored', head!.at_ms ?? now_ms)
+  return catalogue_id
+}
+
+export function lossWarning(location: string, last_seq: number): DamageWarning {
+  const why = 'as after a failover to a standby that had not received them'
+  return new DamageWarning(`${location} has lost acknowledged writes up to event ${last_seq}, ${why}.`)
 }
