@@ -7,6 +7,7 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { engines } from './src/qa/browser/engines.ts'
 import { imitatedComputers, missingComputers } from './tests/computers/computers.ts'
 import { findContainerObstacle } from './tests/containers.ts'
+import { findShimObstacle } from './tests/disk/shim.ts'
 import { installedEngines } from './tests/engines/engines.ts'
 import { LongestFirst } from './tests/longest-first.ts'
 import { hasPooler } from './tests/postgres/pooler.ts'
@@ -56,6 +57,24 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       maxWorkers: processors + 1,
     }),
   ],
+
+  /** Faults below SQLite: recorded files at every write and after power losses, and calls that the system refuses. */
+  disk: () => {
+    const obstacle = findShimObstacle()
+    if (obstacle !== null) console.log(`The tests below the database are left out: ${obstacle}`)
+    return obstacle !== null
+      ? []
+      : [
+          project('disk', {
+            include: ['tests/disk/*.test.ts'],
+            globalSetup: built,
+            testTimeout: 7_200_000,
+            hookTimeout: 400_000,
+            // One more than processors: what fails is waited for.
+            maxWorkers: processors + 1,
+          }),
+        ]
+  },
 
   /** How long the event loop is blocked while each endpoint works on a million rows. */
   pauses: () => [
@@ -222,6 +241,7 @@ export default defineConfig(async ({ mode }) => {
   const suite = suites[mode]
   if (suite === undefined) throw new Error(`There is no suite ${mode}. There are: ${Object.keys(suites).join(', ')}.`)
   const projects = await suite()
-  // Of the computers, none may be there to imitate.
-  return { test: { projects, sequence: { sequencer: LongestFirst }, passWithNoTests: mode === 'computers' } }
+  // Of the computers, none may be there to imitate; and only Linux has what goes below the database.
+  const mayBeEmpty = mode === 'computers' || mode === 'disk'
+  return { test: { projects, sequence: { sequencer: LongestFirst }, passWithNoTests: mayBeEmpty } }
 })

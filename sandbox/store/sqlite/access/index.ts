@@ -57,12 +57,13 @@ export function accessFile(path: string): AccessStore & {
         const insert = keep().prepare(
           'INSERT INTO token (name, role, hash, created_at_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
         )
-        return insert.run(name, role, hash, created_at_ms).changes === 0 ? null : find(open(), 'name', name)
+        const { changes } = flushed(open(), () => insert.run(name, role, hash, created_at_ms))
+        return changes === 0 ? null : find(open(), 'name', name)
       }),
     revokeToken: async (name, at_ms) =>
       attempt(() => {
         const revoke = open().prepare('UPDATE token SET revoked_at_ms = ? WHERE name = ? AND revoked_at_ms IS NULL')
-        revoke.run(at_ms, name)
+        flushed(open(), () => revoke.run(at_ms, name))
         return find(open(), 'name', name)
       }),
     appendAudit: async (entry) =>
@@ -127,6 +128,16 @@ function openAt(path: string): Database.Database {
   }
   db.exec(schema)
   return db
+}
+
+/** Runs a write whose commit is flushed: no power loss makes a revoked token valid again. */
+function flushed<Result>(db: Database.Database, write: () => Result): Result {
+  db.pragma('synchronous = FULL')
+  try {
+    return write()
+  } finally {
+    db.pragma('synchronous = NORMAL')
+  }
 }
 
 /** @throws StorageError when the file cannot be read or written */

@@ -4,7 +4,7 @@
  * others can still read who holds it. An owner that shuts down cleanly removes the file: if it is still there, the last
  * owner did not.
  */
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { explain, isBusy, isDamage } from './explain.ts'
@@ -83,7 +83,7 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
         replaced = last
       }
     } catch (error) {
-      if (isOurs()) {
+      if (isOurs() && !(isDamage(error) && emptyBlank(lockPath))) {
         abandon(lock, lockPath, error)
         throw error
       }
@@ -95,6 +95,16 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
     `${lockPath} cannot be held: something replaces it again and again.`,
     'Does a program that synchronizes or cleans up files watch its folder? Give --db a file elsewhere.',
   )
+}
+
+/**
+ * Empties a lock file that has only zeros, and returns whether it was one. It is never flushed, so a power loss can leave
+ * its size without its page. No owner has such a file: what it writes is seen by every process.
+ */
+function emptyBlank(lockPath: string): boolean {
+  if (readFileSync(lockPath).some((byte) => byte !== 0)) return false
+  truncateSync(lockPath)
+  return true
 }
 
 /** A lock file is replaced only by an owner that ends at this moment: more than a few in a row have another cause. */
