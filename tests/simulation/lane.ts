@@ -11,6 +11,7 @@ import { loadProduct } from './product.ts'
 import { drawHistory } from './steps/draw.ts'
 import { readKept } from './steps/kept.ts'
 import type { History } from './steps/steps.ts'
+import { tours } from './steps/tours.ts'
 import { removeDisks } from './virtual/disk.ts'
 
 export interface LaneOptions {
@@ -25,6 +26,8 @@ export interface LaneOptions {
   positions: number[] | null
   /** A history that has failed, by its place in seeds.jsonl, instead of that of the seed; null: none. */
   kept: number | null
+  /** A tour, by its place in steps/tours.ts, instead of that of the seed; null: none. */
+  tour: number | null
   /** The name of a fault to put into the product; null: none. */
   mutation: string | null
   isReduced: boolean
@@ -68,6 +71,7 @@ removeDisks()
 process.exit()
 
 function findHistory(seed: number): History & { seed: number } {
+  if (options.tour !== null) return tours[options.tour]!
   return options.kept === null ? { seed, ...drawHistory(seed) } : readKept()[options.kept]!
 }
 

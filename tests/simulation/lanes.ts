@@ -20,21 +20,15 @@ export interface Simulation {
 }
 
 export type SimulationOptions = Pick<LaneOptions, 'seed' | 'histories'> &
-  Partial<Pick<LaneOptions, 'limit_ms' | 'positions' | 'kept' | 'mutation' | 'isReduced'>> & {
+  Partial<Pick<LaneOptions, 'limit_ms' | 'positions' | 'kept' | 'tour' | 'mutation' | 'isReduced'>> & {
     /** Processes; default: one for each processor. */
     lanes?: number
   }
 
 /** Resolves when all have ended. @throws Error when a process fails by itself */
 export async function simulate(options: SimulationOptions): Promise<Simulation> {
-  const {
-    seed,
-    histories,
-    limit_ms = Number.MAX_SAFE_INTEGER,
-    positions = null,
-    kept = null,
-    mutation = null,
-  } = options
+  const { seed, histories, limit_ms = Number.MAX_SAFE_INTEGER, positions = null } = options
+  const { kept = null, tour = null, mutation = null } = options
   const lanes = Math.min(options.lanes ?? availableParallelism(), histories)
   const started = performance.now()
   const total: Simulation = {
@@ -44,7 +38,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   const run = (lane: number) =>
     runLane(
       {
-        ...{ seed: seed + lane, stride: lanes, limit_ms, positions, kept, mutation, isReduced },
+        ...{ seed: seed + lane, stride: lanes, limit_ms, positions, kept, tour, mutation, isReduced },
         histories: Math.ceil((histories - lane) / lanes),
       },
       (line) => add(total, line),

@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- [--seed N] [--histories K] [--minutes M] [--only 3,7,9] [--kept 1]`: takes the whole sandbox through histories
+ * `npm run simulate -- [--seed N] [--histories K] [--minutes M] [--only 3,7,9] [--kept 1] [--tour 1]`: takes the whole sandbox through histories
  * of requests, faults, crashes and clock jumps, each of which follows from its seed. One history is printed as a whole.
  * Exits 1 when a model does not hold, after it has printed the shortest history that shows it.
  */
@@ -13,6 +13,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     only: { type: 'string' },
     kept: { type: 'string' },
+    tour: { type: 'string' },
     mutation: { type: 'string' },
   },
 })
@@ -25,6 +26,7 @@ const simulation = await simulate({
   limit_ms: minutes === null ? Number.MAX_SAFE_INTEGER : minutes * 60_000,
   positions: values.only?.split(',').map(Number) ?? null,
   kept: values.kept === undefined ? null : Number(values.kept) - 1,
+  tour: values.tour === undefined ? null : Number(values.tour) - 1,
   mutation: values.mutation ?? null,
 })
 for (const text of simulation.texts) process.stdout.write(text)

@@ -7,6 +7,7 @@ import { faultSeconds, mostFaultSteps, suiteSeconds } from './budget.ts'
 import { faults } from './faults.ts'
 import { simulate } from './lanes.ts'
 import { readKept } from './steps/kept.ts'
+import { tours } from './steps/tours.ts'
 
 const failed = readKept().map(({ seed, found }, kept) => ({ seed, found, kept }))
 
@@ -37,6 +38,14 @@ test('the same seed is the same history, byte for byte, in another process', asy
     const [one, other] = await Promise.all([simulate({ seed, histories: 1 }), simulate({ seed, histories: 1 })])
     expect(one.texts[0]?.split('\n').length).toBeGreaterThan(20)
     expect(one.texts).toEqual(other.texts)
+  }
+})
+
+test('a tour of everything breaks none', async () => {
+  for (const tour of tours.keys()) {
+    const { texts } = await simulate({ seed: 1, tour, histories: 1 })
+    expect(texts[0]?.split('\n').length).toBeGreaterThan(10)
+    expect(texts.filter((text) => text.includes('\nFOUND by '))).toEqual([])
   }
 })
 

@@ -1,6 +1,7 @@
 /** Clients and operators: what a step does, as requests. */
 import type { Received } from '../virtual/network.ts'
 import { createBeacons } from './beacons.ts'
+import { followEvents } from './followers.ts'
 import { createOperator } from './operator.ts'
 import {
   createSender,
@@ -63,6 +64,8 @@ export function createClient(parts: SenderParts): Client {
         await call(step, { method: 'POST', path: '/v1/browser/activate', headers: { origin: originOf(project) }, body })
         return
       }
+      case 'follow':
+        return followEvents(sender, step)
       case 'socket':
         return openSocket(sender, step)
       case 'trespass':

@@ -2,6 +2,7 @@
 import type { Acknowledged } from '../acknowledged.ts'
 import type { Arrival } from '../learning/arrival.ts'
 import type { Learner } from '../learning/learner.ts'
+import type { Follower } from '../models/events.ts'
 import type { Problem } from '../problem.ts'
 import type { Project, RequestAction } from '../steps/steps.ts'
 import { atOnce, type Network, type Outcome, type Received, type Sent, type Travel } from '../virtual/network.ts'
@@ -24,6 +25,8 @@ export interface SenderParts {
   network: Network
   scheduler: Scheduler
   learner: Learner
+  /** The follower of all events. */
+  follower: Follower
   log(line: string): void
   report(problem: Problem): void
 }

@@ -27,6 +27,7 @@ export const plainTerms = {
   session_cap: null,
   interval: null,
   rivals: 0,
+  isLate: false,
   wait_ms: 5_000,
   calls_back: false,
   activation: null,
@@ -35,9 +36,17 @@ export const plainTerms = {
 export function createTurns(sender: Sender, beacons: Beacons): Turns {
   const { acknowledged, call } = sender
 
+  /** Each change of the latency is one. */
+  let changes = 0
+
   return { placeAll, place, turn, frame, consent }
 
   async function placeAll(step: Step<'place'>): Promise<void> {
+    if (step.isLate) {
+      const terms = { project: step.project, latency_ms: 30, rate: null, view_ms: null, hasRival: false }
+      const body = { decision_latency_ms: 30 + ++changes }
+      await sender.control({ kind: 'settings', ...terms, travel: atOnce }, `projects/${step.project}`, body, 'PATCH')
+    }
     const all = [step, ...Array.from({ length: step.rivals }, () => ({ ...step, travel: atOnce }))]
     await Promise.all(all.map(place))
   }
@@ -104,7 +113,8 @@ export function createTurns(sender: Sender, beacons: Beacons): Turns {
 
   async function consent(step: Step<'consent'>): Promise<void> {
     const { rival, project, session } = step
-    const own = sendConsent(step)
+    // With a rival, both arrive at once: in one turn of the event loop, or in two.
+    const own = sendConsent(rival === null ? step : { ...step, travel: { ...step.travel, there_ms: 0 } })
     if (rival === 'consent') {
       // Another decision, so that the two make two revisions.
       const decision = step.decision === 'personalized' ? 'denied' : 'personalized'

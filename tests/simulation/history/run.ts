@@ -63,12 +63,13 @@ export function createRun({ seed, start, isInMemory }: RunOptions): Run {
   const report = (problem: Problem) => void problems.push(problem)
   const learner = createLearner(acknowledged, createRateModel(), report)
   const log = (line: string) => void lines.push(line)
-  const client = createClient({ acknowledged, network, scheduler, learner, log, report })
+  const follower = createFollower()
+  const client = createClient({ acknowledged, network, scheduler, learner, follower, log, report })
   const counts: Record<string, number> = {}
   const receiver = createReceiver(createDice(seed + 2))
   const run: Run = {
     ...{ isInMemory, receiver, acknowledged, computer, scheduler, network, disk, process: simulated, learner, client },
-    ...{ problems, counts, lines, follower: createFollower(), open: new Set<Promise<void>>() },
+    ...{ problems, counts, lines, follower, open: new Set<Promise<void>>() },
     ...{ flushed: { known: freshKnown(), generation: 0, isMixed: false }, gone: null, audits: 0 },
     count(kind) {
       counts[kind] = (counts[kind] ?? 0) + 1

@@ -7,7 +7,7 @@ import type { Acknowledged } from '../acknowledged.ts'
 import type { Facts } from '../history/facts.ts'
 import type { Project } from '../steps/steps.ts'
 
-interface SeenEvent {
+export interface SeenEvent {
   seq: number
   type: string
   at_ms: number
@@ -22,6 +22,8 @@ export interface Follower {
   readonly count: number
   /** When the frame of a slot was first loaded, in any state. */
   readonly frames: ReadonlyMap<string, number>
+  /** The events of the present state so far. */
+  events(): readonly SeenEvent[]
   /** Another connection begins. */
   connect(): void
   /** The process has lost everything, and says so when the next connection has a number that it does not know. */
@@ -32,6 +34,17 @@ export interface Follower {
   read(text: string): string[]
   /** Compares the events of the present state with what is there. */
   check(facts: Facts, acknowledged: Acknowledged): string[]
+}
+
+/** Returns the events of a stream that are whole, and the text after them. */
+export function readEvents(text: string): { events: SeenEvent[]; rest: string } {
+  const blocks = text.split('\n\n')
+  const rest = blocks.pop() ?? ''
+  const events = blocks.flatMap((block) => {
+    const data = block.split('\n').find((line) => line.startsWith('data: '))
+    return data === undefined ? [] : [JSON.parse(data.slice('data: '.length)) as SeenEvent]
+  })
+  return { events, rest }
 }
 
 export function createFollower(): Follower {
@@ -51,6 +64,7 @@ export function createFollower(): Follower {
       return count
     },
     frames,
+    events: () => events,
     connect() {
       rest = ''
     },
@@ -62,12 +76,9 @@ export function createFollower(): Follower {
       seq = 0
     },
     read(text) {
-      const blocks = (rest + text).split('\n\n')
-      rest = blocks.pop() ?? ''
-      return blocks.flatMap((block) => {
-        const data = block.split('\n').find((line) => line.startsWith('data: '))
-        return data === undefined ? [] : take(JSON.parse(data.slice('data: '.length)) as SeenEvent)
-      })
+      const read = readEvents(rest + text)
+      rest = read.rest
+      return read.events.flatMap(take)
     },
     check: (facts, acknowledged) => [...checkThere(facts), ...checkSeen(acknowledged)],
   }

@@ -26,9 +26,10 @@ const table: [weight: number, draw: (dice: Dice) => Action][] = [
   [5, (dice) => ({ kind: 'frame', slot: drawSlot(dice) })],
   [6, (dice) => ({ kind: 'poll', slot: drawSlot(dice), wait_ms: dice.pick([0, 50, 1_000, 5_000]) })],
   [3, (dice) => ({ kind: 'activate', project: dice.pick(projects) })],
-  [8, trespass],
+  [11, trespass],
   [3, burst],
   [3, socket],
+  [2, follow],
   [5, settings],
   [2, fault],
   [1, () => ({ kind: 'clear_faults' })],
@@ -132,7 +133,8 @@ function place(dice: Dice): Action {
     demand: dice.chance(0.25) ? dice.pick(Object.keys(demands) as Demand[]) : null,
     session_cap: dice.chance(0.25) ? 1 + dice.below(2) : null,
     interval: dice.chance(0.08) ? 1 + dice.below(3) : null,
-    rivals: dice.chance(0.2) ? 1 + dice.below(2) : 0,
+    rivals: dice.chance(0.3) ? 1 + dice.below(2) : 0,
+    isLate: dice.chance(0.15),
     wait_ms: dice.pick([0, 0, 200, 5_000, 60_000]),
     calls_back: dice.chance(0.15),
     activation: dice.chance(0.15) ? dice.below(10) : null,
@@ -189,7 +191,7 @@ function settings(dice: Dice): Action {
     project: drawProject(dice),
     latency_ms: dice.chance(0.7) ? dice.pick([0, 0, 30, 400, 3_000]) : null,
     rate: dice.chance(0.2) ? dice.pick(['2/s', '5/s', '1/min', '100/s']) : null,
-    view_ms: dice.chance(0.2) ? dice.pick([500, 1_000, 5_000]) : null,
+    view_ms: dice.chance(0.4) ? dice.pick([500, 1_000, 5_000]) : null,
     hasRival: dice.chance(0.4),
   }
 }
@@ -210,6 +212,15 @@ function burst(dice: Dice): Action {
     project: dice.pick(projects),
     count: 2 + dice.below(12),
     rate: dice.chance(0.5) ? dice.pick(['1/s', '2/s', '5/s']) : null,
+  }
+}
+
+function follow(dice: Dice): Action {
+  return {
+    kind: 'follow',
+    from: dice.pick([0, 0.5, 1]),
+    type: dice.pick(['beacon.*', 'placement.decided', null] as const),
+    stays_ms: dice.pick([50, 500, 5_000]),
   }
 }
 

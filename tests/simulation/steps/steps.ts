@@ -82,6 +82,8 @@ export type Action =
       interval: number | null
       /** Placements like it at the same time. */
       rivals: number
+      /** Whether its decision takes a while, by a setting just before it. */
+      isLate: boolean
       wait_ms: number
       calls_back: boolean
       /** The activation whose token is sent; null: the secret key. */
@@ -126,6 +128,13 @@ export type Action =
       view_ms: number | null
       /** Whether another operator changes something else at the same time. */
       hasRival: boolean
+    }
+  | {
+      /** Another follower of the events: from a part of those so far, of one kind or all. */
+      kind: 'follow'
+      from: number
+      type: 'beacon.*' | 'placement.decided' | null
+      stays_ms: number
     }
   | {
       /** A client that waits for a decision at a socket. */
