@@ -2,9 +2,10 @@
  * The strings of consent tools, by the IAB's own libraries: TCF (Europe) and GPP (sections by region). This file is loaded only
  * where there is a string: the libraries are large.
  */
-import { GppModel } from '@iabgpp/cmpapi'
+import { GppModel, Sections } from '@iabgpp/cmpapi'
 import { TCString } from '@iabtcf/core'
 import { escapeCharacter, plainLine, unsafe } from '../unsafe-text.ts'
+import { checkSectionRanges, checkVendorRanges } from './ranges.ts'
 
 /** What a stored string says. */
 interface DecodedConsentString {
@@ -53,6 +54,7 @@ export function decodeConsentStrings(extras: Readonly<Record<string, unknown>>):
 }
 
 function decodeTcf(text: string): Partial<DecodedConsentString> {
+  checkVendorRanges(text)
   const { created, cmpId, purposeConsents, vendorConsents } = TCString.decode(text)
   return {
     created_at_ms: created.getTime(),
@@ -62,18 +64,24 @@ function decodeTcf(text: string): Partial<DecodedConsentString> {
   }
 }
 
+const sectionNames: readonly string[] = Sections.SECTION_ORDER
+
 function decodeGpp(text: string): Partial<DecodedConsentString> {
   // The library takes a TCF string for a GPP string without a header.
   if (!text.startsWith('D')) throw new Error('A GPP string begins with D.')
+  checkSectionRanges(text)
   const model = new GppModel(text)
-  const sections = Object.entries<Record<string, unknown>>(model.toObject())
+  const sections = sectionNames.filter((name) => model.hasSection(name))
   const tcf = model.hasSection('tcfeuv2') ? decodeTcf(model.encodeSection('tcfeuv2')) : {}
-  const opt_outs = sections.flatMap(([section, values]) =>
-    Object.entries(values).flatMap(([name, value]) =>
-      name.endsWith('OptOut') && value === 1 ? [`${section}.${name}`] : [],
-    ),
-  )
-  return { ...tcf, sections: sections.map(([section]) => section), opt_outs }
+  // Only those of the United States: nobody has counted the ranges of the others.
+  const opt_outs = sections
+    .filter((section) => section.startsWith('us'))
+    .flatMap((section) =>
+      Object.entries<unknown>(model.getSection(section)).flatMap(([name, value]) =>
+        name.endsWith('OptOut') && value === 1 ? [`${section}.${name}`] : [],
+      ),
+    )
+  return { ...tcf, sections, opt_outs }
 }
 
 /** A string of the other standard is the usual mistake. */

@@ -6,6 +6,7 @@ import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Nod
 import type { z } from 'zod'
 import { describeRequirement, typeWord } from '#contract/errors.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
+import { plainLine } from '#foundation/unsafe-text.ts'
 import type { SourceLocation } from '../result.ts'
 
 /** Something wrong in a suite file. */
@@ -23,8 +24,10 @@ export class SuiteError extends Error {
   readonly problems: readonly SuiteProblem[]
 
   constructor(problems: readonly SuiteProblem[]) {
-    super(problems.map(problemText).join('\n'))
-    this.problems = problems
+    // A name in the file cannot begin a line of its own.
+    const shown = problems.map((each) => ({ ...each, message: plainLine(each.message), hint: plainLine(each.hint) }))
+    super(shown.map(problemText).join('\n'))
+    this.problems = shown
   }
 }
 
