@@ -30,8 +30,7 @@ export function judgeBilling(
   const verdicts = judgeBeacons(model, creative, viewability, beacons)
   const codes = new Set<AcceptCode>()
   for (const beacon of beacons) {
-    const verdict = verdicts.get(beacon.id)
-    if (verdict !== undefined && eventMetrics[beacon.event] === metric) codes.add(verdict.reason_code)
+    if (eventMetrics[beacon.event] === metric) codes.add(verdicts.get(beacon.id)!.reason_code)
   }
   return {
     metric,
@@ -128,7 +127,6 @@ function findShortfall(metric: Metric, beacons: readonly BeaconItem[]): BeaconIt
 
 /** Returns what to do about a beacon that does not count, whether it was accepted or refused. */
 function findBeaconFix(code: BeaconItem['reason_code']): string | null {
-  if (code === 'OK') return null
   if (Object.hasOwn(acceptHints, code)) return findEntry(acceptHints, code) ?? null
   const { hint } = findEntry(reasonCodes, code)!
   return hint.includes('listed fields') ? `${hint} They are in the response: svc requests list --reason ${code}` : hint

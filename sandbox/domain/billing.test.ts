@@ -8,7 +8,7 @@ import {
   type PricedCreative,
 } from '#contract/beacon-verdict.ts'
 import { limits } from '#contract/limits.ts'
-import type { NoFillReason } from '#contract/no-fill.ts'
+import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import { type BeaconItem, beaconEvents, type Measurements } from '#contract/resources/beacons.ts'
 import { BillingVerdict } from '#contract/resources/placements.ts'
 import { findBillingFix, judgeBilling } from './billing-verdict.ts'
@@ -238,6 +238,9 @@ describe('judgeBilling', () => {
       'No completed view: the clip completed sooner than it can play.',
     ],
     ['cpcv', banner, [rendered], 'No completed view: only a clip can be completed.'],
+    ['cpcv', clip, [rendered], 'No completed view: no completion beacon was accepted.'],
+    ['cpc', banner, [rendered], 'No click: no click beacon was accepted.'],
+    ['cpm_render', banner, [], 'No rendered impression: no render beacon was accepted.'],
   ] as [BillingModel, PricedCreative, AcceptedBeacon[], string][])(
     '%s of %o',
     (model, creative, beacons, explanation) => {
@@ -333,8 +336,8 @@ describe('what to do', () => {
     first_frame_at_ms: null,
   }
   const sent = (
-    event: 'render' | 'visible',
-    verdict: 'accepted' | 'rejected',
+    event: AcceptedBeacon['event'] | null,
+    verdict: 'accepted' | 'rejected' | 'duplicate',
     reason_code: BeaconItem['reason_code'],
   ) => ({ event, verdict, reason_code }) as BeaconItem
 
@@ -357,8 +360,33 @@ describe('what to do', () => {
     )
   })
 
+  test('about a clip that played, or has not begun, is another', () => {
+    const played = [sent('render', 'accepted', 'OK'), sent('play_started', 'accepted', 'OK')]
+    expect(findBillingFix({ ...facts, format: 'clip', beacons: played })).toMatch(/^Bring the frame into view/)
+    expect(findBillingFix({ ...facts, format: 'clip' })).toMatch(/^Mount /)
+  })
+
+  test('is nothing where only a user can act', () => {
+    const rendered = { ...facts, beacons: [sent('render', 'accepted', 'OK')] }
+    expect(findBillingFix({ ...rendered, billing: { ...none, metric: 'click' } })).toBeNull()
+    expect(findBillingFix({ ...rendered, format: 'clip', billing: { ...none, metric: 'click' } })).toBeNull()
+  })
+
+  test('is not about a duplicate, nor about a beacon of another metric', () => {
+    const beacons = [sent('visible', 'duplicate', 'DUPLICATE'), sent('click', 'accepted', 'ALREADY_COUNTED')]
+    expect(findBillingFix({ ...facts, beacons })).toMatch(/^Bring the frame into view/)
+  })
+
+  test('is about a beacon that could not be read, until one of the metric falls short', () => {
+    const unread = sent(null, 'rejected', 'schema_invalid')
+    expect(findBillingFix({ ...facts, beacons: [unread] })).toMatch(/^Correct the listed fields/)
+    const hidden = sent('visible', 'accepted', 'PAGE_HIDDEN')
+    expect(findBillingFix({ ...facts, beacons: [hidden, unread] })).toMatch(/visibilityState/)
+  })
+
   test('about a no-fill follows from its reason', () => {
     const fixOf = (no_fill_reason: NoFillReason) => findBillingFix({ ...facts, no_fill_reason, billing: null })
+    for (const each of Object.keys(noFillReasons)) expect(fixOf(each as NoFillReason), each).toMatch(/^[A-Z].+\.$/)
     expect(fixOf('below_floor')).toMatch(/^Change the request/)
     expect(fixOf('test_forced')).toBe('Leave out test_outcome.')
     expect(fixOf('consent_not_granted')).toMatch(/when consent is granted\.$/)

@@ -69,8 +69,7 @@ export function resolveConsent(
 ): ConsentResolution {
   if (sent !== undefined) {
     const { semantic_targeting, prompt_shared, consent_source, source, purposes = {}, decision, ...extras } = sent
-    const mechanism =
-      consent_source === undefined ? parseMechanism(source ?? 'wrapper_cmp') : parseMechanism(consent_source)
+    const mechanism = parseMechanism(consent_source ?? source)
     const flags = defined({ semantic_targeting, prompt_shared })
     const words = { source, purposes: { ...purposes, ...flags }, decision, extras }
     return revise(settings, sentConsent(words, mechanism), stored, now_ms)
@@ -82,11 +81,11 @@ export function resolveConsent(
 
 /**
  * `none` is stored unchanged; `svc_consent`, or any other `<name>_consent`, is the project's own mechanism (A63, C02).
- * Every other source is `wrapper_cmp` (A66).
+ * Every other source, and none, is `wrapper_cmp` (A66).
  */
-function parseMechanism(source: string): string {
+function parseMechanism(source: string | undefined): string {
   if (source === 'none') return 'none'
-  return source.endsWith('_consent') ? 'svc_consent' : 'wrapper_cmp'
+  return source?.endsWith('_consent') === true ? 'svc_consent' : 'wrapper_cmp'
 }
 
 /** Consent in the words of its senders, which a request for ads and POST /v1/consent share. */
@@ -102,7 +101,7 @@ function sentConsent({ source, purposes = {}, decision, extras }: ConsentWords, 
   return {
     purposes: { ...impliedPurposes(decision), ...defined({ semantic_targeting, prompt_shared }) },
     source: mechanism,
-    extras: { ...others, ...extras, ...(kept === undefined ? {} : { source: kept }) },
+    extras: { ...others, ...extras, source: kept },
     decision,
   }
 }
@@ -259,9 +258,8 @@ function withoutConsent(settings: ConsentSettings, now_ms: number): Authoritativ
   }
 }
 
+/** JSON drops what is undefined. */
 function canonicalExtras(extras: Record<string, unknown>): string {
-  const names = Object.keys(extras).filter((name) => extras[name] !== undefined)
-  return names.length === 0
-    ? '{}'
-    : JSON.stringify(Object.fromEntries(names.sort().map((name) => [name, extras[name]])))
+  const names = Object.keys(extras).sort()
+  return JSON.stringify(Object.fromEntries(names.map((name) => [name, extras[name]])))
 }

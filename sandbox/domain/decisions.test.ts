@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formats, type JobType, jobTypes } from '#contract/fields.ts'
+import { type AuthoritativeConsent, formats, type JobType, jobTypes } from '#contract/fields.ts'
 import { TraceStep } from '#contract/resources/placements.ts'
+import { defaultSettings } from '#contract/resources/projects.ts'
 import demand from '#fixtures/demand.json' with { type: 'json' }
 import { type Campaign, MarketData } from './catalogue.ts'
-import { explainTrace, withheldSteps, withhold } from './decisions.ts'
+import { decideSlot, explainTrace, unplayedStep, withheldSteps, withhold } from './decisions.ts'
 import { decide, type MarketOutcome, outbid, prepareMarket, won } from './market.ts'
 import { rules } from './market-rules.ts'
-import type { Opportunity } from './offers.ts'
+import { type Opportunity, prepareQuery } from './offers.ts'
 
 const data = MarketData.parse(demand)
 const market = prepareMarket(data)
@@ -167,6 +168,11 @@ describe('who wins', () => {
     expect(decide(tied, opportunity({ preferred_partner_id: 'ptn_nordhain' })).trace).toBe('oW')
   })
 
+  test('of two offers of the preferred partner the format decides', () => {
+    const tied = marketOf({ creatives: only('banner') }, { creatives: only('native') })
+    expect(decide(tied, opportunity({ preferred_partner_id: template.partner_id })).trace).toBe('Wo')
+  })
+
   test('then banner, clip, native', () => {
     const tied = marketOf({ creatives: only('native') }, { creatives: only('clip') }, { creatives: only('banner') })
     expect(decide(tied, opportunity()).trace).toBe('ooW')
@@ -184,6 +190,17 @@ describe('who wins', () => {
     }
     expect([...turns.keys()].sort()).toEqual(['cmp_0', 'cmp_1', 'cmp_2', 'cmp_3'])
     expect(Math.min(...turns.values())).toBeGreaterThan(150)
+  })
+
+  test('turns are the same in every version: a test of an integrator may depend on its seed', () => {
+    const tied = marketOf({}, {}, {}, {})
+    const dealt = Array.from(
+      { length: 8 },
+      (_, session) => decide(tied, opportunity({ session_id: `${session}` })).trace,
+    )
+    expect(dealt).toEqual(['Wooo', 'oWoo', 'oWoo', 'Wooo', 'Wooo', 'oooW', 'ooWo', 'Wooo'])
+    const hashes = [{}, { session_id: null }, { topic: 'tea' }].map((change) => prepareQuery(opportunity(change)).hash)
+    expect(hashes).toEqual([3765001935, 1085765061, 884038430])
   })
 
   test('another seed gives other turns', () => {
@@ -342,9 +359,52 @@ describe('MarketData', () => {
     expect(result.error?.message).toContain(problem)
   })
 
-  test('rejects two campaigns with one id', () => {
+  test('rejects two campaigns with one id, and says which', () => {
     const twice = { ...demand, campaigns: [demand.campaigns[0], demand.campaigns[0]] }
-    expect(MarketData.safeParse(twice).error?.message).toContain('must be unique')
+    expect(MarketData.safeParse(twice).error?.issues).toEqual([
+      { code: 'custom', path: ['campaigns', 1, 'campaign_id'], message: 'must be unique' },
+    ])
+  })
+
+  test.each([
+    ['a partner that is not listed', { partner_id: 'ptn_nobody' }, ['partner_id'], 'must be one of partners'],
+    ['an id without its prefix', { campaign_id: 'latchwell' }, ['campaign_id'], 'must be cmp_ and a name'],
+    ['a country in words', { countries: ['GERMANY'] }, ['countries', 0], 'must be ISO 3166-1 alpha-2, such as DE'],
+    ['a country with a digit', { countries: ['1DE'] }, ['countries', 0], 'must be ISO 3166-1 alpha-2, such as DE'],
+    ['a topic without a name', { topics: [''] }, ['topics', 0], 'must be a lower-case slug'],
+    [
+      'a size of another format',
+      { creatives: [{ ...only('banner')[0], width: 301 }] },
+      ['creatives', 0, 'width'],
+      'must be a standard size of its format (A38)',
+    ],
+    ...['/banners/a.webp', 'banners/a.webp/b'].map((file) => [
+      `the file ${file}`,
+      { creatives: [{ ...only('banner')[0], file }] },
+      ['creatives', 0, 'file'],
+      'must be <folder>/<file>.<extension>',
+    ]),
+    ...['text/image/png', 'image/png;q=1'].map((mime_type) => [
+      `the type ${mime_type}`,
+      { creatives: [{ ...only('banner')[0], mime_type }] },
+      ['creatives', 0, 'mime_type'],
+      'must be an image or video media type',
+    ]),
+  ] as [string, object, (string | number)[], string][])('refuses %s, and says where', (_, change, path, message) => {
+    const { error } = MarketData.safeParse(withCampaign(change))
+    expect(error?.issues).toMatchObject([{ path: ['campaigns', 0, ...path], message }])
+  })
+
+  test('takes pages of the web as destinations, and no others', () => {
+    const accepts = (click_url: string) => MarketData.safeParse(withCampaign({ click_url })).success
+    expect([accepts('http://a.example/'), accepts('https://a.example/')]).toEqual([true, true])
+    const others = ['ftp://a.example/', 'shttp://a.example/', 'httpx://a.example/', 'httpsx://a.example/']
+    expect(others.map(accepts)).toEqual([false, false, false, false])
+  })
+
+  test('has a revision from 1', () => {
+    const accepts = (revision: number) => MarketData.safeParse({ ...demand, revision }).success
+    expect([accepts(0), accepts(1), accepts(2)]).toEqual([false, true, true])
   })
 })
 
@@ -391,6 +451,25 @@ describe('traces', () => {
     ])
   })
 
+  test('steps of withheld offers have their letters for ever too', () => {
+    expect([...Object.values(withheldSteps), unplayedStep].map(({ code, name }) => `${code} ${name}`)).toEqual([
+      'n no_demand',
+      'l timeout',
+      'e partner_error',
+      'x internal_error',
+      'u recording',
+    ])
+  })
+
+  test('each letter is explained by a sentence', () => {
+    const steps = [...rules, ...Object.values(withheldSteps), unplayedStep]
+    for (const { code, name } of steps) {
+      const [step] = explainTrace(three, code.repeat(3))
+      expect(step).toMatchObject({ outcome: 'removed', rule: name })
+      expect(step?.explanation).toMatch(/^[A-Z].+\.$/)
+    }
+  })
+
   test('a decision that never reached the market has nothing to explain', () => {
     expect(explainTrace(three, '')).toEqual([])
   })
@@ -413,4 +492,55 @@ describe('traces', () => {
       trace: 'tllml',
     })
   })
+})
+
+describe('a slot', () => {
+  const granted: AuthoritativeConsent = {
+    lifecycle_state: 'granted',
+    revision: 1,
+    updated_at_ms: 0,
+    expires_at_ms: 1,
+    source: 'none',
+    purposes: { semantic_targeting: false, prompt_shared: false },
+  }
+  const input: Parameters<typeof decideSlot>[1] = {
+    settings: defaultSettings,
+    consent: granted,
+    test_forced: false,
+    isHighRisk: false,
+    isCapped: false,
+    forced: null,
+    opportunity: opportunity(),
+  }
+  const one = marketOf({})
+
+  test('is decided by the market when nothing forbids it', () => {
+    expect(decideSlot(one, input)).toEqual(decide(one, input.opportunity))
+  })
+
+  /** In the order in which they apply: each forbids the fill whatever the later ones say. */
+  const policies: [string, Partial<typeof input>][] = [
+    ['test_forced', { test_forced: true }],
+    ['policy_block', { settings: { ...defaultSettings, enabled: false } }],
+    ['unsupported_surface', { settings: { ...defaultSettings, job_types: ['code'] } }],
+    ['consent_not_granted', { consent: { ...granted, lifecycle_state: 'denied' } }],
+    ['content_safety', { isHighRisk: true }],
+    ['frequency_cap_exceeded', { isCapped: true }],
+    ['risk_suppressed', { forced: 'risk_suppressed' }],
+  ]
+
+  test.each(policies)('is not filled: %s, before the market', (expected, change) => {
+    const outcome = { status: 'no_fill', reason: expected, trace: '' }
+    expect(decideSlot(one, { ...input, ...change })).toEqual(outcome)
+    const later = policies.slice(policies.findIndex(([name]) => name === expected) + 1)
+    for (const [, other] of later) expect(decideSlot(one, { ...input, ...other, ...change })).toEqual(outcome)
+  })
+
+  test.each(['no_demand', 'timeout', 'partner_error', 'internal_error'] as const)(
+    'loses its offers to the scenario %s',
+    (forced) => {
+      const trace = withheldSteps[forced].code
+      expect(decideSlot(one, { ...input, forced })).toEqual({ status: 'no_fill', reason: forced, trace })
+    },
+  )
 })

@@ -117,6 +117,7 @@ describe('canonicalJson', () => {
     ['undefined', undefined],
     ['undefined', { a: { b: undefined } }],
     ['function', [() => 1]],
+    ['symbol', { a: Symbol('a') }],
     ['Lone surrogate', { a: '\ud800' }],
     ['Lone surrogate', { '\udc00': 1 }],
   ])('%s has no canonical form: %o', (problem, value) => {

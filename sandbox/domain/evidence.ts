@@ -19,13 +19,13 @@ import type { Json } from '#foundation/json.ts'
  */
 export function canonicalJson(value: Json): string {
   try {
+    // First, since it refuses cycles.
     const text = canonicalize(value)
     refuseDropped(value)
-    if (text !== undefined) return text
+    return text!
   } catch (error) {
     throw new TypeError(`This value has no canonical JSON: ${(error as Error).message}`)
   }
-  throw new TypeError('This value has no canonical JSON.')
 }
 
 interface EntryFields {

@@ -5,7 +5,9 @@ import {
   countMatch,
   drawLatency,
   type FaultRequest,
+  findSecretField,
   matchesRequest,
+  needsDetails,
   pathMatches,
   resolveError,
   rewriteFields,
@@ -56,6 +58,7 @@ describe('a rule matches', () => {
     [{ key: 'sk_test_sandbox_demo' }, true],
     [{ key: 'sk_test_sand' }, true],
     [{ key: 'sk_test_sandbox_other' }, false],
+    [{ key: 'sk_test_sandbox_dome' }, false],
     [{ key: 'sk_test_sandbox_demo_2' }, false],
     [{ session_id: 'sess_1' }, true],
     [{ session_id: 'sess' }, false],
@@ -93,6 +96,43 @@ describe('a rule breaks', () => {
   })
 })
 
+test('a rule has all fields, those that were not named by default', () => {
+  expect(rule({ path: '/v1/' })).toEqual({
+    path: '/v1/',
+    effect: 'error',
+    served: false,
+    retry_after_s: 1,
+    retry_after_format: 'seconds',
+    latency_ms: 0,
+    rate: 1,
+    seed: 1,
+    after: 0,
+  })
+})
+
+test('a rule keeps only the hash of a key', () => {
+  expect(rule({ key: 'sk_test_' }).key).toEqual({ shown: 'sk_test_', length: 8, sha256: null })
+  const { key } = rule({ key: 'sk_test_sandbox_demo' })
+  expect(key).toMatchObject({ length: 20, sha256: 'hash of sk_test_sandbox_demo' })
+  expect(key?.shown).not.toContain('demo')
+})
+
+test.each<[Draft, string | null]>([
+  [{ path: '/v1/', session_id: 'sess_1', rewrite: { status: 'ready' } }, null],
+  [{}, null],
+  [{ path: '/v1/sk_test_sandbox_demo' }, 'path'],
+  [{ session_id: 'sk_test_sandbox_demo' }, 'session_id'],
+  [{ path: '/v1/', rewrite: { token: 'sk_test_sandbox_demo' } }, 'rewrite'],
+])('the secret of %j is in %s', (draft, field) => {
+  expect(findSecretField(draft)).toBe(field)
+})
+
+test('a rule needs the details of a request for its session and its formats', () => {
+  expect(needsDetails(rule({ path: '/v1/', method: 'POST' }))).toBe(false)
+  expect(needsDetails(rule({ session_id: 'sess_1' }))).toBe(true)
+  expect(needsDetails(rule({ format: 'clip' }))).toBe(true)
+})
+
 describe('latency', () => {
   const drawn = (draft: Draft) => Array.from({ length: 500 }, (_, matched) => drawLatency(rule(draft), matched))
 
@@ -120,6 +160,12 @@ describe('latency', () => {
     expect(drawn(draft)).toEqual(drawn(draft))
     expect(drawn(draft)).not.toEqual(drawn({ ...draft, seed: 4 }))
   })
+
+  test('is the same in every version: a test of an integrator may depend on its seed', () => {
+    const draft = { latency_ms: 100, seed: 3 }
+    expect(drawn({ ...draft, latency_max_ms: 300 }).slice(0, 5)).toEqual([105, 274, 292, 250, 161])
+    expect(drawn({ ...draft, latency_sigma: 1 }).slice(0, 5)).toEqual([81, 69, 127, 200, 56])
+  })
 })
 
 describe('the error of a rule', () => {
@@ -128,6 +174,7 @@ describe('the error of a rule', () => {
     [{ status: 429 }, 429, 'rate_limited'],
     [{ status: 500 }, 500, 'internal_error'],
     [{ status: 502 }, 502, 'injected_fault'],
+    [{ status: 400 }, 400, 'injected_fault'],
     [{ reason_code: 'beacon_stale' }, 400, 'beacon_stale'],
     [{ status: 418, reason_code: 'key_unknown' }, 418, 'key_unknown'],
   ])('%o: %i %s', (draft, status, reason_code) => {
@@ -145,6 +192,10 @@ describe('a rewritten response', () => {
       extra: { a: 1 },
     })
     expect(response).toEqual({ status: 'ready', decision: { fill: true } })
+  })
+
+  test('has the last of two values for one field', () => {
+    expect(rewriteFields(response, { extra: 1, '.extra': 2 })).toEqual({ ...response, extra: 2 })
   })
 
   test('is unchanged when the path does not exist', () => {
@@ -171,6 +222,8 @@ test.each([
   ['/*/b*n*s', '/v1/beacons', true],
   ['/*/b*s*s', '/v1/beacons', false],
   ['/v1/b*acons*acons', '/v1/beacons', false],
+  ['/v1/*x*s', '/v1/beacons', false],
+  ['/v1/*cons*s', '/v1/beacons', false],
 ])('the path %s and %s: %s', (pattern, path, expected) => {
   expect(pathMatches(pattern, path)).toBe(expected)
 })

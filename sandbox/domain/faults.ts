@@ -106,7 +106,7 @@ export function pathMatches(pattern: string, path: string): boolean {
 }
 
 function hasPrefix(key: string, { shown, length, sha256 }: KeyPrefix, hash: Hash): boolean {
-  return sha256 === null ? key.startsWith(shown) : key.length >= length && hash(key.slice(0, length)) === sha256
+  return sha256 === null ? key.startsWith(shown) : hash(key.slice(0, length)) === sha256
 }
 
 /**

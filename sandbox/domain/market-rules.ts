@@ -21,10 +21,7 @@ export const rules: readonly Rule[] = [
     explanation: 'Not running at this time.',
     reason: 'no_demand',
     keep: ({ campaign: { flight } }, { opportunity: { now_ms } }, formats) =>
-      (flight.starts_at_ms === null || now_ms >= flight.starts_at_ms) &&
-      (flight.ends_at_ms === null || now_ms < flight.ends_at_ms)
-        ? formats
-        : 0,
+      now_ms >= (flight.starts_at_ms ?? 0) && now_ms < (flight.ends_at_ms ?? Number.POSITIVE_INFINITY) ? formats : 0,
   },
   {
     code: 'c',

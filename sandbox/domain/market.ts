@@ -59,7 +59,8 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
   let best: Offer | null = null
   let best_formats = 0
   let best_position = 0
-  let furthest = -1
+  // An empty catalogue has no demand, as one whose campaigns the first rule removes.
+  let furthest = 0
   const letters: number[] = []
   const { offers } = market
   for (let position = 0; position < offers.length; position++) {
@@ -74,7 +75,7 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
     const removed_by = rules[passed]
     letters.push((removed_by?.code ?? outbid).charCodeAt(0))
     if (removed_by !== undefined) {
-      if (passed > furthest) furthest = passed
+      furthest = Math.max(furthest, passed)
     } else if (best === null || outranks(offer, best, query, firstBit(formats) - firstBit(best_formats))) {
       best = offer
       best_formats = formats
@@ -83,7 +84,7 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
   }
   if (best !== null) letters[best_position] = won.charCodeAt(0)
   const trace = String.fromCharCode(...letters)
-  if (best === null) return { status: 'no_fill', reason: rules[furthest]?.reason ?? 'no_demand', trace }
+  if (best === null) return { status: 'no_fill', reason: rules[furthest]!.reason, trace }
   return fill(best, best_formats, opportunity, trace)
 }
 

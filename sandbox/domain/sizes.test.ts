@@ -40,6 +40,20 @@ describe('findBestSize', () => {
     expect(findBestSize('banner', 728, 250, banner.toReversed())).toEqual(findBestSize('banner', 728, 250, banner))
   })
 
+  test('of two sizes with one area the first is taken', () => {
+    const [first, second] = [
+      { width: 300, height: 250 },
+      { width: 300, height: 250 },
+    ]
+    expect(findBestSize('banner', null, null, [first, second])).toBe(first)
+  })
+
+  test('without a hint nothing larger than the usual slot is taken', () => {
+    const large = { width: 1280, height: 720 }
+    expect(findBestSize('clip', null, null, [large, ...clip])).toEqual({ width: 640, height: 360 })
+    expect(findBestSize('banner', null, null, [large, ...banner])).toEqual({ width: 300, height: 250 })
+  })
+
   test('native fits by its template, down to 120x50', () => {
     const image = { width: 600, height: 314 }
     expect(findBestSize('native', null, null, [image])).toBe(image)
@@ -58,4 +72,6 @@ test('standard sizes are those of the contract, largest area first', () => {
   ])
   expect(isStandardSize('banner', { width: 300, height: 250 })).toBe(true)
   expect(isStandardSize('clip', { width: 300, height: 250 })).toBe(false)
+  expect(isStandardSize('banner', { width: 300, height: 251 })).toBe(false)
+  expect(isStandardSize('banner', { width: 301, height: 250 })).toBe(false)
 })

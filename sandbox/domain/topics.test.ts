@@ -38,6 +38,23 @@ describe('deriveTopic', () => {
     expect(deriveTopic(small, 'tea, coffee beans')).toBe('tea')
   })
 
+  test('the start of a longer keyword hides none that follows it', () => {
+    const brews = prepareTopics({ topics: { coffee: ['cold brew coffee'], beer: ['brew', 'cold'] } })
+    expect(deriveTopic(brews, 'a cold brew')).toBe('beer')
+    expect(deriveTopic(brews, 'a cold brew coffee')).toBe('coffee')
+  })
+
+  test('a keyword that is listed twice counts once', () => {
+    const twice = prepareTopics({ topics: { tea: ['tea', 'Tea'], coffee: ['coffee', 'milk'] } })
+    expect(deriveTopic(twice, 'tea, coffee, milk')).toBe('coffee')
+  })
+
+  test('a keyword without a word is found in no text', () => {
+    const marks = prepareTopics({ topics: { marks: ['!'] } })
+    expect(deriveTopic(marks, '!')).toBeNull()
+    expect(deriveTopic(marks, 'any')).toBeNull()
+  })
+
   test('of equals the one mentioned first wins', () => {
     expect(deriveTopic(small, 'tea and coffee')).toBe('tea')
     expect(deriveTopic(small, 'coffee and tea')).toBe('coffee')

@@ -20,16 +20,15 @@ interface TopicIndex {
 const word =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]|[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]]+/gv
 
-const accents = /[\u0300-\u036f\u0640\u064b-\u065f]+/g
+const accents = /[\u0300-\u036f\u0640\u064b-\u065f]/g
 
 /** Builds the keyword tree. `data` has the shape of `fixtures/topics.json`: keywords by topic. */
 export function prepareTopics(data: { topics: Record<string, string[]> }): TopicIndex {
-  const topics = Object.keys(data.topics)
   const root: Branch = { next: new Map(), ends: [] }
-  for (const [position, topic] of topics.entries()) {
-    for (const keyword of data.topics[topic] ?? []) addKeyword(root, splitWords(keyword), position)
+  for (const [position, keywords] of Object.values(data.topics).entries()) {
+    for (const keyword of keywords) addKeyword(root, splitWords(keyword), position)
   }
-  return { topics, root }
+  return { topics: Object.keys(data.topics), root }
 }
 
 /**
@@ -48,11 +47,14 @@ export function deriveTopic(index: TopicIndex, text: string): string | null {
     for (const topic of match.topics) hits.set(topic, (hits.get(topic) ?? 0) + 1)
     start = match.end
   }
-  let best: number | null = null
+  let best: string | null = null
+  let most = 0
   for (const [topic, count] of hits) {
-    if (best === null || count > (hits.get(best) ?? 0)) best = topic
+    if (count <= most) continue
+    best = index.topics[topic]!
+    most = count
   }
-  return best === null ? null : (index.topics[best] ?? null)
+  return best
 }
 
 /**
@@ -78,7 +80,6 @@ function splitWords(text: string): string[] {
 }
 
 function addKeyword(root: Branch, words: readonly string[], topic: number): void {
-  if (words.length === 0) return
   let branch = root
   for (const step of words) {
     let next = branch.next.get(step)
