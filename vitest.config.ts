@@ -28,6 +28,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
         'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
         'tests/fuzz/corpus.test.ts',
         'tests/simulation/smoke.test.ts',
+        'tests/mutation-score/verdict.test.ts',
       ],
       globalSetup: built,
       // A test of processes uses a third of a processor, and waits for the rest of its time.

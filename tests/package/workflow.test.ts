@@ -13,7 +13,7 @@ interface Workflow {
 
 interface Job {
   'runs-on': string
-  needs?: string
+  needs?: string | string[]
   permissions?: Record<string, string>
   strategy: { matrix: { os: string[]; node: number[]; folder: string[] } }
   steps: { run?: string; uses?: string; with?: Record<string, unknown> }[]
@@ -82,13 +82,15 @@ describe('a release', () => {
     expect(on).toEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } })
     expect(Object.entries(jobs).map(([name, { needs }]) => [name, needs])).toEqual([
       ['build', undefined],
-      ['compare', 'build'],
+      ['mutation-score', undefined],
+      ['compare', ['build', 'mutation-score']],
       ['attest', 'compare'],
       ['npm', 'attest'],
       ['release', 'npm'],
     ])
     expect(new Set(jobs.build!.strategy.matrix.folder).size).toBe(2)
     expect(commandsOf('build')).toContain('npm run release -- --dry-run')
+    expect(commandsOf('mutation-score')).toContain('npm run mutation-score')
     expect(commandsOf('compare')).toContain('diff one/SHA256SUMS another/SHA256SUMS')
   })
 
@@ -96,6 +98,7 @@ describe('a release', () => {
     expect(permissions).toEqual({})
     expect(Object.fromEntries(Object.entries(jobs).map(([name, job]) => [name, job.permissions]))).toEqual({
       build: { contents: 'read' },
+      'mutation-score': { contents: 'read' },
       compare: { actions: 'read' },
       attest: { actions: 'read', attestations: 'write', 'id-token': 'write' },
       npm: { actions: 'read', 'id-token': 'write' },
@@ -103,7 +106,7 @@ describe('a release', () => {
     })
     for (const [name, { steps }] of Object.entries(jobs)) {
       const runsOthers = steps.some(({ run = '' }) => /npm (ci|install|run|test)|npx /.test(run))
-      expect(runsOthers, name).toBe(name === 'build')
+      expect(runsOthers, name).toBe(name === 'build' || name === 'mutation-score')
     }
   })
 

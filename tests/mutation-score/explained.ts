@@ -1,0 +1,84 @@
+/**
+ * The mutants that survive because nobody can notice them. An entry that fits another number of survivors makes `npm run
+ * mutation-score` fail, so none outlives its code.
+ */
+import type { Explanation } from './verdict.ts'
+
+const compilerOnly = 'The comparison is for the compiler: null fails the next one too.'
+const rareDraw = 'Differs when a draw of 32 bits is exactly the share, once in four thousand million.'
+const oneRoundMore = 'One round more finds nothing: there is no element at that position.'
+const differsAlready = 'Both sides differ here: equal ones were compared before.'
+
+export const explained: readonly Explanation[] = [
+  {
+    in: 'sandbox/domain/consent.ts',
+    code: 'stored !== null',
+    becomes: 'true',
+    why: 'A draft renews nothing without a stored consent, so it repeats none. The comparison is for the compiler.',
+  },
+  {
+    in: 'sandbox/domain/faults.ts',
+    code: 'random(rule.seed, matched, 0) < rule.rate',
+    becomes: 'random(rule.seed, matched, 0) <= rule.rate',
+    why: rareDraw,
+  },
+  {
+    in: 'sandbox/domain/topics.ts',
+    code: '[]',
+    becomes: '["Stryker was here"]',
+    why: 'No keyword ends at the root of the tree: its list is never read.',
+  },
+  {
+    in: 'sandbox/domain/topics.ts',
+    code: 'start < words.length',
+    becomes: 'start <= words.length',
+    why: oneRoundMore,
+  },
+  { in: 'sandbox/domain/topics.ts', code: 'end < words.length', becomes: 'end <= words.length', why: oneRoundMore },
+  {
+    in: 'sandbox/domain/topics.ts',
+    code: 'text.toLowerCase()',
+    becomes: 'text.toUpperCase()',
+    why: 'Texts and keywords are folded alike. The few letters whose capitals are two, such as ß, may match either way.',
+  },
+  { in: 'sandbox/domain/market-rules.ts', code: 'country !== null', becomes: 'true', why: compilerOnly },
+  { in: 'sandbox/domain/market-rules.ts', code: 'topic !== null', becomes: 'true', why: compilerOnly },
+  {
+    in: 'sandbox/domain/market-rules.ts',
+    code: 'position < formats.length',
+    becomes: 'position <= formats.length',
+    count: 2,
+    why: 'One round more looks at a bit that no mask of formats has.',
+  },
+  {
+    in: 'sandbox/domain/market-rules.ts',
+    code: 'query.hash / 2 ** 32 < query.opportunity.fill_rate',
+    becomes: 'query.hash / 2 ** 32 <= query.opportunity.fill_rate',
+    why: rareDraw,
+  },
+  {
+    in: 'sandbox/domain/market.ts',
+    code: 'offer.price_usd > best.price_usd',
+    becomes: 'offer.price_usd >= best.price_usd',
+    why: differsAlready,
+  },
+  { in: 'sandbox/domain/market.ts', code: 'format_order < 0', becomes: 'format_order <= 0', why: differsAlready },
+  {
+    in: 'sandbox/domain/market.ts',
+    code: 'mixHash(offer.hash ^ query.hash) < mixHash(best.hash ^ query.hash)',
+    becomes: 'mixHash(offer.hash ^ query.hash) <= mixHash(best.hash ^ query.hash)',
+    why: 'Differs when the hashes of two campaigns are the same 32 bits.',
+  },
+  {
+    in: 'sandbox/domain/offers.ts',
+    code: 'blocked_categories.length === 0',
+    becomes: 'false',
+    why: 'An empty set blocks as little as none: null only spares the search in it.',
+  },
+  {
+    in: 'sandbox/domain/offers.ts',
+    code: 'blocked_domains.length === 0',
+    becomes: 'false',
+    why: 'An empty set blocks as little as none: null only spares the search in it.',
+  },
+]

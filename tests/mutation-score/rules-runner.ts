@@ -1,0 +1,145 @@
+/**
+ * A test runner for Stryker, and its plugin: it loads the tests of the rules once, and runs those that reach a mutant in
+ * the same process. Stryker's own runner for vitest starts a run for each mutant, which takes fifty times as long.
+ */
+import { globSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
+import { type CollectedTest, collectTests } from './test-functions.ts'
+
+/** What the instrumented code reads and counts: Stryker's, in its global variable. */
+interface Instrumentation {
+  activeMutant?: string | undefined
+  currentTestId?: string | undefined
+  hitCount?: number | undefined
+  hitLimit?: number | undefined
+  mutantCoverage?: object
+}
+
+interface MutantRun {
+  activeMutant: { id: string }
+  mutantActivation: 'runtime' | 'static'
+  testFilter?: readonly string[]
+  hitLimit?: number
+  /** The file of the mutant. */
+  sandboxFileName: string
+}
+
+const global = globalThis as { __stryker__?: Instrumentation }
+global.__stryker__ ??= {}
+const instrumentation = global.__stryker__
+
+const functions = new URL('test-functions.ts', import.meta.url).href
+const root = pathToFileURL(`${process.cwd()}/`).href
+
+/**
+ * What is loaded again, with a query in its URL, for a mutant of what runs when modules are loaded. All other modules are
+ * shared.
+ */
+const rules = [`${root}sandbox/domain/`, `${root}sandbox/store/writes/`]
+let generation = 0
+const testFiles = globSync('sandbox/{domain,store/writes}/*.test.ts').sort()
+
+/** The modules that each module imports, by URL. */
+const imported = new Map<string, string[]>()
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    if (specifier === 'vitest' && context.parentURL !== functions) return { url: functions, shortCircuit: true }
+    const resolved = nextResolve(specifier, context)
+    const { search, href } = new URL(context.parentURL ?? root)
+    if (search === '') imported.set(href, [...(imported.get(href) ?? []), resolved.url])
+    const isOwn = search !== '' && rules.some((folder) => resolved.url.startsWith(folder))
+    return isOwn ? { ...resolved, url: resolved.url + search } : resolved
+  },
+})
+
+// The same examples in each run: a mutant is killed by all runs or by none.
+fc.configureGlobal({ seed: 1, endOnFailure: true })
+
+function createRunner() {
+  let unchanged: Promise<CollectedTest[]> | null = null
+
+  return {
+    capabilities: () => ({ reloadEnvironment: true }),
+
+    async dryRun() {
+      unchanged = loadTests()
+      const tests = []
+      for (const { id, file, run } of await unchanged) {
+        const from = performance.now()
+        const failure = await runTest(id, run)
+        const result = { id, name: id, fileName: file, timeSpentMs: performance.now() - from }
+        tests.push(failure === null ? { ...result, status: 0 } : { ...result, status: 1, failureMessage: failure })
+      }
+      return { status: 'complete', tests, mutantCoverage: instrumentation.mutantCoverage }
+    },
+
+    async mutantRun({ activeMutant: { id }, mutantActivation, testFilter, hitLimit, sandboxFileName }: MutantRun) {
+      unchanged ??= loadTests()
+      const loaded = await unchanged
+      Object.assign(instrumentation, { activeMutant: id, hitCount: 0, hitLimit })
+      try {
+        if (mutantActivation === 'runtime')
+          return await findKiller(loaded.filter((test) => testFilter?.includes(test.id)))
+        const mutant = pathToFileURL(sandboxFileName).href
+        return await findKiller(
+          await loadTests(
+            testFiles.filter((file) => reaches(root + file, mutant)),
+            `?generation=${++generation}`,
+          ),
+        )
+      } catch (error) {
+        // The mutant cannot be loaded at all, which no test can miss.
+        return { status: 'killed', killedBy: [], failureMessage: String(error), nrOfTests: 0 }
+      } finally {
+        Object.assign(instrumentation, { activeMutant: undefined, hitCount: undefined, hitLimit: undefined })
+      }
+    },
+  }
+}
+
+/** Returns what Stryker expects of a mutant: killed by the first test that fails, or survived. */
+async function findKiller(tests: readonly CollectedTest[]) {
+  let count = 0
+  for (const { id, run } of tests) {
+    count++
+    const failureMessage = await runTest(id, run)
+    if ((instrumentation.hitCount ?? 0) > (instrumentation.hitLimit ?? Number.POSITIVE_INFINITY)) {
+      return { status: 'timeout', reason: 'It runs without an end.' }
+    }
+    if (failureMessage !== null) return { status: 'killed', killedBy: [id], failureMessage, nrOfTests: count }
+  }
+  return { status: 'survived', nrOfTests: count }
+}
+
+/** Runs a test, and returns why it failed; null when it passed. */
+async function runTest(id: string, run: () => unknown): Promise<string | null> {
+  instrumentation.currentTestId = id
+  try {
+    await run()
+    return null
+  } catch (error) {
+    return String(error)
+  } finally {
+    instrumentation.currentTestId = undefined
+  }
+}
+
+/** Loads tests. Modules of another query are other modules. */
+async function loadTests(files: readonly string[] = testFiles, query = ''): Promise<CollectedTest[]> {
+  const tests: CollectedTest[] = []
+  for (const file of files) tests.push(...(await collectTests(`${root}${file}${query}`, file)))
+  return tests
+}
+
+/** Whether a module imports another one, directly or over others. */
+function reaches(from: string, to: string): boolean {
+  const found = new Set([from])
+  // Grows while it is read.
+  for (const url of found) for (const each of imported.get(url) ?? []) found.add(each)
+  return found.has(to)
+}
+
+export const strykerPlugins = [{ kind: 'TestRunner', name: 'rules', factory: createRunner }]

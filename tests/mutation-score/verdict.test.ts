@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { judgeMutants, percent, type Report } from './verdict.ts'
+
+const source = 'const one =\n  1 +\n  2\nconst two = 2\n'
+
+function reportOf(...statuses: string[]): Report {
+  const location = { start: { line: 1, column: 13 }, end: { line: 3, column: 4 } }
+  const at = { start: { line: 2, column: 3 }, end: { line: 3, column: 4 } }
+  const mutants = statuses.map((status) => ({
+    status,
+    mutatorName: 'Arithmetic',
+    replacement: '1  -\n2',
+    location: at,
+  }))
+  return {
+    files: {
+      'a.ts': { source, mutants },
+      'b.ts': { source, mutants: [{ ...mutants[0]!, status: 'Killed', location }] },
+    },
+  }
+}
+
+const explanation = { in: 'a.ts', code: '1 + 2', becomes: '1 - 2', why: 'nobody looks at it' }
+
+test('a mutant that no test notices lowers the score, one that runs without an end does not', () => {
+  const verdict = judgeMutants(reportOf('Killed', 'Timeout', 'Survived', 'NoCoverage'), [])
+  expect(verdict).toMatchObject({ noticed: 3, total: 5, stale: [] })
+  expect(verdict.files).toEqual([
+    { file: 'a.ts', noticed: 2, total: 4 },
+    { file: 'b.ts', noticed: 1, total: 1 },
+  ])
+  const survivor = { file: 'a.ts', line: 2, mutator: 'Arithmetic', code: '1 + 2', becomes: '1 - 2' }
+  expect(verdict.survivors).toEqual([survivor, survivor])
+  expect(verdict.unexplained).toEqual([survivor, survivor])
+})
+
+test('an explanation covers as many survivors as it says', () => {
+  const explained = judgeMutants(reportOf('Survived', 'Killed'), [explanation])
+  expect([explained.unexplained, explained.stale]).toEqual([[], []])
+  const two = judgeMutants(reportOf('Survived', 'Survived'), [explanation])
+  expect(two).toMatchObject({ unexplained: [], stale: [{ found: 2 }] })
+  expect(judgeMutants(reportOf('Survived', 'Survived'), [{ ...explanation, count: 2 }]).stale).toEqual([])
+})
+
+test('an explanation of nothing is stale', () => {
+  const verdict = judgeMutants(reportOf('Killed'), [explanation])
+  expect(verdict.stale).toEqual([{ explanation, found: 0 }])
+})
+
+test.each([
+  [{ code: '1 …' }, true],
+  [{ becomes: '1…' }, true],
+  [{ code: '1' }, false],
+  [{ code: '2…' }, false],
+  [{ becomes: '2' }, false],
+  [{ in: 'b.ts' }, false],
+])('an explanation of %j fits: %s', (change, fits) => {
+  const { unexplained } = judgeMutants(reportOf('Survived'), [{ ...explanation, ...change }])
+  expect(unexplained.length).toBe(fits ? 0 : 1)
+})
+
+test('without a mutant, or with one that has no result, there is no verdict', () => {
+  expect(() => judgeMutants({ files: {} }, [])).toThrow('nothing was checked')
+  expect(() => judgeMutants(reportOf('RuntimeError'), [])).toThrow('a.ts:2 has a mutant without a result: RuntimeError')
+})
+
+test('a score is rounded down', () => {
+  expect(percent({ noticed: 8_999, total: 10_000 })).toBe(89.9)
+  expect(percent({ noticed: 9, total: 10 })).toBe(90)
+})
