@@ -4,6 +4,7 @@ import type { ConsentRecord } from '#domain/consent.ts'
 import { recordWrite } from '#tests/recorded-writes.ts'
 import type {
   BeaconRow,
+  BeaconTerms,
   ConsentWrite,
   EvidenceDraft,
   KeyListRow,
@@ -15,19 +16,20 @@ import type {
 
 const evidence: EvidenceDraft = { kind: 'beacon', ref: 40, at_ms: 5_000, build: (seq) => `entry ${seq}` }
 
+const session = { project_id: 1, session_id: 'sess_1' }
+const fields = {
+  revision: 2,
+  state: 'granted',
+  source: 'wrapper_cmp',
+  semantic_targeting: true,
+  prompt_shared: true,
+  extras: '{}',
+  updated_at_ms: 4_000,
+  expires_at_ms: 9_000,
+} as const
+const newest: ConsentRecord = { id: 3, ...fields, revision: 1, updated_at_ms: 3_000 }
+
 describe('consent', () => {
-  const session = { project_id: 1, session_id: 'sess_1' }
-  const fields = {
-    revision: 2,
-    state: 'granted',
-    source: 'wrapper_cmp',
-    semantic_targeting: true,
-    prompt_shared: true,
-    extras: '{}',
-    updated_at_ms: 4_000,
-    expires_at_ms: 9_000,
-  } as const
-  const newest: ConsentRecord = { id: 3, ...fields, revision: 1, updated_at_ms: 3_000 }
   const consent: ConsentWrite = { id: 11, ...session, expected: newest, draft: { ...fields, renews: false }, evidence }
   const save = (write: ConsentWrite, stored: ConsentRecord | null) =>
     recordWrite((methods) => methods.saveConsent(write), { newestConsent: () => stored })
@@ -96,15 +98,15 @@ describe('a beacon', () => {
     reason_code: 'DUPLICATE',
   }
 
+  const terms = { session, consent: null }
+  const record = (rows: Parameters<typeof recordWrite>[1], own: BeaconTerms = terms) =>
+    recordWrite((methods) => methods.recordBeacon(beacon, own, evidence), { insertBeacon: () => true, ...rows })
+
   test('that is accepted has evidence and an event, and returns those that billing judges', async () => {
     const judged = [{ ...beacon }]
-    const record = recordWrite((methods) => methods.recordBeacon(beacon, 1, evidence), {
-      insertBeacon: () => true,
-      judgedBeacons: () => judged,
-    })
-    expect(await record).toEqual({
+    expect(await record({ judgedBeacons: () => judged })).toEqual({
       result: judged,
-      needs: { projects: [1], slots: [20], beacons: [beacon] },
+      needs: { projects: [1], sessions: [session], slots: [20], beacons: [beacon] },
       changes: [
         ['insertBeacon', beacon],
         ['appendEvidence', 1, 20, evidence],
@@ -114,8 +116,26 @@ describe('a beacon', () => {
   })
 
   test('that is a duplicate has neither', async () => {
-    const record = recordWrite((methods) => methods.recordBeacon(beacon, 1, evidence), { insertBeacon: () => false })
-    expect(await record).toMatchObject({ result: null, changes: [['insertBeacon', beacon]] })
+    const { result, changes } = await record({ insertBeacon: () => false })
+    expect([result, changes]).toEqual([null, [['insertBeacon', beacon]]])
+  })
+
+  test.each<[string, ConsentRecord | null, ConsentRecord | null]>([
+    ['one was stored', null, newest],
+    ['it is gone', newest, null],
+    ['it has another revision', newest, { ...newest, revision: 2 }],
+    ['it was renewed', newest, { ...newest, updated_at_ms: 3_001 }],
+  ])('is not written when the consent it was checked with is not the newest: %s', async (_, consent, stored) => {
+    const { result, changes } = await record({ newestConsent: () => stored }, { session, consent })
+    expect([result, changes]).toEqual(['superseded', []])
+  })
+
+  test('is compared with the consent of its own session, if it has one', async () => {
+    const newestConsent = (named: object) => (JSON.stringify(named) === JSON.stringify(session) ? newest : null)
+    expect((await record({ newestConsent }, { session, consent: newest })).result).toEqual([])
+    const alone = { session: { project_id: 1, session_id: null }, consent: null }
+    const { result, needs } = await record({ newestConsent: () => newest }, alone)
+    expect([result, needs]).toEqual([[], { projects: [1], sessions: [], slots: [20], beacons: [beacon] }])
   })
 
   test.each(['rejected', 'duplicate'] as const)('that was %s has an event of that name', async (verdict) => {
