@@ -18,7 +18,7 @@ import { counterProblems, evidenceTable } from './evidence.ts'
 import { explain } from './failures.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
 import { migrateSchema, migrations } from './migrations.ts'
-import { joinNodes } from './nodes.ts'
+import { joinNodes, maxNodes } from './nodes.ts'
 import { checkServer, connectDatabase, type Database } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
@@ -220,6 +220,8 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
     ...{ sha256Hex, maxJudged, event_limit, journal_limit, canFlush, head },
     channel: database.schema,
     generation: () => present.generation.count,
+    // A sandbox with a seed is alone, and counts.
+    ownsId: (id) => isSeeded || nodes.holds(id % maxNodes),
     takeExchanges: (isAlone) => tables.requests.take(isAlone),
     hasSuspects: () => tables.requests.hasSuspects(),
     renderNotice: nodes.renderNotice,

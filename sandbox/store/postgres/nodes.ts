@@ -14,6 +14,8 @@ import type { Link } from './servers/link.ts'
 export interface Nodes {
   /** The number of this node, from 0. */
   number(): number
+  /** Whether this node may create identifiers that end with that number: another node may have what was not renewed. */
+  holds(number: number): boolean
   /**
    * Whether the database responds, and changes of others arrive within moments: while they do not, nothing may be
    * cached. False half a second after the second heartbeat in a row without a response.
@@ -39,16 +41,19 @@ interface NodeEvents {
 }
 
 const heartbeatMs = 2_000
+/** Heartbeats that a connection may miss until it is given up. */
+const maxMissedBeats = 2
 /** A database that has not responded for this long has missed two heartbeats. */
 const silentMs = 2 * heartbeatMs + 500
 /** Heartbeats from one call of `onRenewed` to the next. */
 const renewedEvery = 15
-/** How long a node counts as alive after its last heartbeat. */
+/** How long a node counts as alive after its last heartbeat, and how long it relies on its number: less, by its own clock. */
 export const expiry = "interval '10 seconds'"
+const heldMs = 8_000
 const pollMs = 50
 const maxBackoffMs = 1_000
 /** Numbers below this fit an identifier; sandbox/platform has the same limit. */
-const maxNodes = 64
+export const maxNodes = 64
 /** Slots that one notification names. A longer list is read from the events. */
 const maxNamedSlots = 300
 
@@ -73,6 +78,8 @@ interface Follower {
   isClosed: boolean
   /** When the database last responded, on the monotonic clock. */
   answered_at: number
+  /** When the last heartbeat that renewed the number was sent, on the monotonic clock. */
+  renewed_at: number
   timer: NodeJS.Timeout | undefined
   beats: number
 }
@@ -86,16 +93,18 @@ export async function joinNodes(
 ): Promise<Nodes> {
   const { pid, isSeeded, report } = options
   const token = randomBytes(6).toString('hex')
+  const renewed_at = performance.now()
   const node: Follower = {
     ...{ database, options, events, token, link: first, isLive: false, isClosed: false, timer: undefined, beats: 0 },
     number: await claimNumber(database, first, { token, pid, isSeeded }),
-    answered_at: performance.now(),
+    ...{ answered_at: performance.now(), renewed_at },
   }
   const heartbeat = startHeartbeat(node)
   void follow(node).catch(report)
 
   return {
     number: () => node.number,
+    holds: (number) => number === node.number && performance.now() - node.renewed_at < heldMs,
     isLive: () => node.isLive && isAnswering(node),
     renderNotice: (batch) => renderNotice(token, batch),
     async count() {
@@ -116,18 +125,25 @@ export async function joinNodes(
 }
 
 function startHeartbeat(node: Follower): NodeJS.Timeout {
-  let isBeating = false
+  /** How many heartbeats have been due since one was sent that has no response; null without one. */
+  let missed: number | null = null
   const heartbeat = setInterval(() => {
-    if (!node.isLive) return
-    // A connection may be dead without an end: another one is opened.
-    if (!isAnswering(node)) return node.link.cut()
-    if (isBeating) return
-    isBeating = true
+    if (!node.isLive) {
+      if (performance.now() - node.link.heardAt() > silentMs) node.link.cut()
+      return
+    }
+    if (missed !== null) {
+      // Connections may be dead without an end, each of them: others are opened. The misses are counted, since a process that
+      // was stopped has measured its own silence.
+      if (++missed >= maxMissedBeats) node.database.cutSilent((maxMissedBeats - 0.5) * heartbeatMs)
+      return
+    }
+    missed = 0
     beat(node)
       .then(() => catchUp(node))
       .catch(() => node.link.cut())
       .finally(() => {
-        isBeating = false
+        missed = null
       })
   }, heartbeatMs)
   heartbeat.unref()
@@ -141,11 +157,13 @@ function isAnswering({ answered_at }: Follower): boolean {
 /** Renews the number of this node, or takes another one. */
 async function beat(node: Follower): Promise<void> {
   const { database, link, token, number, options } = node
+  const sent_at = performance.now()
   const text = 'UPDATE node SET seen_at = clock_timestamp() WHERE number = $1 AND token = $2'
   const { count } = await link.run(text, [number, token])
   node.answered_at = performance.now()
   const { pid, isSeeded } = options
   if (count === 0) node.number = await claimNumber(database, link, { token, pid, isSeeded })
+  node.renewed_at = sent_at
   if (++node.beats % renewedEvery === 0) node.events.onRenewed()
 }
 

@@ -39,6 +39,8 @@ export interface Database {
   connect(): Promise<Link>
   /** Takes back a connection that nothing uses any more, for the next `connect`. */
   keep(link: Link): void
+  /** Ends every connection over which nothing has come for that long, milliseconds: it may be dead without an end. */
+  cutSilent(ms: number): void
   close(): Promise<void>
 }
 
@@ -76,7 +78,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     spare = link
   }
 
-  return { location, schema, wantsListen, connect, keep, read, close }
+  return { location, schema, wantsListen, connect, keep, read, cutSilent: links.cutSilent, close }
 
   async function connect(): Promise<Link> {
     if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
@@ -121,6 +123,10 @@ function openLinks(onEnd: () => void) {
       if (timeline === null || timeline === newest) return
       newest = timeline
       for (const other of open) if (other !== link) other.cut()
+    },
+    cutSilent(ms: number): void {
+      const since = performance.now() - ms
+      for (const link of open) if (link.heardAt() < since) link.cut()
     },
     async close() {
       await Promise.allSettled([...open].map(({ client }) => client.end()))

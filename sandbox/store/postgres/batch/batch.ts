@@ -28,7 +28,7 @@ import type { NewCallback, SessionName, Transaction } from '../../writes/transac
 import { AddedFills } from './fills.ts'
 import { encodeBytes, type JsonRow } from './json.ts'
 import { type Loaded, type LoadedSlot, nameBeacon, nameSession } from './load.ts'
-import { RegistryBatch } from './registry.ts'
+import { type OwnsId, RegistryBatch } from './registry.ts'
 
 export class Batch extends RegistryBatch implements Transaction {
   /** By identifier: the last renewal of a consent, the first load of a frame, the last hash of an asset token. */
@@ -52,8 +52,8 @@ export class Batch extends RegistryBatch implements Transaction {
   private readonly fills: AddedFills
   private readonly origins = new Map<number, string>()
 
-  constructor(loaded: Loaded, sha256Hex: Sha256Hex) {
-    super(loaded)
+  constructor(loaded: Loaded, sha256Hex: Sha256Hex, ownsId: OwnsId) {
+    super(loaded, ownsId)
     this.sha256Hex = sha256Hex
     this.fills = new AddedFills(loaded)
   }

@@ -1,6 +1,6 @@
 /** The part of a batch that changes rarely: projects, keys, the clock and the fault rules. Other nodes are notified. */
 import { parseMeta, required, type StoredProject, toProject } from '../../rows.ts'
-import type { ClockRow, FaultState, KeyListRow, ProjectRow } from '../../store.ts'
+import { type ClockRow, type FaultState, type KeyListRow, type ProjectRow, StorageError } from '../../store.ts'
 import type { AddedKey } from '../../writes/transaction.ts'
 import type { MetaName, StoredKey } from '../rows.ts'
 import { encodeBytes, type JsonRow } from './json.ts'
@@ -20,6 +20,11 @@ export const addedTables = [
 ] as const
 type AddedTable = (typeof addedTables)[number]
 
+/** Tables whose identifiers are counted in the database. Those of the others end with the number of their node. */
+const countedTables: ReadonlySet<AddedTable> = new Set(['project', 'api_key'])
+
+export type OwnsId = (id: number) => boolean
+
 /** The notifications to other nodes, sent with the commit. */
 type Notice = 'projects' | MetaName
 
@@ -32,12 +37,15 @@ export class RegistryBatch {
   readonly values = new Map<MetaName, string>()
   readonly notices = new Set<Notice>()
   protected readonly loaded: Loaded
+  private readonly ownsId: OwnsId
   private readonly projects = new Map<number, StoredProject>()
   private readonly keys = new Map<number, StoredKey>()
   private readonly lastIds: Loaded['lastIds']
 
-  constructor(loaded: Loaded) {
+  /** @param ownsId whether this node may create rows with an identifier */
+  constructor(loaded: Loaded, ownsId: OwnsId) {
     this.loaded = loaded
+    this.ownsId = ownsId
     this.lastIds = { ...loaded.lastIds }
   }
 
@@ -105,7 +113,9 @@ export class RegistryBatch {
     this.saveValue('faults', faults)
   }
 
+  /** @throws StorageError when the identifier is of a number that another node may have */
   protected add(table: AddedTable, row: JsonRow): void {
+    if (!countedTables.has(table) && !this.ownsId(Number(row.id))) throw numberLost()
     const rows = this.rows.get(table)
     if (rows === undefined) this.rows.set(table, [row])
     else rows.push(row)
@@ -120,4 +130,9 @@ export class RegistryBatch {
     this.values.set(name, JSON.stringify(value))
     this.notices.add(name)
   }
+}
+
+/** The identifiers of a write are those of a node that did not respond for long: another one may create the same. */
+function numberLost(): StorageError {
+  return new StorageError(new Error('the number of this node was not renewed in time'), 'write', 1)
 }

@@ -41,6 +41,8 @@ export interface Hooks {
   /** The generation known to this node. */
   generation(): number
   head(): Head
+  /** Whether a new row may have this identifier: its number is that of this node. */
+  ownsId(id: number): boolean
   /**
    * Returns exchanges to be stored with a batch; none while one of them may be refused, so that it costs no write. Alone,
    * those are stored one by one.
@@ -113,19 +115,19 @@ async function beginBatch(
   return loaded
 }
 
-async function runAlone(pending: Pending, loaded: Loaded, link: Link, { sha256Hex }: Hooks) {
+async function runAlone(pending: Pending, loaded: Loaded, link: Link, { sha256Hex, ownsId }: Hooks) {
   if (pending.generation !== loaded.generation) throw replaced()
-  const batch = new Batch(loaded, sha256Hex)
+  const batch = new Batch(loaded, sha256Hex, ownsId)
   const value = (await pending.runAlone?.(batch, link)) as never
   return { batch, resolves: [() => pending.resolve(value)] }
 }
 
 /** Runs each write on the loaded rows. A write that throws is rejected after the commit, and has added nothing. */
-function runAll(turn: readonly Pending[], loaded: Loaded, { sha256Hex }: Hooks) {
+function runAll(turn: readonly Pending[], loaded: Loaded, { sha256Hex, ownsId }: Hooks) {
   const failures = new Map<Pending, unknown>()
   for (const pending of turn) if (pending.generation !== loaded.generation) failures.set(pending, replaced())
   for (;;) {
-    const batch = new Batch(loaded, sha256Hex)
+    const batch = new Batch(loaded, sha256Hex, ownsId)
     const resolves: (() => void)[] = []
     const failed = turn.find((pending) => {
       if (failures.has(pending)) {

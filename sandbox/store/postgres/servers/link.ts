@@ -21,6 +21,8 @@ export interface Link {
   end(): void
   /** Ends it at once, whether or not the server responds: the outcome of statements under way is unknown. */
   cut(): void
+  /** When the server last sent something, on the monotonic clock. */
+  heardAt(): number
 }
 
 interface LinkOptions {
@@ -49,10 +51,11 @@ export function sameServer({ server: one }: Link, { server: other }: Link): bool
   return one.timeline === other.timeline && one.started === other.started
 }
 
-type Followed = Pick<Link, 'isBroken' | 'ended' | 'end' | 'cut'>
+type Followed = Pick<Link, 'isBroken' | 'ended' | 'end' | 'cut' | 'heardAt'>
 
 function followConnection(client: Client, report: LinkOptions['report']): Followed {
   let isBroken = false
+  let heard_at = performance.now()
   let resolveEnded = () => {}
   const ended = new Promise<void>((resolve) => {
     resolveEnded = resolve
@@ -60,6 +63,12 @@ function followConnection(client: Client, report: LinkOptions['report']): Follow
   // Without a listener the end of an idle connection would end the process.
   client.on('error', drop)
   client.on('end', drop)
+  // Not before: over TLS the stream is another one by then.
+  client.once('connect', () => {
+    client.connection.stream.on('data', () => {
+      heard_at = performance.now()
+    })
+  })
 
   return {
     isBroken: () => isBroken,
@@ -72,6 +81,7 @@ function followConnection(client: Client, report: LinkOptions['report']): Follow
       drop()
       client.connection.stream.destroy()
     },
+    heardAt: () => heard_at,
   }
 
   function drop(): void {
