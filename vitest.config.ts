@@ -205,6 +205,8 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       include: ['tests/shared-histories/**/*.test.ts'],
       globalSetup: built,
       testTimeout: 400_000,
+      // They mostly wait for faults to end.
+      maxWorkers: processors + 1,
     }),
   ],
 

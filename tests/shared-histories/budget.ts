@@ -5,8 +5,8 @@ import type { Run } from './run.ts'
 
 const number = (name: string, usual: number) => Number(process.env[name] ?? usual)
 
-/** How long new histories are run: `npm run test:shared` 40 s, the release checks an hour. */
-export const suiteSeconds = number('SHARED_SECONDS', 40)
+/** How long new histories are run: `npm run test:shared` 25 s, the release checks an hour. */
+export const suiteSeconds = number('SHARED_SECONDS', 25)
 /** The first seed; each further history has the next one. */
 export const firstSeed = number('SHARED_SEED', Math.floor(Math.random() * 1e9))
 /** How long clients work in one history. */

@@ -38,8 +38,9 @@ interface KnownSlot {
 const ahead_ms = 30_000
 /** A client gives up after that: the operation may still happen. */
 const timeoutMs = 4_000
-/** A node that did not respond is mostly avoided for as long. */
-const avoidedMs = 1_500
+/** A node that did not respond is mostly avoided for as long, and twice as long each time that it does not again. */
+const avoidedMs = 500
+const longestAvoidedMs = 6_000
 /** Sessions are used for a while, by all clients, and then replaced by new ones. */
 const sessionsAtOnce = 6
 const operationsPerSession = 40
@@ -53,7 +54,7 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
   /** The same body each time that it is sent. */
   const occurred = new Map<string, number>()
   const chains = new Map<Project, number>()
-  const avoided = new Map<number, number>()
+  const avoided = new Map<number, { until_ms: number; for_ms: number }>()
   let count = 0
 
   return { operations, send, run }
@@ -79,8 +80,16 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
 
   function chooseNode(): number {
     const all = [...urls.keys()]
-    const good = all.filter((node) => (avoided.get(node) ?? 0) < now())
+    const good = all.filter((node) => (avoided.get(node)?.until_ms ?? 0) < now())
     return good.length === 0 || dice.chance(0.05) ? dice.pick(all) : dice.pick(good)
+  }
+
+  function avoid(node: number): void {
+    const before = avoided.get(node)
+    // Those that were on their way at the same time count once.
+    if (before !== undefined && before.until_ms > now()) return
+    const for_ms = Math.min(2 * (before?.for_ms ?? avoidedMs / 2), longestAvoidedMs)
+    avoided.set(node, { until_ms: now() + for_ms, for_ms })
   }
 
   function chooseAction(): Action {
@@ -169,7 +178,8 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
   }
 
   function learn({ action, outcome, node }: Operation): void {
-    if (outcome.kind === 'unknown') avoided.set(node, now() + avoidedMs)
+    if (outcome.kind === 'unknown') avoid(node)
+    else avoided.delete(node)
     if (outcome.kind !== 'done') return
     if (action.kind === 'place') {
       const { slot_id, decision } = outcome.body as PlacedBody

@@ -62,12 +62,13 @@ export const faultKinds: readonly FaultKind[] = [
   ),
   {
     name: 'reset',
-    run: (options) =>
-      onNode(options, async ({ proxy }, note) => {
-        const share = options.dice.pick([0.5, 1])
-        const count = proxy.reset(() => options.dice.chance(share))
-        note(`${count} connections are reset`)
-      }),
+    // Of any node: also of one whose responses are late, or which is paused.
+    run: async ({ cluster, dice, note }) => {
+      const { number, proxy } = dice.pick(cluster.nodes)
+      const share = dice.pick([0.5, 1])
+      const count = proxy.reset(() => dice.chance(share))
+      note(`${count} connections of node ${number} are reset`)
+    },
   },
   {
     name: 'partition',

@@ -3,7 +3,8 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { freePort, type Running, spawnSvc } from '#tests/cli/process.ts'
+import { type Running, spawnSvc } from '#tests/cli/process.ts'
+import { freePort } from '#tests/postgres/server.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { type FaultyProxy, startProxy } from './proxy.ts'
 
@@ -36,7 +37,7 @@ export interface Cluster {
 }
 
 export interface ClusterOptions {
-  /** The URL of the database, with its password: its port is what the proxies connect to. */
+  /** The URL of a database that is empty, with its password: its port is what the proxies connect to. */
   store: string
   namespace: string
   /** Of each node. */
@@ -45,6 +46,8 @@ export interface ClusterOptions {
   flags?: readonly string[]
   /** Further variables of the nodes. */
   env?: Readonly<Record<string, string>>
+  /** A module that is run instead of the program, with its arguments. */
+  instead?: string
 }
 
 /** The most that a node may take to start or to be ready again, while the computer is busy with other work. */
@@ -103,7 +106,7 @@ async function untilReady(node: Node): Promise<void> {
 }
 
 async function createNode(number: number, first_skew_ms: number, options: ClusterOptions) {
-  const { store, namespace, flags = [], env = {} } = options
+  const { store, namespace, flags = [], env = {}, instead } = options
   const proxy = await startProxy(Number(new URL(store).port))
   const own = new URL(store)
   own.port = String(proxy.port)
@@ -138,11 +141,13 @@ async function createNode(number: number, first_skew_ms: number, options: Cluste
       node.skew_ms = skew_ms
       const started = performance.now()
       for (;;) {
-        running = spawnSvc(['start', '--port', String(port), '--namespace', namespace, '-o', 'json', ...flags], {
+        const variables = {
           ...env,
           ...{ SVC_HOME: home, SVC_STORE: own.href, SKEW_MS: String(skew_ms) },
           NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'skewed-clock.ts')).href}`,
-        })
+        }
+        const args = ['start', '--port', String(port), '--namespace', namespace, '-o', 'json', ...flags]
+        running = spawnSvc(args, variables, undefined, instead === undefined ? [] : [process.execPath, instead])
         void running.ended.then(({ stderr }) => texts.push(stderr))
         try {
           const { admin_token } = JSON.parse(await running.firstLine) as { admin_token?: string }

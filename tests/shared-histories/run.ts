@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { createDice, type Dice } from '#tests/reliability/dice.ts'
 import { checkHistory, type Problem } from './checks/checks.ts'
 import { createClients } from './clients.ts'
@@ -20,16 +21,23 @@ export interface RunOptions {
   seed: number
   /** How long clients work, milliseconds. */
   duration_ms: number
+  /** The URL of the server, by a user who may create databases: tokens are of a whole database, so each history has its own. */
   store: string
+  /** The port that the proxies connect to, where something stands between them and the server. Default: that of `store`. */
+  port?: number
   database: DatabaseControl
   /** How long a node is paused, milliseconds. */
   pause_ms: number
+  /** How long what was left undone may take after all faults have ended. Default: 75 s, since callbacks are given up after 45 s. */
+  quiet_ms?: number
   /** Default: all of `faultKinds`. */
   faults?: readonly FaultKind[]
   /** Further variables of the nodes. */
   env?: Readonly<Record<string, string>>
   /** Further flags of `svc start`. */
   flags?: readonly string[]
+  /** A module that is run instead of the program, with its arguments. */
+  instead?: string
 }
 
 export interface Run {
@@ -45,25 +53,40 @@ export interface Run {
 const clocks = [[-30_000, 0, 30_000], [-30_000, 30_000], [-60_000, 0, 60_000], [0]] as const
 const clientCount = 8
 const followerCount = 3
-/** How long what was left undone may take after all faults have ended: callbacks of a dead node are given up after 45 s. */
 const quietMs = 75_000
 
 export async function runHistory(options: RunOptions): Promise<Run> {
-  const { seed, store, env = {}, flags = [] } = options
+  const { seed, env = {}, flags = [], instead } = options
   const dice = createDice(seed)
   const skews = dice.pick(clocks)
   const skews_ms = Array.from({ length: 2 + dice.below(3) }, () => dice.pick(skews))
-  const namespace = `h-${randomBytes(4).toString('hex')}`
   await using receiver = await startReceiver()
+  const store = await createDatabase(options)
   const cluster = await startCluster({
-    ...{ store, namespace, skews_ms, env },
+    ...{ store, namespace: 'history', skews_ms, env },
     flags: ['--rate-limit', 'off', '--decision-latency', '200', ...flags],
+    ...(instead === undefined ? {} : { instead }),
   })
   try {
     return await record(options, { cluster, dice, receiver, skews })
   } finally {
     await cluster.close()
   }
+}
+
+/** Resolves to the URL of a new database. */
+async function createDatabase({ store, port }: RunOptions): Promise<string> {
+  const created = new URL(store)
+  created.pathname = `/svc_${randomBytes(8).toString('hex')}`
+  const client = new pg.Client({ connectionString: store })
+  await client.connect()
+  try {
+    await client.query(`CREATE DATABASE ${created.pathname.slice(1)}`)
+  } finally {
+    await client.end()
+  }
+  if (port !== undefined) created.port = String(port)
+  return created.href
 }
 
 interface Parts {
@@ -74,7 +97,7 @@ interface Parts {
 }
 
 async function record(options: RunOptions, { cluster, dice, receiver, skews }: Parts): Promise<Run> {
-  const { seed, duration_ms } = options
+  const { seed, duration_ms, quiet_ms = quietMs } = options
   const { nodes, token } = cluster
   const started = performance.now()
   const now = () => performance.now() - started
@@ -104,7 +127,7 @@ async function record(options: RunOptions, { cluster, dice, receiver, skews }: P
     isOver = true
     await Promise.all(running)
     const [one, other] = [dice.pick(urls), dice.pick(urls)]
-    await untilQuiet(one, token, quietMs)
+    await untilQuiet(one, token, quiet_ms)
     const exported = await readExport(one, token)
     const reported = await readState(other, token)
     await untilCaughtUp(followers, exported.events.at(-1)?.seq ?? 0)

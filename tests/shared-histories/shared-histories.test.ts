@@ -1,6 +1,6 @@
 /**
  * `npm run test:shared`: histories of two to four nodes on one PostgreSQL, with faults of nodes, network, clocks and database,
- * for 40 s (SHARED_SECONDS) from a new seed (SHARED_SEED). Each is checked whole. The processes are real: the same seed tries
+ * for 25 s (SHARED_SECONDS) from a new seed (SHARED_SEED). Each is checked whole. The processes are real: the same seed tries
  * the same, and may have another outcome.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -4,6 +4,12 @@ import { type ActionOf, type History, isBefore, listDone, type Operation, pickKi
 import type { Project } from '../projects.ts'
 import { describe } from './known.ts'
 
+/**
+ * Nodes keep settings and keys, and are notified of changes. A node whose connection for notifications is dead without an end
+ * keeps what it has for 4.5 s at most, until the second heartbeat without a response; a slow network adds its delay.
+ */
+const staleMs = 5_000
+
 interface Settings {
   config_revision: number
 }
@@ -28,7 +34,7 @@ export function checkSettings(history: History, { revisions }: FinalState): stri
   }
   for (const { body, ...read } of reads) {
     const earlier = (changes.get(read.action.project) ?? []).find(
-      (change) => change.body.config_revision > body.config_revision && isBefore(change, read),
+      (change) => change.body.config_revision > body.config_revision && change.ended_ms + staleMs < read.called_ms,
     )
     if (earlier === undefined) continue
     problems.push(

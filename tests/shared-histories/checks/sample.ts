@@ -1,0 +1,137 @@
+/** A short history that keeps everything, as a value of its own each time: what is altered in one is not in the next. */
+import { createHash } from 'node:crypto'
+import type { ChainEntry, ExportedState } from '../final-state.ts'
+import type { Action, History, Operation, Outcome } from '../history.ts'
+import type { Project } from '../projects.ts'
+
+export interface Sample {
+  history: History & { operations: Operation[] }
+  exported: ExportedState
+}
+
+const project: Project = 'proj_demo'
+
+const granted = {
+  lifecycle_state: 'granted',
+  revision: 1,
+  source: 'svc_consent',
+  purposes: { semantic_targeting: true },
+}
+const denied = {
+  lifecycle_state: 'denied',
+  revision: 2,
+  source: 'svc_consent',
+  purposes: { semantic_targeting: false },
+}
+
+const fill = { fill: true, format: 'banner', asset_token: 'ast_1', cs_declaration: 'CS-S (S1/P1)' }
+const noFill = { fill: false, asset_token: null, cs_declaration: 'CS-S (S0/P0)' }
+
+/** Beacons of the same body are sent three times: once without a response, and once to another node. */
+export function createSample(): Sample {
+  const operations = [
+    done({ kind: 'consent', project, session: 's-1', decision: 'personalized' }, { authoritative_consent: granted }),
+    done(
+      { kind: 'place', project, session: 's-1', consent: null, wait_ms: 1_500 },
+      { slot_id: 'slot_1', decision: fill, authoritative_consent: granted },
+    ),
+    unknown({ kind: 'beacon', slot_id: 'slot_1', beacon_id: 'beacon-1', event: 'render' }),
+    done({ kind: 'beacon', slot_id: 'slot_1', beacon_id: 'beacon-1', event: 'render' }, { duplicate: false }),
+    done({ kind: 'beacon', slot_id: 'slot_1', beacon_id: 'beacon-1', event: 'render' }, { duplicate: true }),
+    done({ kind: 'place', project, session: 's-1', consent: null, wait_ms: 0 }, { slot_id: 'slot_2', decision: null }),
+    done({ kind: 'consent', project, session: 's-1', decision: 'denied' }, { authoritative_consent: denied }),
+    done(
+      { kind: 'poll', slot_id: 'slot_2', wait_ms: 2_000 },
+      { slot_id: 'slot_2', decision: noFill, authoritative_consent: denied },
+    ),
+    done({ kind: 'settings', project, latency_ms: 150 }, { config_revision: 1 }),
+    done({ kind: 'read_settings', project }, { config_revision: 1 }),
+    done({ kind: 'read_consent', project, session: 's-1' }, { items: [{ revision: 2 }, { revision: 1 }] }),
+    done(
+      { kind: 'read_beacon', beacon_id: 'beacon-1' },
+      { items: [{ verdict: 'duplicate' }, { verdict: 'accepted' }] },
+    ),
+    done(
+      { kind: 'poll', slot_id: 'slot_1', wait_ms: 0 },
+      { slot_id: 'slot_1', decision: fill, authoritative_consent: granted },
+    ),
+  ].map(
+    (each, index): Operation => ({
+      ...each,
+      ...{
+        number: index + 1,
+        client: index % 3,
+        node: index % 2,
+        called_ms: index * 6_000,
+        ended_ms: index * 6_000 + 5,
+      },
+    }),
+  )
+  const exported = createState()
+  const read = { kind: 'read_chain', project, after_seq: 0 } as const
+  const entries = exported.chains.get(project)!
+  operations.push({
+    ...operations[0]!,
+    ...done(read, { entries: [...entries], next_seq: null }),
+    number: 14,
+    called_ms: 78_000,
+    ended_ms: 78_005,
+  })
+  const followed = [0, 1].map((follower) => ({
+    follower,
+    connections: 1,
+    events: exported.events.map((event) => ({ ...event, client_id: project, data: {} })),
+  }))
+  const callbacks = [{ slot_id: 'slot_2', body: noFill }]
+  return { history: { seed: 0, operations, followed, callbacks, faults: [] }, exported }
+}
+
+function done(action: Action, body: unknown): { action: Action; outcome: Outcome } {
+  return { action, outcome: { kind: 'done', body } }
+}
+
+function unknown(action: Action): { action: Action; outcome: Outcome } {
+  return { action, outcome: { kind: 'unknown', why: '503 storage_unavailable' } }
+}
+
+function createState(): ExportedState {
+  const types = ['consent.changed', 'job.created', 'placement.decided', 'beacon.accepted', 'beacon.duplicate']
+  const later = ['job.created', 'consent.changed', 'placement.decided']
+  const slots = [null, 'slot_1', 'slot_1', 'slot_1', 'slot_1', 'slot_2', null, 'slot_2']
+  return {
+    slots: [
+      { slot_id: 'slot_1', client_id: project, session_id: 's-1', fill: true, format: 'banner' },
+      { slot_id: 'slot_2', client_id: project, session_id: 's-1', fill: false, format: null },
+    ],
+    beacons: [{ slot_id: 'slot_1', beacon_id: 'beacon-1', event: 'render' }],
+    consents: [granted, denied].map(({ lifecycle_state, revision, purposes }) => ({
+      ...{ client_id: project, session_id: 's-1', revision, lifecycle_state },
+      semantic_targeting: purposes.semantic_targeting,
+    })),
+    chains: new Map([[project, linkEntries(sampleEntries)]]),
+    revisions: new Map([[project, 1]]),
+    callbacks: [{ slot_id: 'slot_2', status: 'delivered' }],
+    events: [...types, ...later].map((type, index) => ({ seq: index + 1, type, slot_id: slots[index]! })),
+  }
+}
+
+/** What the entries of the chain record. */
+export const sampleEntries: readonly object[] = [
+  { kind: 'consent', session_id: 's-1', revision: 1, lifecycle_state: 'granted' },
+  { kind: 'decision', slot_id: 'slot_1', fill: true, consent_revision: 1 },
+  { kind: 'beacon', slot_id: 'slot_1', beacon_id: 'beacon-1' },
+  { kind: 'consent', session_id: 's-1', revision: 2, lifecycle_state: 'denied' },
+  { kind: 'decision', slot_id: 'slot_2', fill: false, consent_revision: 2 },
+]
+
+/** Numbers entries and links them by their hashes. */
+export function linkEntries(facts: readonly object[]): ChainEntry[] {
+  let hash = '0'.repeat(64)
+  return facts.map((fact, index) => {
+    const entry = JSON.stringify({ ...fact, client_id: project, seq: index + 1 })
+    hash = createHash('sha256')
+      .update(hash + entry)
+      .digest('hex')
+    return { seq: index + 1, entry, hash }
+  })
+}
