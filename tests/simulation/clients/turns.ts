@@ -98,8 +98,8 @@ export function createTurns(sender: Sender, beacons: Beacons): Turns {
     if (slot === null || slot.asset_token === null) return
     await frame({ kind: 'frame', slot: 0, travel: travel() }, slot)
     const work = step.events.map((event, index) => () => {
-      // What is seen was rendered a moment before: both are stamped when they happened, and sent later.
-      const occurred_in_ms = event === 'render' ? index : 2_500 + index
+      // What is seen was rendered a while before: both are stamped when they happened, and sent at once.
+      const occurred_in_ms = index + (event === 'render' ? 0 : event === 'play_completed' ? 20_000 : 4_000)
       const terms = { event, occurred_in_ms, view, repeats: null, activation: null, slot: 0 } as const
       return beacons.send({ kind: 'beacon', ...terms, changes: 'nothing', travel: travel() }, slot)
     })

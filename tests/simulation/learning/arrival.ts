@@ -10,6 +10,8 @@ export interface Arrival {
   /** Whether a replacement of the state was under way at the same time: then nothing is known of its order. */
   isMixed: boolean
   replaces: boolean
+  /** What is known of the snapshot that it restores. */
+  snapshot: Known | null
   /** Of a beacon. */
   beacon_id: string | null
   /** Of a consent. */

@@ -148,7 +148,9 @@ export function createDecisionLearner({ acknowledged, add, isKnown }: Learning) 
   function learnConsent(step: Extract<RequestStep, { kind: 'consent' }>, arrival: Arrival, received: Received): void {
     const { authoritative_consent: snapshot } = readBody<{ authoritative_consent: Snapshot }>(received)
     const { expected_revision: expected } = arrival
-    if (expected !== null && snapshot.revision !== expected && snapshot.revision !== expected + 1) {
+    const known = arrival.known.consents.get(sessionKey(step.project, step.session))
+    const isOld = isKnown(arrival) && (known?.revision ?? 0) > (expected ?? Number.MAX_SAFE_INTEGER)
+    if (expected !== null && (isOld || (snapshot.revision !== expected && snapshot.revision !== expected + 1))) {
       add({ model: 'consent', text: `a consent that expects revision ${expected} is written as ${snapshot.revision}` })
     }
     if (isKnown(arrival)) keepConsent(step, arrival, snapshot)

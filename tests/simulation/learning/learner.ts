@@ -3,7 +3,15 @@
  * on. Requests that are under way at the same time have no order: only what has been acknowledged before a request arrives
  * is compared with its response.
  */
-import { type Acknowledged, beaconKey, copyKnown, emptyKnown, freshKnown, replaceState } from '../acknowledged.ts'
+import {
+  type Acknowledged,
+  beaconKey,
+  copyKnown,
+  emptyKnown,
+  freshKnown,
+  type Known,
+  replaceState,
+} from '../acknowledged.ts'
 import type { RequestStep } from '../clients/sender.ts'
 import type { RateModel } from '../models/rates.ts'
 import type { Problem } from '../problem.ts'
@@ -42,7 +50,8 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
       const replaces = method === 'POST' && replacing.test(path)
       if (method !== 'GET' && path.startsWith('/_sandbox/')) rates.forget()
       if (path.startsWith('/_sandbox/clock/')) acknowledged.movingClocks++
-      const arrival = {
+      const arrival: Arrival = {
+        snapshot: method === 'POST' ? findSnapshot(path) : null,
         ...{ path, replaces, generation: acknowledged.generation, known: copyKnown(acknowledged.known) },
         ...{
           isMixed: acknowledged.replacing > 0,
@@ -83,6 +92,7 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
     checkResponse,
     learn: (step, arrival) => (received) => {
       if (step.kind === 'place' || step.kind === 'poll') return decisions.learnSlot(step, arrival, received)
+      if (step.kind === 'restore') checkSnapshot(arrival, received)
       if (received.status >= 300) return
       if (step.kind === 'consent') return decisions.learnConsent(step, arrival, received)
       if (step.kind === 'beacon') return learnBeacon(step, arrival, received)
@@ -92,6 +102,18 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
     forgetBuckets: () => rates.forget(),
   }
   return learner
+
+  /** What is known of the snapshot that is restored, unless it is written or removed at the same time. */
+  function findSnapshot(path: string): Known | null {
+    const name = /^\/_sandbox\/snapshots\/([^/]+)\/restore$/.exec(path)?.[1]
+    const isChanging = [...open].some((other) => other.path === `/_sandbox/snapshots/${name}`)
+    return name === undefined || isChanging ? null : (acknowledged.saved.get(name) ?? null)
+  }
+
+  function checkSnapshot({ path, snapshot }: Arrival, { status }: Received): void {
+    if (status < 400 || status >= 500 || snapshot === null || findSnapshot(path) !== snapshot) return
+    add({ model: 'writes', text: `POST ${path} is answered with ${status}, and it was saved` })
+  }
 
   function checkResponse(sent: Sent, arrival: Arrival, received: Received): void {
     const { method, path } = sent
