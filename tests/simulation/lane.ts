@@ -26,7 +26,7 @@ export interface LaneOptions {
   positions: number[] | null
   /** A history that has failed, by its place in seeds.jsonl, instead of that of the seed; null: none. */
   kept: number | null
-  /** A tour, by its place in steps/tours.ts, instead of that of the seed; null: none. */
+  /** The first tour, by its place in steps/tours.ts: the histories are the tours from there on, then those of the seeds; null: no tours. */
   tour: number | null
   /** The name of a fault to put into the product; null: none. */
   mutation: string | null
@@ -45,7 +45,13 @@ export type LaneLine =
       problem: string | null
       text: string
     }
-  | { kind: 'reduced'; seed: number; positions: number[]; problem: string; text: string }
+  | {
+      kind: 'reduced' /** The flag that names the history: `--seed 7`. */
+      flag: string
+      positions: number[]
+      problem: string
+      text: string
+    }
 
 const now = performance.now.bind(performance)
 const started = now()
@@ -54,7 +60,7 @@ const edit = findEdit(options.mutation)
 const start = await loadProduct(edit)
 
 for (let index = 0; index < options.histories && now() - started < options.limit_ms; index++) {
-  const { seed, steps: all, isInMemory } = findHistory(options.seed + index * options.stride)
+  const { flag, seed, steps: all, isInMemory } = findHistory(index)
   const steps = options.positions === null ? all : options.positions.flatMap((position) => all[position - 1] ?? [])
   const result = await runHistory({ seed, steps, start, isInMemory })
   const { problem, text, ...figures } = result
@@ -63,16 +69,21 @@ for (let index = 0; index < options.histories && now() - started < options.limit
   if (problem === null) continue
   if (options.isReduced && options.positions === null) {
     const { positions, result: shortest } = await reduce({ seed, steps, start, isInMemory }, result)
-    print({ kind: 'reduced', seed, positions, problem: describe(shortest.problem)!, text: shortest.text })
+    print({ kind: 'reduced', flag, positions, problem: describe(shortest.problem)!, text: shortest.text })
   }
   break
 }
 removeDisks()
 process.exit()
 
-function findHistory(seed: number): History & { seed: number } {
-  if (options.tour !== null) return tours[options.tour]!
-  return options.kept === null ? { seed, ...drawHistory(seed) } : readKept()[options.kept]!
+function findHistory(index: number): History & { flag: string; seed: number } {
+  const { kept, tour, stride } = options
+  if (kept !== null) return { flag: `--kept ${kept + 1}`, ...readKept()[kept]! }
+  const place = tour === null ? tours.length : tour + index * stride
+  const found = tours[place]
+  if (found !== undefined) return { flag: `--tour ${place + 1}`, ...found }
+  const seed = options.seed + index * stride
+  return { flag: `--seed ${seed}`, seed, ...drawHistory(seed) }
 }
 
 function describe(problem: { model: string; text: string } | null): string | null {

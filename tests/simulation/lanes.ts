@@ -38,7 +38,8 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   const run = (lane: number) =>
     runLane(
       {
-        ...{ seed: seed + lane, stride: lanes, limit_ms, positions, kept, tour, mutation, isReduced },
+        ...{ seed: seed + lane, stride: lanes, limit_ms, positions, kept, mutation, isReduced },
+        tour: tour === null ? null : tour + lane,
         histories: Math.ceil((histories - lane) / lanes),
       },
       (line) => add(total, line),

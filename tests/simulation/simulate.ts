@@ -31,11 +31,9 @@ const simulation = await simulate({
 })
 for (const text of simulation.texts) process.stdout.write(text)
 for (const problem of simulation.problems) {
-  const { positions, text } = problem
-  process.stdout.write(
-    `\nThe shortest history of seed ${problem.seed} that shows it, ${positions.length} steps:\n${text}`,
-  )
-  process.stdout.write(`Repeat it: npm run simulate -- --seed ${problem.seed} --only ${positions.join(',')}\n\n`)
+  const { flag, positions, text } = problem
+  process.stdout.write(`\nThe shortest history of ${flag} that shows it, ${positions.length} steps:\n${text}`)
+  process.stdout.write(`Repeat it: npm run simulate -- ${flag} --only ${positions.join(',')}\n\n`)
 }
 process.stdout.write(`${describeFigures(seed, simulation)}\n`)
 process.exitCode = simulation.texts.some((text) => text.includes('\nFOUND by the model of ')) ? 1 : 0

@@ -86,6 +86,8 @@ const actions: Readonly<Record<string, readonly Action[]>> = {
     ...views.map((view) => turn({ view })),
     ...[turn({ format: 'clip', events: ['render', 'play_completed'] }), turn({ events: ['render', 'play_completed'] })],
     ...[turn({ events: ['render', 'visible', 'visible', 'render'] }), turn({ events: ['visible', 'click'] })],
+    turn(),
+    beacon({ event: 'click' }),
     settings({ view_ms: 5_000, hasRival: true }),
     ...[beacon({ repeats: 0 }), beacon({ repeats: 0 }), beacon({ repeats: 1, changes: 'event' })],
     ...[beacon({ changes: 'token' }), beacon({ changes: 'project' })],
