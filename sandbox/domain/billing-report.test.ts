@@ -126,18 +126,18 @@ test('totals are one for each project and currency', () => {
 
 test('what did not count is listed by reason, the most frequent first, then by name', () => {
   const tally = createTally()
-  tally.miss('PAGE_HIDDEN', 1)
   tally.miss('DUPLICATE', 2)
-  tally.miss('BELOW_THRESHOLD', 1)
+  tally.miss('PAGE_HIDDEN', 1)
+  tally.miss('BELOW_THRESHOLD', 2)
   tally.miss('PAGE_HIDDEN', 1)
   tally.miss('TOO_SMALL', 5)
   expect(tally.report().not_counted).toEqual({
-    count: 10,
+    count: 11,
     reasons: [
       { reason_code: 'TOO_SMALL', count: 5 },
+      { reason_code: 'BELOW_THRESHOLD', count: 2 },
       { reason_code: 'DUPLICATE', count: 2 },
       { reason_code: 'PAGE_HIDDEN', count: 2 },
-      { reason_code: 'BELOW_THRESHOLD', count: 1 },
     ],
   })
 })
@@ -175,7 +175,7 @@ describe('groups', () => {
   test('are sorted by group, those without one last, then by project, metric and currency', () => {
     const tally = createTally()
     tally.count(own, { ...facts, group: null }, 'click', 1)
-    tally.count(own, { ...facts, group: 'cmp_b' }, 'click', 1)
+    tally.count(own, { ...facts, group: 'zeta' }, 'click', 1)
     tally.count(other, { ...facts, group: 'cmp_a' }, 'click', 1)
     tally.count(own, { ...facts, group: 'cmp_a' }, 'viewable_impression', 1)
     tally.count(own, { ...facts, group: 'cmp_a' }, 'click', 1)
@@ -187,18 +187,22 @@ describe('groups', () => {
       ['cmp_a', 'proj_a', 'click', 'EUR'],
       ['cmp_a', 'proj_a', 'viewable_impression', 'EUR'],
       ['cmp_a', 'proj_b', 'click', 'EUR'],
-      ['cmp_b', 'proj_a', 'click', 'EUR'],
+      ['zeta', 'proj_a', 'click', 'EUR'],
       [null, 'proj_a', 'click', 'EUR'],
     ])
   })
 
   test('keep names apart that contain each other, and round to a millionth', () => {
     const tally = createTally()
+    tally.count(own, { ...facts, group: 'aa' }, 'click', 1)
     tally.count(own, { ...facts, group: 'a b' }, 'click', 1)
+    tally.count(own, { ...facts, group: 'a' }, 'click', 1)
     tally.count({ ...own, client_id: 'proj_a a' }, { ...facts, group: 'b' }, 'click', 1)
     tally.count(own, { ...facts, gross_cpm: 0.0014, group: 'c' }, 'viewable_impression', 1)
     expect(tally.groups().map(({ group, amount }) => [group, amount])).toEqual([
+      ['a', 0],
       ['a b', 0],
+      ['aa', 0],
       ['b', 0],
       ['c', 0.000001],
     ])

@@ -224,6 +224,8 @@ test.each([
   ['/v1/b*acons*acons', '/v1/beacons', false],
   ['/v1/*x*s', '/v1/beacons', false],
   ['/v1/*cons*s', '/v1/beacons', false],
+  ['/v1/*aba*bab*', '/v1/abab', false],
+  ['/v1/*aba*bab*', '/v1/ababab', true],
 ])('the path %s and %s: %s', (pattern, path, expected) => {
   expect(pathMatches(pattern, path)).toBe(expected)
 })

@@ -9,7 +9,28 @@ const rareDraw = 'Differs when a draw of 32 bits is exactly the share, once in f
 const oneRoundMore = 'One round more finds nothing: there is no element at that position.'
 const differsAlready = 'Both sides differ here: equal ones were compared before.'
 
+const distinctNames = 'The names that are compared are those of different entries: none equals another.'
+
 export const explained: readonly Explanation[] = [
+  { in: 'sandbox/domain/billing-report.ts', code: 'one < other', becomes: 'one <= other', why: distinctNames },
+  {
+    in: 'sandbox/domain/billing-report.ts',
+    code: 'a.reason_code < b.reason_code',
+    becomes: 'a.reason_code <= b.reason_code',
+    why: distinctNames,
+  },
+  {
+    in: 'sandbox/domain/billing-report.ts',
+    code: 'name(one) < name(other)',
+    becomes: 'name(one) <= name(other)',
+    why: distinctNames,
+  },
+  {
+    in: 'sandbox/domain/billing-verdict.ts',
+    code: 'event !== null',
+    becomes: 'true',
+    why: compilerOnly,
+  },
   {
     in: 'sandbox/domain/consent.ts',
     code: 'stored !== null',

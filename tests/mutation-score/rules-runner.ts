@@ -76,32 +76,48 @@ function createRunner() {
       return { status: 'complete', tests, mutantCoverage: instrumentation.mutantCoverage }
     },
 
-    async mutantRun({ activeMutant: { id }, mutantActivation, testFilter, hitLimit, sandboxFileName }: MutantRun) {
+    async mutantRun(mutant: MutantRun): Promise<MutantResult> {
       unchanged ??= loadTests()
-      const loaded = await unchanged
-      Object.assign(instrumentation, { activeMutant: id, hitCount: 0, hitLimit })
-      try {
-        if (mutantActivation === 'runtime')
-          return await findKiller(loaded.filter((test) => testFilter?.includes(test.id)))
-        const mutant = pathToFileURL(sandboxFileName).href
-        return await findKiller(
-          await loadTests(
-            testFiles.filter((file) => reaches(root + file, mutant)),
-            `?generation=${++generation}`,
-          ),
-        )
-      } catch (error) {
-        // The mutant cannot be loaded at all, which no test can miss.
-        return { status: 'killed', killedBy: [], failureMessage: String(error), nrOfTests: 0 }
-      } finally {
-        Object.assign(instrumentation, { activeMutant: undefined, hitCount: undefined, hitLimit: undefined })
-      }
+      const tests = await unchanged
+      const { activeMutant, hitLimit } = mutant
+      Object.assign(instrumentation, { activeMutant: activeMutant.id, hitCount: 0, hitLimit })
+      const result = await runMutant(mutant, tests)
+      Object.assign(instrumentation, { activeMutant: undefined, hitCount: undefined, hitLimit: undefined })
+      const killer = tests.find(({ id }) => result.killedBy?.includes(id))
+      if (killer === undefined || (await runTest(killer.id, killer.run)) === null) return result
+      return { status: 'error', errorMessage: `${killer.id} fails without the mutant too` }
     },
   }
 }
 
-/** Returns what Stryker expects of a mutant: killed by the first test that fails, or survived. */
-async function findKiller(tests: readonly CollectedTest[]) {
+/** What Stryker expects of a mutant. */
+interface MutantResult {
+  status: 'killed' | 'survived' | 'timeout' | 'error'
+  killedBy?: readonly string[]
+  failureMessage?: string
+  nrOfTests?: number
+  reason?: string
+  errorMessage?: string
+}
+
+/** Runs the tests that reach a mutant, which is active. `tests`: as they were loaded without it. */
+async function runMutant(
+  { mutantActivation, testFilter, sandboxFileName }: MutantRun,
+  tests: readonly CollectedTest[],
+): Promise<MutantResult> {
+  if (mutantActivation === 'runtime') return findKiller(tests.filter(({ id }) => testFilter?.includes(id)))
+  const file = pathToFileURL(sandboxFileName).href
+  const reaching = testFiles.filter((each) => reaches(root + each, file))
+  generation++
+  try {
+    return await findKiller(await loadTests(reaching, `?generation=${generation}`))
+  } catch (error) {
+    // It cannot be loaded at all, which no test can miss.
+    return { status: 'killed', killedBy: [], failureMessage: String(error), nrOfTests: 0 }
+  }
+}
+
+async function findKiller(tests: readonly CollectedTest[]): Promise<MutantResult> {
   let count = 0
   for (const { id, run } of tests) {
     count++

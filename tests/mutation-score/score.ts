@@ -3,7 +3,8 @@
  * runs the tests beside them. Exits 1 below 90 %, and when a change that no test notices is not explained in explained.ts.
  * `--report` keeps Stryker's report, which names the tests that reach each change.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
@@ -24,10 +25,15 @@ const scope = globSync('sandbox/{domain,store/writes}/*.ts', { cwd: root, exclud
   .sort()
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { report: { type: 'string' } } })
 const chosen = positionals.map((file) => toPosix(relative(root, resolve(file))))
-for (const file of chosen)
-  if (!scope.includes(file)) throw new Error(`${file} is none of the rules: ${scope.join(', ')}`)
+const unknown = chosen.filter((file) => !scope.includes(file))
+if (unknown.length > 0) {
+  console.error(`Not among the rules: ${unknown.join(', ')}. Choose from:\n${scope.join('\n')}`)
+  process.exit(2)
+}
 const files = chosen.length === 0 ? scope : chosen
 
+// Ctrl-C ends the tool, and then the copy is removed.
+process.on('SIGINT', () => {})
 const report = await testMutants(files)
 const verdict = judgeMutants(
   report,
@@ -47,10 +53,8 @@ async function testMutants(mutate: readonly string[]): Promise<Report> {
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction')
     writeFileSync(join(copy, 'stryker.config.json'), JSON.stringify(strykerOptions(mutate)))
     const stryker = join(tools, 'node_modules/@stryker-mutator/core/bin/stryker.js')
-    const { status } = spawnSync(process.execPath, [stryker, 'run'], {
-      cwd: copy,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
+    const child = spawn(process.execPath, [stryker, 'run'], { cwd: copy, stdio: ['ignore', 'inherit', 'inherit'] })
+    const [status] = await once(child, 'exit')
     if (status !== 0) throw new Error('The mutants could not be tested: the tool says why, above.')
     if (values.report !== undefined) cpSync(join(copy, 'report.json'), values.report)
     return JSON.parse(readFileSync(join(copy, 'report.json'), 'utf8')) as Report

@@ -19,6 +19,7 @@ let names: readonly string[] = []
 export async function collectTests(address: string, shown: string): Promise<CollectedTest[]> {
   collected = []
   file = shown
+  names = []
   await import(address)
   return collected
 }

@@ -64,7 +64,7 @@ const survived = new Set(['Survived', 'NoCoverage'])
 export function judgeMutants(report: Report, explanations: readonly Explanation[]): Verdict {
   const files: FileScore[] = []
   const survivors: Survivor[] = []
-  for (const [file, { source, mutants }] of Object.entries(report.files)) {
+  for (const [file, { source, mutants }] of Object.entries(report.files).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const odd = mutants.find(({ status }) => !noticed.has(status) && !survived.has(status))
     if (odd !== undefined)
       throw new Error(`${file}:${odd.location.start.line} has a mutant without a result: ${odd.status}`)

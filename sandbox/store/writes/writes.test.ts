@@ -193,7 +193,7 @@ describe('a project', () => {
   })
 
   test('is numbered after the last one', async () => {
-    const { changes } = await insert({ lastId: (table) => (table === 'project' ? 1_004 : 1_009) })
+    const { changes } = await insert({ lastId: (table) => ({ project: 1_004, api_key: 1_009 })[table] })
     expect(changes.map(([, value]) => (value as { id: number }).id)).toEqual([1_005, 1_010, 1_010])
   })
 
