@@ -58,7 +58,7 @@ export function groupCommit(db: Database.Database, hooks: Hooks): Connection {
   return { db, write, read, nudge, flush, runExclusive, otherConnectionDone, withOtherConnection, close }
 
   function runExclusive<Result>(work: () => Result): Result {
-    flush()
+    turns.flushAlone()
     turns.refuseClosed()
     try {
       return work()
@@ -69,7 +69,7 @@ export function groupCommit(db: Database.Database, hooks: Hooks): Connection {
 
   async function withOtherConnection<Result>(work: () => Promise<Result>): Promise<Result> {
     await otherConnectionDone()
-    flush()
+    turns.flushAlone()
     turns.refuseClosed()
     const working = work()
     other = working.catch(() => {})
@@ -104,7 +104,7 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   let isHeld = false
   let isClosed = false
 
-  return { write, read, nudge, flush, refuseClosed, hold, close }
+  return { write, read, nudge, flush, flushAlone, refuseClosed, hold, close }
 
   function write<Result>(work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -126,11 +126,29 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   }
 
   function flush(): void {
-    if (isClosed || isHeld) return
+    if (!isHeld) endTurn()
+  }
+
+  function endTurn(): void {
+    if (isClosed) return
     const turn = queue
     queue = []
     timer.startNext(turn.length)
     transaction.commit(turn)
+  }
+
+  /**
+   * Commits queued writes, and leaves no transaction open: followers that are notified of the commit read at once, which
+   * would begin the next one. SQLite neither attaches, detaches nor copies a database inside a transaction.
+   */
+  function flushAlone(): void {
+    if (isHeld) return
+    isHeld = true
+    try {
+      endTurn()
+    } finally {
+      isHeld = false
+    }
   }
 
   function nudge(): void {
