@@ -21,7 +21,9 @@ test('an empty file, and only a mark, are empty text', () => {
 test.each<[string, Buffer, offset: number, line: number, what: RegExp]>([
   ['a byte of Latin-1', Buffer.from('a\nb\xe9c', 'latin1'), 3, 2, /not UTF-8.*0xe9/],
   ['the end within a character', Buffer.from([0x61, 0xef, 0xbf]), 3, 1, /ends within a character/],
-  ['an end that is replaced', Buffer.from([0x61, 0xe2, 0x82]), 1, 1, /0xe2/],
+  ['the end within another character', Buffer.from([0x61, 0xe2, 0x82]), 3, 1, /ends within a character/],
+  ['a byte that begins as a replacement does', Buffer.from([0x61, 0xef, 0x62]), 1, 1, /0xef/],
+  ['a byte after a replacement', Buffer.from([0xef, 0xbf, 0xbd, 0xef, 0xbf, 0xbd, 0xe9, 0x62]), 6, 1, /0xe9/],
   ['half a surrogate pair in UTF-8', Buffer.from([0x61, 0xed, 0xa0, 0x80]), 1, 1, /0xed/],
   ['UTF-16 without a mark', Buffer.from('a\n', 'utf16le'), 1, 1, /without a byte order mark/],
   ['a zero byte', Buffer.from('a\n\0'), 2, 2, /zero byte/],

@@ -42,18 +42,38 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the offset of the first byte that is not UTF-8, or the number of bytes when only the end of the last character
- * is missing; null when all of it is UTF-8.
+ * Returns the offset of the first byte that is not UTF-8, or the number of bytes when the last character is cut off after two or
+ * more of its bytes; null when all of it is UTF-8.
  */
 export function findInvalidUtf8(bytes: Uint8Array): number | null {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return null
   } catch {
-    // Each wrong sequence becomes U+FFFD: the first byte that differs is in the first of them.
-    const again = new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
-    const offset = bytes.findIndex((byte, index) => byte !== again[index])
-    return offset === -1 ? bytes.length : offset
+    // Each wrong sequence becomes U+FFFD, which the text may have itself too, in three bytes.
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+    let offset = 0
+    for (let from = 0; ; from++, offset += 3) {
+      const at = text.indexOf('\ufffd', from)
+      offset += Buffer.byteLength(text.slice(from, at))
+      if (!isReplacement(bytes, offset)) return isCutOff(bytes.subarray(offset)) ? bytes.length : offset
+      from = at
+    }
+  }
+}
+
+function isReplacement(bytes: Uint8Array, offset: number): boolean {
+  return bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd
+}
+
+/** Whether bytes are the beginning of a character. One byte alone is rather a character of another encoding. */
+function isCutOff(bytes: Uint8Array): boolean {
+  if (bytes.length < 2 || bytes.length > 3) return false
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    return true
+  } catch {
+    return false
   }
 }
 
