@@ -55,6 +55,19 @@ export const inputs = {
     'sandbox/pipeline',
     'sandbox/runtime',
   ],
+  shared: [
+    'tests/shared-histories',
+    'tests/postgres/server.ts',
+    'tests/mutations/mutant-modules.ts',
+    'package-lock.json',
+    'vitest.config.ts',
+    'sandbox/domain',
+    'sandbox/operations',
+    'sandbox/pipeline',
+    'sandbox/platform',
+    'sandbox/runtime',
+    'sandbox/store',
+  ],
   pauses: ['tests/pauses', 'tests/reliability/large-state.ts', 'sandbox/store', 'sandbox/operations', 'sandbox/domain'],
 }
 

@@ -5,6 +5,7 @@ import { recordedFiles } from '#tests/longest-first.ts'
 import { applyEdit } from '#tests/mutations/mutation.ts'
 import { mutations } from '#tests/mutations/mutations.ts'
 import { storeMutations } from '#tests/mutations/store/mutations.ts'
+import { mutants } from '#tests/shared-histories/mutants.ts'
 import { browserFiles, importTable, impureFiles } from './import-table.ts'
 import { unguardedLookups } from './lookups.ts'
 import { heavyRoutines } from './routines.ts'
@@ -335,7 +336,7 @@ describe('subjects', () => {
 })
 
 test('each mutation still finds the statement that it breaks', () => {
-  const lost = [...mutations, ...Object.values(storeMutations).flat()].flatMap((mutation) => {
+  const lost = [...mutations, ...Object.values(storeMutations).flat(), ...mutants].flatMap((mutation) => {
     try {
       applyEdit(mutation)
       return []

@@ -62,7 +62,7 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
   async function run(client: number, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       const { action, outcome } = await send(client, chooseNode(), chooseAction())
-      if (outcome.kind === 'unknown') await pause(dice.below(200))
+      if (outcome.kind === 'unknown') await pause(dice.below(500))
       if (action.kind === 'beacon' && dice.chance(0.4)) await send(client, chooseNode(), action)
       await pause(dice.below(30))
     }

@@ -6,17 +6,23 @@ import type { Followed, SeenEvent } from './history.ts'
 export interface Follower {
   readonly followed: Followed
   readonly last: number
+  /** Leaves no more streams but those that are silent. */
+  settle(): void
   stop(): Promise<void>
 }
 
-/** A stream that is silent for as long is left for another node: a paused node does not end it. */
-const silentMs = 3_000
+/**
+ * A stream that is silent for as long is left for another node: a paused node does not end it. On a busy computer the next
+ * hundred events may take seconds.
+ */
+const silentMs = 8_000
 /** And now and then one that is not. */
-const longestMs = 6_000
+const longestMs = 10_000
 
 export function follow(number: number, urls: readonly string[], token: string, dice: Dice): Follower {
   const followed: Followed = { follower: number, events: [], connections: 0 }
   const ended = new AbortController()
+  let isSettled = false
   const running = (async () => {
     while (!ended.signal.aborted) {
       await read(dice.pick(urls)).catch(() => {})
@@ -27,6 +33,9 @@ export function follow(number: number, urls: readonly string[], token: string, d
     followed,
     get last() {
       return last()
+    },
+    settle() {
+      isSettled = true
     },
     stop() {
       ended.abort()
@@ -41,7 +50,9 @@ export function follow(number: number, urls: readonly string[], token: string, d
   async function read(url: string): Promise<void> {
     followed.connections++
     const left = new AbortController()
-    const timer = setTimeout(() => left.abort(), 1_000 + dice.below(longestMs))
+    const timer = setTimeout(() => {
+      if (!isSettled) left.abort()
+    }, 2_000 + dice.below(longestMs))
     let silence = setTimeout(() => left.abort(), silentMs)
     try {
       const response = await fetch(`${url}/_sandbox/events?since_seq=0`, {

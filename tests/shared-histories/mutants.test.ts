@@ -7,7 +7,7 @@ import { faultKinds } from './faults.ts'
 import { mutants, quickMutants } from './mutants.ts'
 import { runHistory } from './run.ts'
 
-/** Histories of 8 s in which a mutant has to be found. */
+/** Histories of 6 s in which a mutant has to be found. */
 const maxHistories = 6
 
 let postgres: PostgresServer
@@ -23,7 +23,7 @@ test.each(mutants.filter(({ name }) => suiteSeconds > 120 || quickMutants.includ
   async ({ name, under }) => {
     for (let seed = 1; seed <= maxHistories; seed++) {
       const { problems } = await runHistory({
-        ...{ seed, store: postgres.url, database: postgres, duration_ms: 8_000, pause_ms: 3_000, quiet_ms: 1_000 },
+        ...{ seed, store: postgres.url, database: postgres, duration_ms: 6_000, pause_ms: 3_000, quiet_ms: 1_000 },
         faults: faultKinds.filter((kind) => under.includes(kind.name)),
         ...{ env: { SVC_MUTANT: name }, instead: join(import.meta.dirname, 'mutant-node.ts') },
       })

@@ -121,6 +121,7 @@ async function record(options: RunOptions, { cluster, dice, receiver, skews }: P
       note: (text) => faults.push({ at_ms: now(), text }),
     })
     await cluster.heal()
+    for (const { settle } of followers) settle()
     faults.push({ at_ms: now(), text: 'all faults have ended' })
     // Some operations more: nodes that were cut off have to be of use again.
     await pause(1_000)
@@ -178,7 +179,7 @@ async function harm(options: RunOptions, { cluster, dice, skews, counts, until_m
 }
 
 async function untilCaughtUp(followers: readonly { last: number }[], seq: number): Promise<void> {
-  for (const started = performance.now(); performance.now() - started < 30_000; await pause(50)) {
+  for (const started = performance.now(); performance.now() - started < 60_000; await pause(50)) {
     if (followers.every(({ last }) => last >= seq)) return
   }
 }

@@ -42,7 +42,8 @@ test(
         throw new Error([`${found.join('\n')}`, `history: ${writeHistory(run)}`, `again: ${again}`].join('\n'))
     }
     console.log(`from seed ${firstSeed}:`, total, faults)
-    expect(total.acknowledged).toBeGreaterThan(100)
+    // Few on a computer that is busy with other work.
+    expect(total.acknowledged).toBeGreaterThan(20)
     expect(Object.values(faults).reduce((sum, count) => sum + count)).toBeGreaterThan(1)
   },
   suiteSeconds * 2_000 + 400_000,
