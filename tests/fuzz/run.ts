@@ -24,10 +24,12 @@ const { values, positionals } = parseArgs({
   },
 })
 const names = positionals.length === 0 ? listTargets() : positionals
-// A name that is unknown is refused before anything is installed.
-for (const name of names) await loadTarget(name)
-
-if (values.input === undefined) await fuzzAll(Number(values.seconds), Number(values.seed))
+// Refused before anything is installed.
+const unknown = names.filter((name) => !listTargets().includes(name))
+if (unknown.length > 0) {
+  console.error(`There is no target ${unknown.join(', ')}. There are: ${listTargets().join(', ')}.`)
+  process.exitCode = 2
+} else if (values.input === undefined) await fuzzAll(Number(values.seconds), Number(values.seed))
 else for (const name of names) await repeat(name, values.input)
 
 async function repeat(name: string, file: string): Promise<void> {
