@@ -62,7 +62,7 @@ describe('links', () => {
   test('npm scripts that the text names exist', () => {
     const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
     for (const file of docFiles) {
-      for (const [, name] of textOf(file).matchAll(/npm run ([\w:]+)/g))
+      for (const [, name] of textOf(file).matchAll(/npm run ([\w:-]+)/g))
         expect(Object.keys(scripts), file).toContain(name)
     }
   })

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { judgeMutants, percent, type Report } from './verdict.ts'
+import { type Explanation, judgeMutants, percent, type Report } from './verdict.ts'
 
 const source = 'const one =\n  1 +\n  2\nconst two = 2\n'
 
+/** Mutants of a.ts with these results, and one of b.ts that was noticed. */
 function reportOf(...statuses: string[]): Report {
   const location = { start: { line: 1, column: 13 }, end: { line: 3, column: 4 } }
   const at = { start: { line: 2, column: 3 }, end: { line: 3, column: 4 } }
@@ -15,15 +16,17 @@ function reportOf(...statuses: string[]): Report {
   return {
     files: {
       'a.ts': { source, mutants },
-      'b.ts': { source, mutants: [{ ...mutants[0]!, status: 'Killed', location }] },
+      'b.ts': { source, mutants: [{ status: 'Killed', mutatorName: 'Block', replacement: '{}', location }] },
     },
   }
 }
 
+const judge = (report: Report, explanations: Explanation[]) => judgeMutants(report, ['a.ts', 'b.ts'], explanations)
+
 const explanation = { in: 'a.ts', code: '1 + 2', becomes: '1 - 2', why: 'nobody looks at it' }
 
 test('a mutant that no test notices lowers the score, one that runs without an end does not', () => {
-  const verdict = judgeMutants(reportOf('Killed', 'Timeout', 'Survived', 'NoCoverage'), [])
+  const verdict = judge(reportOf('Killed', 'Timeout', 'Survived', 'NoCoverage'), [])
   expect(verdict).toMatchObject({ noticed: 3, total: 5, stale: [] })
   expect(verdict.files).toEqual([
     { file: 'a.ts', noticed: 2, total: 4 },
@@ -35,15 +38,15 @@ test('a mutant that no test notices lowers the score, one that runs without an e
 })
 
 test('an explanation covers as many survivors as it says', () => {
-  const explained = judgeMutants(reportOf('Survived', 'Killed'), [explanation])
+  const explained = judge(reportOf('Survived', 'Killed'), [explanation])
   expect([explained.unexplained, explained.stale]).toEqual([[], []])
-  const two = judgeMutants(reportOf('Survived', 'Survived'), [explanation])
+  const two = judge(reportOf('Survived', 'Survived'), [explanation])
   expect(two).toMatchObject({ unexplained: [], stale: [{ found: 2 }] })
-  expect(judgeMutants(reportOf('Survived', 'Survived'), [{ ...explanation, count: 2 }]).stale).toEqual([])
+  expect(judge(reportOf('Survived', 'Survived'), [{ ...explanation, count: 2 }]).stale).toEqual([])
 })
 
 test('an explanation of nothing is stale', () => {
-  const verdict = judgeMutants(reportOf('Killed'), [explanation])
+  const verdict = judge(reportOf('Killed'), [explanation])
   expect(verdict.stale).toEqual([{ explanation, found: 0 }])
 })
 
@@ -55,13 +58,19 @@ test.each([
   [{ becomes: '2' }, false],
   [{ in: 'b.ts' }, false],
 ])('an explanation of %j fits: %s', (change, fits) => {
-  const { unexplained } = judgeMutants(reportOf('Survived'), [{ ...explanation, ...change }])
+  const { unexplained } = judge(reportOf('Survived'), [{ ...explanation, ...change }])
   expect(unexplained.length).toBe(fits ? 0 : 1)
 })
 
-test('without a mutant, or with one that has no result, there is no verdict', () => {
-  expect(() => judgeMutants({ files: {} }, [])).toThrow('nothing was checked')
-  expect(() => judgeMutants(reportOf('RuntimeError'), [])).toThrow('a.ts:2 has a mutant without a result: RuntimeError')
+test('without a mutant in each file, or with one that has no result, there is no verdict', () => {
+  expect(() => judgeMutants(reportOf('Killed'), ['a.ts', 'c.ts'], [])).toThrow('c.ts has no mutants')
+  expect(() => judge(reportOf(), [])).toThrow('a.ts has no mutants: nothing of it was checked.')
+  expect(() => judge(reportOf('RuntimeError'), [])).toThrow('a.ts:2 has a mutant without a result: RuntimeError')
+})
+
+test('an explanation of a file that was not chosen is left alone', () => {
+  const verdict = judgeMutants(reportOf('Killed'), ['b.ts'], [explanation])
+  expect(verdict).toMatchObject({ total: 1, stale: [] })
 })
 
 test('a score is rounded down', () => {

@@ -60,11 +60,16 @@ const noticed = new Set(['Killed', 'Timeout'])
 /** No test failed; a mutant that no test reaches survives too. */
 const survived = new Set(['Survived', 'NoCoverage'])
 
-/** @throws Error when there was nothing to judge, or a mutant has no result */
-export function judgeMutants(report: Report, explanations: readonly Explanation[]): Verdict {
+/**
+ * Judges the mutants of `chosen`, files relative to the repository.
+ * @throws Error when one of them has no mutants, or a mutant has no result
+ */
+export function judgeMutants(report: Report, chosen: readonly string[], explanations: readonly Explanation[]): Verdict {
   const files: FileScore[] = []
   const survivors: Survivor[] = []
-  for (const [file, { source, mutants }] of Object.entries(report.files).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const file of chosen) {
+    const { source, mutants } = report.files[file] ?? { source: '', mutants: [] }
+    if (mutants.length === 0) throw new Error(`${file} has no mutants: nothing of it was checked.`)
     const odd = mutants.find(({ status }) => !noticed.has(status) && !survived.has(status))
     if (odd !== undefined)
       throw new Error(`${file}:${odd.location.start.line} has a mutant without a result: ${odd.status}`)
@@ -73,11 +78,12 @@ export function judgeMutants(report: Report, explanations: readonly Explanation[
     survivors.push(...left.map((mutant) => describeSurvivor(file, source, mutant)))
   }
   const total = files.reduce((sum, each) => sum + each.total, 0)
-  if (total === 0) throw new Error('There are no mutants: nothing was checked.')
-  const covered = explanations.map((explanation) => ({
-    explanation,
-    survivors: survivors.filter((survivor) => covers(explanation, survivor)),
-  }))
+  const covered = explanations
+    .filter((each) => chosen.includes(each.in))
+    .map((explanation) => ({
+      explanation,
+      survivors: survivors.filter((survivor) => covers(explanation, survivor)),
+    }))
   const explained = new Set(covered.flatMap((each) => each.survivors))
   return {
     files,
