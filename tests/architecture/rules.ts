@@ -295,6 +295,7 @@ const platformFiles = new Set([
   'src/main.ts',
   // Defaults of parameters.
   'sandbox/certificate.ts',
+  'src/foundation/file-system.ts',
   'src/foundation/permissions.ts',
   'src/foundation/programs.ts',
   'src/testing/running-app.ts',

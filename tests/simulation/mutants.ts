@@ -27,6 +27,14 @@ const sections: [title: string, edits: readonly Edit[]][] = [
 ]
 const all = sections.flatMap(([, edits]) => edits)
 
+/** Why no history can show a fault. */
+const unnoticed: Readonly<Record<string, string>> = {
+  beacon_without_slot: 'nothing: a reset waits for the requests under way, so only a second node can meet it',
+  failed_write_stays: 'nothing: no request makes a write fail halfway',
+  consent_compared_by_revision: 'nothing: a renewal that is written over another one is what both asked for',
+  decided_twice: 'nothing: one process decides a slot once, so only a second node can meet it',
+}
+
 interface Noticed {
   name: string
   /** The history that has noticed it. */
@@ -100,12 +108,4 @@ function table(found: ReadonlyMap<string, Noticed>): string {
     }
   }
   return `${lines.join('\n')}\n`
-}
-
-/** Why no history can show a fault. */
-const unnoticed: Readonly<Record<string, string>> = {
-  beacon_without_slot: 'nothing: a reset waits for the requests under way, so only a second node can meet it',
-  failed_write_stays: 'nothing: no request makes a write fail halfway',
-  consent_compared_by_revision: 'nothing: a renewal that is written over another one is what both asked for',
-  decided_twice: 'nothing: one process decides a slot once, so only a second node can meet it',
 }
