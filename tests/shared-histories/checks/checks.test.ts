@@ -199,6 +199,11 @@ const breaks: Record<string, Break> = {
     says: /slot_1 is filled at 3 of proj_demo by revision 1; in force is 2, denied/,
     change: (sample) => relink(sample, [consent, denial, decision, beacon, later]),
   },
+  'a beacon stands behind a withdrawal in the chain': {
+    check: 'consent',
+    says: /slot_1 has a beacon at 4 of proj_demo by revision 1; in force is 2, denied/,
+    change: (sample) => relink(sample, [consent, decision, denial, beacon, later]),
+  },
   'the chain goes back to an older consent': {
     check: 'consent',
     says: /goes back from revision 2 to 1/,

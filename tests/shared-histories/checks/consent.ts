@@ -70,26 +70,30 @@ function checkReads(history: History, seen: ReadonlyMap<string, readonly Consent
   })
 }
 
-/** In the chain no decision fills without the consent of its session that is in force there. */
+/** In the chain no decision fills, and no beacon is accepted, without the consent of its session that is in force there. */
 function checkChains({ chains, slots }: FinalState): string[] {
   const sessions = new Map(slots.map(({ slot_id, session_id }) => [slot_id, session_id]))
   return [...chains].flatMap(([project, chain]) => {
     const inForce = new Map<string, { revision: number; lifecycle_state: string }>()
+    /** Of fills: the revision that permitted them. */
+    const permitted = new Map<string, number>()
     return parseEntries(chain).flatMap((entry) => {
-      if (entry.kind === 'consent') {
-        const { session_id, revision, lifecycle_state, seq } = entry
+      const { kind, seq, slot_id, fill } = entry
+      if (kind === 'consent') {
+        const { session_id, revision, lifecycle_state } = entry
         const before = inForce.get(session_id)
         inForce.set(session_id, { revision, lifecycle_state })
         if (before === undefined || revision >= before.revision) return []
         return [`the chain of ${project} goes back from revision ${before.revision} to ${revision} at ${seq}`]
       }
-      if (entry.kind !== 'decision' || !entry.fill) return []
-      const { slot_id, seq, consent_revision } = entry
+      if (kind === 'decision' && !fill) return []
+      if (kind === 'decision') permitted.set(slot_id, entry.consent_revision)
       const present = inForce.get(sessions.get(slot_id) ?? '')
-      if (present === undefined) return []
-      if (present.lifecycle_state === 'granted' && present.revision === consent_revision) return []
+      const revision = permitted.get(slot_id)
+      if (present === undefined || (present.lifecycle_state === 'granted' && present.revision === revision)) return []
+      const what = kind === 'beacon' ? 'has a beacon' : 'is filled'
       return [
-        `${slot_id} is filled at ${seq} of ${project} by revision ${consent_revision}; in force is ${present.revision}, ${present.lifecycle_state}`,
+        `${slot_id} ${what} at ${seq} of ${project} by revision ${revision}; in force is ${present.revision}, ${present.lifecycle_state}`,
       ]
     })
   })
