@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { type Running, spawnSvc } from '#tests/cli/process.ts'
 import { freePort } from '#tests/postgres/server.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { type FaultyProxy, startProxy } from './proxy.ts'
+import type { FaultyProxy } from './proxy.ts'
+import { startStoreProxy } from './store-proxy.ts'
 
 export interface Node {
   readonly number: number
@@ -107,9 +108,7 @@ async function untilReady(node: Node): Promise<void> {
 
 async function createNode(number: number, first_skew_ms: number, options: ClusterOptions) {
   const { store, namespace, flags = [], env = {}, instead } = options
-  const proxy = await startProxy(Number(new URL(store).port))
-  const own = new URL(store)
-  own.port = String(proxy.port)
+  const { proxy, store: own } = await startStoreProxy(store)
   const port = await freePort()
   const home = temporaryDirectory()
   let running: Running | null = null
@@ -143,7 +142,7 @@ async function createNode(number: number, first_skew_ms: number, options: Cluste
       for (;;) {
         const variables = {
           ...env,
-          ...{ SVC_HOME: home, SVC_STORE: own.href, SKEW_MS: String(skew_ms) },
+          ...{ SVC_HOME: home, SVC_STORE: own, SKEW_MS: String(skew_ms) },
           NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'skewed-clock.ts')).href}`,
         }
         const args = ['start', '--port', String(port), '--namespace', namespace, '-o', 'json', ...flags]
