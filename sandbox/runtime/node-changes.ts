@@ -95,7 +95,9 @@ async function applyChange(services: NodeChangeServices, change: StoreChange): P
 /** Wakes requests whose slot was decided without a notification: it was lost, or the node died before sending it. */
 async function wakeDecided({ store, waiters }: NodeChangeServices): Promise<void> {
   const wakeIfDecided = async (slot_id: number) => {
-    if ((await store.findSlot(slot_id))?.decision !== null) waiters.wake(slot_id)
+    const changes = store.shared?.changes() ?? 0
+    if ((await store.findSlot(slot_id))?.decision === null) return
+    if ((await store.shared?.isShowable(changes)) !== false) waiters.wake(slot_id)
   }
   await Promise.all(waiters.waiting().map(wakeIfDecided))
 }

@@ -97,6 +97,14 @@ export interface SharedStore {
    * is back.
    */
   isConnected(): boolean
+  /** How often the server has changed. */
+  changes(): number
+  /**
+   * Resolves when everything that could be read until now is on disk, and on the standbys that the server waits for: a commit
+   * can be read before that, and a crash or a failover takes it back. Resolves to false when the server has changed in the
+   * meantime: then it has to be read again. @param since `changes()` before the first read
+   */
+  isShowable(since: number): Promise<boolean>
   /**
    * Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. `systemNow`
    * is the clock of its computer, epoch milliseconds.

@@ -40,6 +40,8 @@ export interface Connection {
   nudge(wait_ms?: number): void
   /** Resolves when everything queued and buffered so far is committed, or has failed. */
   flush(): Promise<void>
+  /** Resolves when every commit so far, of whatever node, is on disk. */
+  untilDurable(): Promise<void>
   /** Commits queued writes, and refuses later ones. */
   close(): Promise<void>
 }
@@ -64,6 +66,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
       else later ??= setTimeout(nudgeNow, wait_ms)
     },
     flush,
+    untilDurable: turns.untilDurable,
     async close() {
       await flush()
       clearTimeout(later)
@@ -85,13 +88,13 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
 
 /** Queues writes, and commits those that arrive while a transaction is on its way together. */
 function commitTurns(database: Database, hooks: Hooks) {
-  const { commit, close: closeCommits } = createCommits(database, hooks, () => isClosed)
+  const { commit, flush: untilDurable, close: closeCommits } = createCommits(database, hooks, () => isClosed)
   let queue: Pending[] = []
   const timer = turnTimer(commitAll, () => queue.length > 0 || hasBuffered)
   let isClosed = false
   let hasBuffered = false
 
-  return { push, nudge, flush, close }
+  return { push, nudge, flush, untilDurable, close }
 
   function push<Result>(pending: Pick<Pending, 'needs'> & Partial<Pending>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {

@@ -231,7 +231,11 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
   })
   const tables = openTables(connection, options, { head, mayCache: nodes.isLive })
   const team = statements(database)
-  const shared = sharingMethods(database, team.run, nodes, { host: hostname(), started_at_ms: now_ms, canFlush })
+  const shared = sharingMethods(database, team.run, nodes, {
+    ...{ host: hostname(), started_at_ms: now_ms, canFlush },
+    lastSeq: () => present.head.last_seq,
+    untilDurable: connection.untilDurable,
+  })
 
   return { connection, nodes, present, shared, team, tables, listeners }
 

@@ -35,6 +35,8 @@ export interface Database {
   readonly wantsListen: boolean
   /** Runs a read-only statement on the connection with the fewest statements under way. */
   read<Row>(text: string, values?: readonly Value[]): Promise<Row[]>
+  /** How often the server has changed, or all connections were lost: what was read before may not be there any more. */
+  changes(): number
   /** Opens a connection that nothing else uses. */
   connect(): Promise<Link>
   /** Takes back a connection that nothing uses any more, for the next `connect`. */
@@ -78,7 +80,8 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     spare = link
   }
 
-  return { location, schema, wantsListen, connect, keep, read, cutSilent: links.cutSilent, close }
+  const { changes, cutSilent } = links
+  return { location, schema, wantsListen, changes, connect, keep, read, cutSilent, close }
 
   async function connect(): Promise<Link> {
     if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
@@ -106,8 +109,10 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
 function openLinks(onEnd: () => void) {
   const open = new Set<Link>()
   let newest = 0
+  let changes = 0
 
   return {
+    changes: () => changes,
     /** @throws ServerProblem when the server is of an older timeline */
     add(link: Link, label: string): void {
       const { timeline } = link.server
@@ -118,10 +123,12 @@ function openLinks(onEnd: () => void) {
       open.add(link)
       void link.ended.then(() => {
         open.delete(link)
+        if (open.size === 0) changes++
         onEnd()
       })
       if (timeline === null || timeline === newest) return
       newest = timeline
+      changes++
       for (const other of open) if (other !== link) other.cut()
     },
     cutSilent(ms: number): void {

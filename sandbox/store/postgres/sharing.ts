@@ -23,20 +23,31 @@ interface SharingOptions {
   host: string
   started_at_ms: number
   canFlush: boolean
+  /** The number of the last event that is known to be on disk. */
+  lastSeq(): number
+  untilDurable(): Promise<void>
 }
 
 export function sharingMethods(
-  { schema }: Database,
+  database: Database,
   run: Run,
   nodes: Nodes,
-  { canFlush, ...about }: SharingOptions,
+  { canFlush, lastSeq, untilDurable, ...about }: SharingOptions,
 ): SharedStore & { announce(): Promise<void> } {
   let own: NodeAbout | null = null
   let systemNow = () => 0
 
   return {
-    namespace: parseNamespace(schema),
+    namespace: parseNamespace(database.schema),
     isConnected: nodes.isLive,
+    changes: database.changes,
+    async isShowable(since) {
+      if (canFlush) {
+        const [row] = await database.read<{ last_seq: number }>('SELECT last_seq FROM head')
+        if (row!.last_seq > lastSeq()) await untilDurable()
+      }
+      return database.changes() === since
+    },
     announce,
     async join({ url, version }, now) {
       systemNow = now

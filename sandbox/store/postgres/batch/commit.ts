@@ -14,7 +14,17 @@ export function createCommits(database: Database, hooks: Hooks, isClosed: () => 
   const { finish, allFlushed } = acknowledgements(hooks)
   const { measured } = hooks
 
-  return { commit, close }
+  return { commit, flush, close }
+
+  /** Resolves when everything that is committed is on disk, on the standbys too that the server waits for. */
+  async function flush(): Promise<void> {
+    try {
+      const { flusher } = await findWriter()
+      await flusher?.flush()
+    } catch (error) {
+      throw storageError(error, 'read')
+    }
+  }
 
   /** Commits writes together. Every write is resolved or rejected once the commit is on disk. */
   async function commit(turn: readonly Pending[]): Promise<void> {
