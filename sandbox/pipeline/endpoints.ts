@@ -12,8 +12,7 @@ import { mayHoldSecrets } from '#foundation/redaction.ts'
 import { activationKey } from '#operations/browser.ts'
 import type { Context, Services } from '#operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '#operations/index.ts'
-import type { SharedStore } from '#store/nodes.ts'
-import { StorageError } from '#store/store.ts'
+import { readShowable } from '#runtime/showable-reads.ts'
 import { parseJson } from './body/body.ts'
 import { checkPersonalData } from './body/personal-fields.ts'
 import { refuseSecretNames, refuseSecrets, refuseSecretValues } from './body/secret-fields.ts'
@@ -88,27 +87,13 @@ async function callEndpoint(
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
     const run = () => operation(services, context, input)
-    const { shared } = services.store
-    output = await (shared === null || isProbe || endpoint.method !== 'GET' ? run() : readShared(shared, run))
+    output = await (isProbe || endpoint.method !== 'GET' ? run() : readShowable(services.store, run))
   } finally {
     if (!isProbe) services.drainLock.leave()
   }
   const response = successResponse(endpoint.status, exchange, output)
   if (context.origin !== null) await addCors(services, exchange, response)
   return response
-}
-
-/** How often a read is tried while the server of a shared store changes. */
-const maxReads = 3
-
-/** Reads what no crash and no failover takes back. @throws StorageError when the server changes again and again */
-async function readShared(shared: SharedStore, read: () => Promise<unknown>): Promise<unknown> {
-  for (let attempt = 1; attempt <= maxReads; attempt++) {
-    const since = shared.changes()
-    const output = await read()
-    if (await shared.isShowable(since)) return output
-  }
-  throw new StorageError(new Error('its server has changed'), 'read', 1)
 }
 
 function isActivation(id: ServedId): boolean {

@@ -186,6 +186,23 @@ test('a commit whose wait for the standby is cancelled is not acknowledged', asy
   await primary.setSynchronous('')
 })
 
+test('what is committed, but not on the standby, is not shown by another node either', async () => {
+  await using on = await team(servers.url, 2)
+  await standby.kill()
+  const placed = on.apis[0]!.send('POST', '/v1/placements', { as: key, body: asked() })
+  await expect.poll(async () => (await storedSlots(primary, on)).length, { interval: 20 }).toBe(1)
+  let isShown = false
+  const listed = on.apis[1]!.accept('placements.list').then(({ body }) => {
+    isShown = true
+    return body.items
+  })
+  await pause(300)
+  expect(isShown).toBe(false)
+  await primary.setSynchronous('')
+  expect((await placed).status).toBe(200)
+  expect(await listed).toHaveLength(1)
+})
+
 test('the primary is killed and the standby promoted: 503 meanwhile, and nothing acknowledged is lost', async () => {
   await using on = await team(servers.url, 2)
   const followers = on.nodes.map(follow)

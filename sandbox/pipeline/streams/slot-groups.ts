@@ -1,6 +1,7 @@
 /** Sockets of one slot wait together: one waiter, one read and one text for all of them. */
 import type { WebSocket } from 'ws'
 import type { Services } from '#operations/context.ts'
+import { readShowable } from '#runtime/showable-reads.ts'
 
 /** The text of a decided slot; null while it is pending, undefined when it is gone. */
 export type SlotMessage = string | null | undefined
@@ -51,7 +52,7 @@ export function createSlotGroups(options: {
   async function serve(slot_id: number, group: Group): Promise<void> {
     while (groups.get(slot_id) === group) {
       const waited = services.waiters.wait(slot_id, waitMs, group.done.signal)
-      const message = await services.drainLock.run(() => readMessage(slot_id))
+      const message = await services.drainLock.run(() => readShowable(services.store, () => readMessage(slot_id)))
       if (message === undefined) return end(slot_id, group, closed.goingAway)
       if (message === null) {
         await waited
