@@ -12,7 +12,6 @@ import { mayHoldSecrets } from '#foundation/redaction.ts'
 import { activationKey } from '#operations/browser.ts'
 import type { Context, Services } from '#operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '#operations/index.ts'
-import { readShowable } from '#runtime/showable-reads.ts'
 import { parseJson } from './body/body.ts'
 import { checkPersonalData } from './body/personal-fields.ts'
 import { refuseSecretNames, refuseSecrets, refuseSecretValues } from './body/secret-fields.ts'
@@ -87,7 +86,8 @@ async function callEndpoint(
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
     const run = () => operation(services, context, input)
-    output = await (isProbe || endpoint.method !== 'GET' ? run() : readShowable(services.store, run))
+    const { shared } = services.store
+    output = await (shared === null || isProbe || endpoint.method !== 'GET' ? run() : shared.readShowable(run))
   } finally {
     if (!isProbe) services.drainLock.leave()
   }

@@ -95,9 +95,9 @@ async function applyChange(services: NodeChangeServices, change: StoreChange): P
 /** Wakes requests whose slot was decided without a notification: it was lost, or the node died before sending it. */
 async function wakeDecided({ store, waiters }: NodeChangeServices): Promise<void> {
   const wakeIfDecided = async (slot_id: number) => {
-    const changes = store.shared?.changes() ?? 0
-    if ((await store.findSlot(slot_id))?.decision === null) return
-    if ((await store.shared?.isShowable(changes)) !== false) waiters.wake(slot_id)
+    const find = async () => store.findSlot(slot_id)
+    const slot = await (store.shared?.readShowable(find) ?? find())
+    if (slot?.decision !== null) waiters.wake(slot_id)
   }
   await Promise.all(waiters.waiting().map(wakeIfDecided))
 }

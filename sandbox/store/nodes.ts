@@ -97,14 +97,12 @@ export interface SharedStore {
    * is back.
    */
   isConnected(): boolean
-  /** How often the server has changed. */
-  changes(): number
   /**
-   * Resolves when everything that could be read until now is on disk, and on the standbys that the server waits for: a commit
-   * can be read before that, and a crash or a failover takes it back. Resolves to false when the server has changed in the
-   * meantime: then it has to be read again. @param since `changes()` before the first read
+   * Reads what no crash and no failover of the server takes back: a commit can be read before it is on disk, and on the
+   * standbys that the server waits for. Reads again when the server has changed in the meantime.
+   * @throws StorageError when it changes again and again
    */
-  isShowable(since: number): Promise<boolean>
+  readShowable<Found>(read: () => Promise<Found>): Promise<Found>
   /**
    * Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. `systemNow`
    * is the clock of its computer, epoch milliseconds.

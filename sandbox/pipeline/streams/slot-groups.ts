@@ -1,7 +1,6 @@
 /** Sockets of one slot wait together: one waiter, one read and one text for all of them. */
 import type { WebSocket } from 'ws'
 import type { Services } from '#operations/context.ts'
-import { readShowable } from '#runtime/showable-reads.ts'
 
 /** The text of a decided slot; null while it is pending, undefined when it is gone. */
 export type SlotMessage = string | null | undefined
@@ -52,7 +51,7 @@ export function createSlotGroups(options: {
   async function serve(slot_id: number, group: Group): Promise<void> {
     while (groups.get(slot_id) === group) {
       const waited = services.waiters.wait(slot_id, waitMs, group.done.signal)
-      const message = await services.drainLock.run(() => readShowable(services.store, () => readMessage(slot_id)))
+      const message = await services.drainLock.run(() => readDecision(slot_id))
       if (message === undefined) return end(slot_id, group, closed.goingAway)
       if (message === null) {
         await waited
@@ -61,6 +60,12 @@ export function createSlotGroups(options: {
       dissolve(slot_id, group)
       for (const socket of group.sockets) send(socket, message)
     }
+  }
+
+  function readDecision(slot_id: number): Promise<SlotMessage> {
+    const { shared } = services.store
+    const read = () => readMessage(slot_id)
+    return shared === null ? read() : shared.readShowable(read)
   }
 
   function end(slot_id: number, group: Group, code: number): void {

@@ -3,12 +3,16 @@
  * the namespaces of the database.
  */
 import type { NodeRow, RateTaken, SharedStore } from '../nodes.ts'
+import { StorageError } from '../store.ts'
 import type { Run } from './access.ts'
 import { expiry, type Nodes } from './nodes.ts'
 import { type Database, identifier } from './open.ts'
 
 /** The namespace without a name. */
 const defaultNamespace = 'default'
+
+/** How often a read is tried while the server changes. */
+const maxReads = 3
 
 interface NodeAbout {
   url: string
@@ -40,13 +44,17 @@ export function sharingMethods(
   return {
     namespace: parseNamespace(database.schema),
     isConnected: nodes.isLive,
-    changes: database.changes,
-    async isShowable(since) {
-      if (canFlush) {
-        const [row] = await database.read<{ last_seq: number }>('SELECT last_seq FROM head')
-        if (row!.last_seq > lastSeq()) await untilDurable()
+    async readShowable(read) {
+      for (let attempt = 1; attempt <= maxReads; attempt++) {
+        const changes = database.changes()
+        const found = await read()
+        if (canFlush) {
+          const [row] = await database.read<{ last_seq: number }>('SELECT last_seq FROM head')
+          if (row!.last_seq > lastSeq()) await untilDurable()
+        }
+        if (database.changes() === changes) return found
       }
-      return database.changes() === since
+      throw new StorageError(new Error('its server has changed'), 'read', 1)
     },
     announce,
     async join({ url, version }, now) {
