@@ -89,6 +89,8 @@ const actions: Readonly<Record<string, readonly Action[]>> = {
     turn(),
     beacon({ event: 'click' }),
     settings({ view_ms: 5_000, hasRival: true }),
+    ...Array.from({ length: 5 }, () => settings({ hasRival: true })),
+    ...[turn({ format: 'clip', events: ['render'] }), beacon({ event: 'play_completed' })],
     ...[beacon({ repeats: 0 }), beacon({ repeats: 0 }), beacon({ repeats: 1, changes: 'event' })],
     ...[beacon({ changes: 'token' }), beacon({ changes: 'project' })],
     ...[beacon({ occurred_in_ms: 90_000 }), beacon({ occurred_in_ms: -400_000 })],
