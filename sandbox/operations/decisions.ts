@@ -77,11 +77,17 @@ export function whenDecided(
 
 async function waitForDecision(services: Services, context: Context, slot: SlotRow, wait_ms: number): Promise<SlotRow> {
   const waited = services.waiters.wait(slot.id, wait_ms, context.signal())
-  const now = await services.store.findSlot(slot.id)
+  const now = await findShowable(services, slot.id)
   if (now !== null && now.decision !== null) {
     services.waiters.wake(slot.id)
     return now
   }
   await waited
-  return (await services.store.findSlot(slot.id)) ?? slot
+  return (await findShowable(services, slot.id)) ?? slot
+}
+
+/** A POST waits too, and nothing that it has written covers the decision that it reads. */
+function findShowable({ store }: Services, slot_id: number): Promise<SlotRow | null> {
+  const find = async () => store.findSlot(slot_id)
+  return store.shared?.readShowable(find) ?? find()
 }
