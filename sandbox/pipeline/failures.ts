@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { ApiError } from '#contract/errors.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
+import { readErrorCode, readMessage, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import type { Services } from '#operations/context.ts'
 import { StorageError, type Store } from '#store/store.ts'
 import { type PipelineResponse, type ResponseContext, responseHeaders } from './exchange.ts'
@@ -39,6 +39,13 @@ export async function toApiError(services: Services, thrown: unknown, request_id
       })
     }
     if (refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
+    if (isOfDisk(error.cause)) {
+      return new ApiError('storage_unavailable', {
+        message: `The sandbox cannot read its database now: ${readMessage(error.cause)}.`,
+        hint: 'Check the disk and its connection, then send it again. Whether the file is damaged: svc sandbox status --check',
+        retry_after_s: 1,
+      })
+    }
     return new ApiError('storage_unavailable', {
       message: 'The sandbox cannot read its database: the file is damaged.',
       hint: 'See what is wrong: svc sandbox status --check. Start over: svc sandbox reset.',
@@ -55,6 +62,12 @@ export async function toApiError(services: Services, thrown: unknown, request_id
   }
   services.report(new Error(`request ${request_id} failed`, { cause: error }))
   return new ApiError('internal_error')
+}
+
+/** Whether SQLite was refused by the system. A read that ends too early, or has other bytes, is damage. */
+function isOfDisk(cause: unknown): boolean {
+  const code = readErrorCode(cause) ?? ''
+  return /^SQLITE_(IOERR|CANTOPEN|NOMEM|BUSY|LOCKED|FULL)/.test(code) && !/_(SHORT_READ|DATA|CORRUPTFS)$/.test(code)
 }
 
 /** How long the response to an unexpected failure waits for the check, real milliseconds. */

@@ -8,6 +8,8 @@ export type Acknowledgement =
   | { kind: 'token'; name: string; isRevoked: boolean }
   /** Nothing else is under way from here until the next one, by which the state is replaced or copied. */
   | { kind: 'begin'; next: StateChange }
+  /** Nobody knows which of two states the snapshot has. */
+  | { kind: 'doubt'; name: string }
   | StateChange
 
 export type StateChange = { kind: 'snapshot'; name: string } | { kind: 'reset' } | { kind: 'restore'; name: string }
@@ -41,6 +43,9 @@ export function createKnown() {
         case 'begin':
           next = replacedBy(acknowledged.next)
           return
+        case 'doubt':
+          snapshots.delete(acknowledged.name)
+          return
         case 'snapshot':
           snapshots.set(acknowledged.name, copyState(present))
           return
@@ -66,7 +71,7 @@ export function createKnown() {
 
   function replacedBy(change: StateChange): State | null {
     if (change.kind === 'reset') return emptyState()
-    return change.kind === 'restore' ? copyState(snapshots.get(change.name)!) : null
+    return change.kind === 'restore' ? copyState(snapshots.get(change.name) ?? emptyState()) : null
   }
 }
 

@@ -55,6 +55,9 @@ export function createOpener() {
           problems: [...found.problems, ...pages, ...access.problems, ...problems],
         },
       }
+    } catch (error) {
+      if (!(error instanceof Database.SqliteError)) throw error
+      return { status: 'refused', sentence: `${error.code}: ${error.message}, once it is open` }
     } finally {
       product.abandon()
     }

@@ -52,6 +52,9 @@ export interface Replayer {
   close(): void
 }
 
+/** The states of recordings that were collected before. */
+const statesOf = new WeakMap<Recording['records'], { states: CommittedState[]; key: string | null }>()
+
 /** Stops after so many: the rest follows from them. */
 const mostFindings = 5
 
@@ -59,9 +62,12 @@ const mostFindings = 5
 export function createReplayer(recording: Recording, ignoredFlush: string | null = null): Replayer {
   const folder = mkdtempSync(join(memoryFolder, 'svc-disk-'))
   const open = createOpener()
-  let key: string | null = null
-  const states: CommittedState[] = []
+  // What a kill leaves is the same whatever is flushed.
+  const cached = statesOf.get(recording.records)
+  const states: CommittedState[] = cached?.states ?? []
+  let key: string | null = cached?.key ?? null
   const findings = collectStates()
+  if (findings.length === 0) statesOf.set(recording.records, { states, key })
   const byDigest = Map.groupBy(states.keys(), (index) => states[index]!.digest)
 
   return {

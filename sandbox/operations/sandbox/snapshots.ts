@@ -2,7 +2,8 @@
 import type { Output } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
-import { isReplaced, type PreparedState, type Refusal } from '#store/store.ts'
+import { systemReason } from '#foundation/system-error.ts'
+import { DamageWarning, isReplaced, type PreparedState, type Refusal } from '#store/store.ts'
 import type { Operation, Services } from '../context.ts'
 import { verifyChains } from '../evidence.ts'
 import { restoreClock } from './clock.ts'
@@ -32,7 +33,9 @@ export const restoreSnapshot: Operation<Contract['snapshots.restore']> = async (
     if (found.status === 'refused') throw refused(`The snapshot ${params.name}`, found)
     return found
   }
-  const { snapshot } = await replaceBy(prepare, (found) => replaceState(services, () => found.replace(now_ms)))
+  const { snapshot } = await replaceBy(services, prepare, (found) =>
+    replaceState(services, () => found.replace(now_ms)),
+  )
   return snapshot
 }
 
@@ -56,10 +59,10 @@ export async function importState(
     const chains = await verifyReceived({ ...services, store: received.store })
     const replace = (prepared: PreparedState) =>
       services.drainLock.run(() => replaceState(services, () => prepared.replace(now_ms)))
-    await replaceBy(() => received.prepare(), replace)
+    await replaceBy(services, () => received.prepare(), replace)
     return { ok: true, ...chains }
   } finally {
-    await received.discard()
+    await discard(services, received)
   }
 }
 
@@ -68,6 +71,7 @@ const maxTries = 10
 
 /** Prepares a state, and replaces the present one by it. Of several at a time each takes its turn, the last one stays. */
 async function replaceBy<State extends PreparedState>(
+  services: Services,
   prepare: () => Promise<State>,
   replace: (prepared: State) => Promise<void>,
 ): Promise<State> {
@@ -80,8 +84,21 @@ async function replaceBy<State extends PreparedState>(
     } catch (error) {
       if (!isReplaced(error) || tries === maxTries) throw error
     } finally {
-      await prepared?.discard()
+      if (prepared !== undefined) await discard(services, prepared)
     }
+  }
+}
+
+/** Removes what was prepared. Whether that succeeds says nothing about the replacement, which is done or refused by now. */
+async function discard({ report }: Services, copy: Pick<PreparedState, 'discard'>): Promise<void> {
+  try {
+    await copy.discard()
+  } catch (error) {
+    report(
+      new DamageWarning(
+        `a temporary copy of the state could not be removed: ${systemReason(error)}. The next start removes it`,
+      ),
+    )
   }
 }
 
@@ -94,12 +111,13 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
       return await replace()
     } finally {
       if (store.stateGeneration().count !== before) {
-        platform.reserveIdsUpTo(await store.largestId())
+        // First what needs no rows: a read that is refused must leave nothing of the state before.
         markets.clearCache()
         await services.clearRates()
         await tickets.clear()
         services.consoleGrants.clear()
         services.player?.restart()
+        platform.reserveIdsUpTo(await store.largestId())
         await restoreClock(services)
         await services.faults.restore()
         await callbacks.restore()

@@ -6,6 +6,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import type { EventRow, EventStore, NewEvent } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
+import { isStorageFailure } from './failures.ts'
 import type { Connection } from './group-commit.ts'
 import { metaValue } from './rows.ts'
 
@@ -52,54 +53,85 @@ export function eventTable({ db, read }: Connection, limit: number) {
 
   /** After a commit: notifies the listeners when there are new events. */
   function announce(): void {
-    if (lastSeq() === announced) return
-    announced = lastSeq()
+    const seq = log.countedSeq()
+    // Of counts that could not be read, the next commit announces.
+    if (seq === null || seq === announced) return
+    announced = seq
     for (const listener of listeners) listener()
   }
+}
+
+interface Counted {
+  lastSeq: number
+  size: number
+  dropped: Dropped
 }
 
 /** The rows of the table, of which the oldest are dropped, and their counts. */
 function boundedLog(db: Database.Database, statements: ReturnType<typeof prepareEvents>, limit: number) {
   const insert = prepareEvent(db)
   const stored = metaValue<Dropped>(db, 'events_dropped')
-  let lastSeq = statements.findLastSeq.get()!
-  let size = statements.count.get()!
-  let dropped = stored.find() ?? noneDropped
+  /** Null when it could not be read after a rollback or a replacement: what needs it reads it again. */
+  let counted: Counted | null = count()
 
-  return { lastSeq: () => lastSeq, counts, append, prune, reload, continueAfter }
+  return {
+    lastSeq: () => current().lastSeq,
+    countedSeq: () => counted?.lastSeq ?? null,
+    ...{ counts, append, prune, reload, continueAfter },
+  }
+
+  function current(): Counted {
+    counted ??= count()
+    return counted
+  }
+
+  function count(rows?: number): Counted {
+    return {
+      lastSeq: statements.findLastSeq.get()!,
+      size: rows ?? statements.count.get()!,
+      dropped: stored.find() ?? noneDropped,
+    }
+  }
 
   function counts() {
+    const { size, dropped } = current()
     return { limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }
   }
 
   /** Appends an event inside the running transaction and returns its number. */
   function append(event: NewEvent): number {
-    insert(++lastSeq, event)
-    size++
-    return lastSeq
+    const log = current()
+    insert(++log.lastSeq, event)
+    log.size++
+    return log.lastSeq
   }
 
   /** Removes rows over the limit, inside the running transaction. */
   function prune(): void {
-    if (size <= limit + slack) return
-    const last_seq = statements.findNth.get(size - limit - 1)!
+    const log = current()
+    if (log.size <= limit + slack) return
+    const last_seq = statements.findNth.get(log.size - limit - 1)!
     const { changes } = statements.prune.run(last_seq)
-    size -= changes
-    dropped = { count: dropped.count + changes, last_seq }
-    stored.save(dropped)
+    log.size -= changes
+    log.dropped = { count: log.dropped.count + changes, last_seq }
+    stored.save(log.dropped)
   }
 
-  /** Reads the counts again: after a rollback, or when every row was replaced by `rows` new ones. */
+  /** Reads the counts again: after a rollback, or when every row was replaced by `rows` new ones. Never fails for the disk. */
   function reload(rows?: number): void {
-    lastSeq = statements.findLastSeq.get()!
-    size = rows ?? statements.count.get()!
-    dropped = stored.find() ?? noneDropped
+    counted = null
+    try {
+      counted = count(rows)
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error
+    }
   }
 
   /** When every row was replaced: continues after the largest number of this table or the one before it. */
   function continueAfter(seq: number): void {
     reload()
-    lastSeq = Math.max(lastSeq, seq)
+    const log = current()
+    log.lastSeq = Math.max(log.lastSeq, seq)
   }
 }
 

@@ -5,6 +5,7 @@
 import type Database from 'better-sqlite3'
 import { type Seed, StorageError } from '../store.ts'
 import { seedRows } from '../writes/state.ts'
+import { isStorageFailure } from './failures.ts'
 
 /** Inserts missing seeded rows, inside a transaction, and returns the catalogue in force: the newest. */
 export function applySeed(db: Database.Database, seed: Seed, at_ms: number): number {
@@ -45,7 +46,17 @@ export async function overwriteFile(db: Database.Database, path: string, image: 
     throw new StorageError(error)
   }
   // The driver reports success for a file that is locked.
-  if (dataVersion(db) === before) throw new StorageError(new Error('another program has locked the file'))
+  if (!hasChanged(db, before)) throw new StorageError(new Error('another program has locked the file'))
+}
+
+/** A version that cannot be read says nothing: the backup has succeeded, and its caller must know. */
+function hasChanged(db: Database.Database, before: number): boolean {
+  try {
+    return dataVersion(db) !== before
+  } catch (error) {
+    if (!isStorageFailure(error)) throw error
+    return true
+  }
 }
 
 /** Gives a copy of a state the page size of the file that it will replace; other programs may have chosen another. */

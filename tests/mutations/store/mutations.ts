@@ -160,8 +160,8 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       wrong: 'Events are numbered by two.',
       noticed_by: events,
       in: 'sandbox/store/sqlite#boundedLog',
-      from: 'insert(++lastSeq,',
-      to: 'insert((lastSeq += 2),',
+      from: 'insert(++log.lastSeq,',
+      to: 'insert((log.lastSeq += 2),',
     },
     {
       name: 'event_number_survives_a_rollback',

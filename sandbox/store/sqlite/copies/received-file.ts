@@ -10,6 +10,8 @@ import { ownerOnly } from '#foundation/permissions.ts'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import type { Receiver } from '../../state-files.ts'
 import { type ReceivedState, type Refusal, StorageError, type Store } from '../../store.ts'
+import { isStorageFailure } from '../failures.ts'
+import { isDamage } from '../file/explain.ts'
 import { openDatabase } from '../file/open.ts'
 import { type Check, checkFile, findRowProblem } from '../file-work.ts'
 import { applicationId, migrations } from '../migrations.ts'
@@ -172,6 +174,7 @@ export async function findRefusal(path: string, check: Check): Promise<Refusal |
     const problem = damage ?? (version === migrations.length ? stateProblem(db, false) : null)
     return problem === null ? null : invalid(problem)
   } catch (error) {
+    if (isStorageFailure(error) && !isDamage(error)) throw new StorageError(error, 'read')
     return invalid(error instanceof Error ? error.message : String(error))
   } finally {
     db?.close()

@@ -8,6 +8,8 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
+import { StorageError } from '../../store.ts'
+import { isStorageFailure } from '../failures.ts'
 
 interface Checkpoints {
   /** Called after each commit, when no transaction is open, with its number of writes. */
@@ -60,7 +62,7 @@ export function backgroundCheckpoints(
     if (isClosed) return
     isClosed = true
     db.pragma('wal_autocheckpoint = 1000')
-    report(error)
+    report(isStorageFailure(error) ? new StorageError(error) : error)
   }
 
   function startOver(): void {
