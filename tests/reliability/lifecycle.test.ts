@@ -71,9 +71,16 @@ describe('a database that cannot be used', () => {
     await isRefusedUntouched(database, 'database_corrupt')
   })
 
-  test('a lock that a power loss has left without its content: not the database is at fault', async () => {
+  test('a lock that a power loss has left without its content is used again', async () => {
     const database = await usedDatabase()
     writeFileSync(`${database}.lock`, Buffer.alloc(4_096))
+    await using _sandbox = await start({ database })
+    expect((await failureOf({ database })).code).toBe('database_in_use')
+  })
+
+  test('a lock with the content of another file: not the database is at fault', async () => {
+    const database = await usedDatabase()
+    writeFileSync(`${database}.lock`, Buffer.alloc(4_096, 'x'))
     const failure = await failureOf({ database })
     expect(failure.code).toBe('database_corrupt')
     expect(failure.message).toBe(`${database}.lock is damaged, as by a power loss: file is not a database.`)
