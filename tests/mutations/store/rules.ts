@@ -235,7 +235,7 @@ export const storeRules = {
     }
     const before = send(one, 'before', null)
     const [saved, late] = await Promise.all([one.saveConsent(consent), send(one, 'late', null)])
-    deepEqual([(await before) instanceof Array, saved?.revision, late], [true, 1, 'superseded'])
+    deepEqual([Array.isArray(await before), saved?.revision, late], [true, 1, 'superseded'])
     equal(await send(other, 'late', null), 'superseded')
     deepEqual(
       (await one.listSlotBeacons(slot_id!)).map(({ beacon_id }) => beacon_id),
