@@ -10,7 +10,7 @@ export function createTokenText(): string {
 /** Replaces the admin token of a shared store, for the holder of its URL. @throws SandboxError when it cannot be opened */
 export async function resetAdminToken(store: string): Promise<{ name: string; token: string }> {
   const [{ connectDatabase }, { explain }, { replaceAdmin }] = await Promise.all([
-    import('#store/postgres/open.ts'),
+    import('#store/postgres/servers/open.ts'),
     import('#store/postgres/failures.ts'),
     import('#store/postgres/access.ts'),
   ])

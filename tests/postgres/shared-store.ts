@@ -181,7 +181,7 @@ async function applyEdits(database: string, url: string, namespace: string): Pro
   if (waiting === undefined) return
   edits.delete(database)
   const { migrateSchema } = await import('#store/postgres/migrations.ts')
-  const { connectDatabase } = await import('#store/postgres/open.ts')
+  const { connectDatabase } = await import('#store/postgres/servers/open.ts')
   const { copyFromFile, copyToFile } = await import('#store/postgres/copies/state-copy.ts')
   const { clearAll } = await import('#store/postgres/state.ts')
   const { openStateFile } = await import('#store/sqlite/copies/state-files.ts')

@@ -5,8 +5,8 @@
 import { type AccessStore, type AuditRow, maxAuditEntries, type TokenRow } from '../nodes.ts'
 import { storageError } from './failures.ts'
 import { isPresent } from './migrations.ts'
-import { checkSession, type Database } from './open.ts'
 import type { Link, Value } from './servers/link.ts'
+import { checkSession, type Database } from './servers/open.ts'
 
 /** No namespace can have this schema: its name would begin with `_`. */
 const teamSchema = 'svc__team'

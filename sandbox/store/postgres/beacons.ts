@@ -13,10 +13,10 @@ import {
 import type { BeaconListRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
 import type { Connection } from './group-commit.ts'
-import { byId } from './open.ts'
 import type { PlacementTable } from './placements.ts'
 import { createFilter, type ListSource, listPart, shareReads, slotsOfSession } from './rows.ts'
 import type { Value } from './servers/link.ts'
+import { byId } from './servers/open.ts'
 
 type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 

@@ -20,9 +20,9 @@ import {
 import { groupColumn } from '../billing-groups.ts'
 import type { BillingCounts, BillingScope, BillingStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
-import { byId } from './open.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, sessionsNamed } from './rows.ts'
+import { byId } from './servers/open.ts'
 
 /** Slots, with their beacons, and unaccepted beacons of one piece. */
 const slotsAtOnce = 300

@@ -24,8 +24,8 @@ import type { Needs } from '../writes/transaction.ts'
 import type { Batch } from './batch/batch.ts'
 import { createCommits } from './batch/commit.ts'
 import type { Hooks, Pending } from './batch/transact.ts'
-import type { Database } from './open.ts'
 import type { Link, Value } from './servers/link.ts'
+import type { Database } from './servers/open.ts'
 
 export interface Connection {
   /** Runs a statement on committed rows. @throws StorageError when they cannot be read */

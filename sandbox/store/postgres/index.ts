@@ -3,28 +3,19 @@ import { hostname } from 'node:os'
 import { maxJudged } from '#contract/beacon-verdict.ts'
 import { largestIdText } from '../rows.ts'
 import type { StateFiles } from '../state-files.ts'
-import type { ClockRow, FaultState, OpenedStore, Seed, Store, StoreChange, StoreOptions } from '../store.ts'
+import type { OpenedStore, Seed, Store, StoreChange, StoreOptions } from '../store.ts'
 import { writeMethods } from '../writes/index.ts'
 import { accessTable, createTeamTables, statements } from './access.ts'
 import { type Head, headColumns } from './batch/head.ts'
-import { beaconTable } from './beacons.ts'
-import { billingTable } from './billing.ts'
-import { callbackTable } from './callbacks.ts'
-import { consentTable } from './consent.ts'
 import { snapshotMethods } from './copies/snapshots.ts'
 import { copyFromFile } from './copies/state-copy.ts'
-import { eventTable } from './events.ts'
-import { counterProblems, evidenceTable } from './evidence.ts'
+import { counterProblems } from './evidence.ts'
 import { explain } from './failures.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
 import { migrateSchema, migrations } from './migrations.ts'
 import { joinNodes, maxNodes } from './nodes.ts'
-import { checkServer, connectDatabase, type Database } from './open.ts'
-import { placementTable } from './placements.ts'
-import { projectTable } from './projects.ts'
-import { requestTable } from './requests.ts'
-import { findMeta } from './rows.ts'
 import type { Link } from './servers/link.ts'
+import { checkServer, connectDatabase, type Database } from './servers/open.ts'
 import { sharingMethods } from './sharing.ts'
 import {
   applySeed,
@@ -35,6 +26,7 @@ import {
   startAfterLoss,
   startGeneration,
 } from './state.ts'
+import { openTables } from './tables.ts'
 
 interface PostgresStoreOptions extends StoreOptions {
   url: string
@@ -264,12 +256,7 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
   /** After a failover without some commits: what is in memory is of another state. */
   async function onLoss(): Promise<void> {
     const { last_seq } = present.head
-    // It may have been of a lost commit: every write would be refused.
-    present.generation = await readGeneration(connection)
-    present.catalogue_id = await connection.replace((batch, link) =>
-      startAfterLoss(batch, link, { last_seq, seed: options.seed, now_ms }),
-    )
-    present.generation = await readGeneration(connection)
+    await replaceLostState(connection, present, options)
     tables.projects.clear()
     tables.requests.clear()
     emit({ kind: 'generation' })
@@ -292,28 +279,16 @@ async function joinTables(database: Database, first: Link, options: PostgresStor
   }
 }
 
-/** @param mayCache whether changes of other nodes would be noticed */
-function openTables(
+async function replaceLostState(
   connection: Connection,
-  { event_limit, journal_limit }: PostgresStoreOptions,
-  { head, mayCache }: { head: () => Head; mayCache: () => boolean },
-) {
-  const events = eventTable(connection, event_limit, head)
-  const projects = projectTable(connection, mayCache)
-  const placements = placementTable(connection, projects)
-  const requests = requestTable(connection, journal_limit, head)
-  const methods = {
-    ...projects.methods,
-    ...consentTable(connection),
-    ...placements.methods,
-    ...callbackTable(connection),
-    ...beaconTable(connection, placements),
-    ...billingTable(connection, projects),
-    ...evidenceTable(connection),
-    ...requests.methods,
-    ...events.methods,
-    findClock: () => findMeta<ClockRow>(connection, 'clock'),
-    findFaults: () => findMeta<FaultState>(connection, 'faults'),
-  }
-  return { events, projects, requests, methods }
+  present: Present,
+  { seed, now_ms }: Pick<PostgresStoreOptions, 'seed' | 'now_ms'>,
+): Promise<void> {
+  const { last_seq } = present.head
+  // It may have been of a lost commit: every write would be refused.
+  present.generation = await readGeneration(connection)
+  present.catalogue_id = await connection.replace((batch, link) =>
+    startAfterLoss(batch, link, { last_seq, seed, now_ms }),
+  )
+  present.generation = await readGeneration(connection)
 }

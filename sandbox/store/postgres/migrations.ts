@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
-import { type Database, identifier } from './open.ts'
 import type { Link } from './servers/link.ts'
+import { type Database, identifier } from './servers/open.ts'
 
 export const migrations: readonly string[] = [
   `

@@ -8,8 +8,8 @@ import { SandboxError } from '#sandbox/sandbox-error.ts'
 import type { StoreChange } from '../store.ts'
 import type { Batch } from './batch/batch.ts'
 import { type Head, headColumns } from './batch/head.ts'
-import { type Database, flushText, identifier } from './open.ts'
 import type { Link } from './servers/link.ts'
+import { type Database, flushText, identifier } from './servers/open.ts'
 
 export interface Nodes {
   /** The number of this node, from 0. */

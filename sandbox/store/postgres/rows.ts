@@ -1,8 +1,8 @@
 /** Code that the tables share: the conditions and pages of lists, and values of the table `meta`. */
 import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
 import type { KeyListRow, Page, PageQuery } from '../store.ts'
-import type { Database } from './open.ts'
 import type { Value } from './servers/link.ts'
+import type { Database } from './servers/open.ts'
 
 /**
  * Returns a reader of single rows: rows requested while a read is under way share the next one. None is cached, and

@@ -6,7 +6,7 @@ import type { NodeRow, RateTaken, SharedStore } from '../nodes.ts'
 import { StorageError } from '../store.ts'
 import type { Run } from './access.ts'
 import { expiry, type Nodes } from './nodes.ts'
-import { type Database, identifier } from './open.ts'
+import { type Database, identifier } from './servers/open.ts'
 
 /** The namespace without a name. */
 const defaultNamespace = 'default'

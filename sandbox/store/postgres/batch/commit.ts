@@ -1,7 +1,7 @@
 /** Commits turns of writes, again where that may help, and reports each once it is on disk. */
 import { StorageError } from '../../store.ts'
 import { isConflict, isConnectionFailure, storageError } from '../failures.ts'
-import type { Database } from '../open.ts'
+import type { Database } from '../servers/open.ts'
 import { notifyNodes } from './head.ts'
 import { type Committed, type Hooks, type Pending, type TakenExchanges, transact } from './transact.ts'
 import { keepWriter, type Writer } from './writer.ts'

@@ -6,9 +6,9 @@ import { type StoredProject, withMeasurements } from '../../rows.ts'
 import type { CapGuard, IntervalGuard } from '../../store.ts'
 import type { ChainHead } from '../../writes/evidence.ts'
 import type { Needs, SessionName } from '../../writes/transaction.ts'
-import { byId } from '../open.ts'
 import { keyColumns, type MetaName, projectColumns, type StoredKey } from '../rows.ts'
 import type { Link, Value } from '../servers/link.ts'
+import { byId } from '../servers/open.ts'
 
 export interface LoadedSlot {
   id: number

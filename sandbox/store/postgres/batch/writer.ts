@@ -1,7 +1,7 @@
 /** The connections that commits are written over. */
 import { ServerProblem } from '../failures.ts'
-import { type Database, flushText } from '../open.ts'
 import { type Link, sameServer } from '../servers/link.ts'
+import { type Database, flushText } from '../servers/open.ts'
 
 /** The connection of transactions, and the one that flushes; null when each commit waits for the disk itself. */
 export interface Writer {

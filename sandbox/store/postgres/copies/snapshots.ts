@@ -12,8 +12,8 @@ import type { StateFiles } from '../../state-files.ts'
 import { type PreparedState, type SnapshotRow, type SnapshotStore, StorageError } from '../../store.ts'
 import { storageError } from '../failures.ts'
 import type { Connection } from '../group-commit.ts'
-import type { Database } from '../open.ts'
 import type { Link } from '../servers/link.ts'
+import type { Database } from '../servers/open.ts'
 import { copyToFile } from './state-copy.ts'
 
 interface SnapshotOptions {

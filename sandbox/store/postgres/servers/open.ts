@@ -5,14 +5,14 @@
  */
 import type { ClientConfig } from 'pg'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
-import { StorageError } from '../store.ts'
-import { isConnectionFailure, ServerProblem, versionProblem } from './failures.ts'
-import { parseStoreUrl } from './servers/address.ts'
-import { type Link, openLink, type Value } from './servers/link.ts'
-import { refusePooling } from './servers/pooler.ts'
-import { primaryFinder } from './servers/primary.ts'
-import { pooledReads } from './servers/readers.ts'
-import { statementTimeoutMs } from './servers/session.ts'
+import { StorageError } from '../../store.ts'
+import { isConnectionFailure, ServerProblem, versionProblem } from '../failures.ts'
+import { parseStoreUrl } from './address.ts'
+import { type Link, openLink, type Value } from './link.ts'
+import { refusePooling } from './pooler.ts'
+import { primaryFinder } from './primary.ts'
+import { pooledReads } from './readers.ts'
+import { statementTimeoutMs } from './session.ts'
 
 interface DatabaseOptions {
   url: string
