@@ -29,11 +29,12 @@ const options = ['--release', '17', '-Xlint:all', '-Werror', '-encoding', 'UTF-8
 const compiled = spawnSync(javac, [...options, ...sources], { stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(1)
 
-const program = spawn(java, ['-cp', 'build', ...process.argv.slice(2)], { stdio: 'inherit' })
 // A terminal and svc send their signals to Java too. Otherwise one is passed on, and Java ends when it is ready.
+// Before Java starts: a signal between would end this program alone.
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => setTimeout(() => program.kill(signal), 500).unref())
 }
+const program = spawn(java, ['-cp', 'build', ...process.argv.slice(2)], { stdio: 'inherit' })
 program.on('exit', (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal]
 })

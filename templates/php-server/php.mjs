@@ -15,8 +15,9 @@ if (spawnSync('php', ['-r', check], { stdio: 'ignore' }).status !== 0) {
 
 // A group of its own can be ended as a whole. Windows has no groups, and PHP has no workers there.
 const isGroup = process.platform !== 'win32'
-const php = spawn('php', process.argv.slice(2), { stdio: 'inherit', detached: isGroup })
+// Before PHP starts: a signal between would end this program alone.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(signal))
+const php = spawn('php', process.argv.slice(2), { stdio: 'inherit', detached: isGroup })
 php.on('exit', (code, signal) => {
   end('SIGTERM')
   process.exitCode = code ?? 128 + constants.signals[signal]

@@ -15,11 +15,12 @@ if (found === undefined) {
 }
 
 const [name, ...args] = found
-const python = spawn(name, [...args, ...process.argv.slice(2)], { stdio: 'inherit' })
 // A terminal and svc send their signals to Python too. Otherwise one is passed on, and Python ends when it is ready.
+// Before Python starts: a signal between would end this program alone.
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => setTimeout(() => python.kill(signal), 500).unref())
 }
+const python = spawn(name, [...args, ...process.argv.slice(2)], { stdio: 'inherit' })
 python.on('exit', (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal]
 })
