@@ -121,7 +121,7 @@ test.each(Object.entries(runners).filter(([tool]) => !tool.startsWith('.http')))
   async (_tool, runCollection) => {
     const sandbox = await startSandbox()
     onTestFinished(() => sandbox.close())
-    await update(sandbox, { decision_latency_ms: 2_500 })
+    await update(sandbox, { decision_latency_ms: 8_000 })
     const ran = await runCollection(withShortPolls(foldersFor(sandbox, 'Browser without a backend')))
     expect(ran.filter(({ failed }) => failed.length > 0)).toEqual([])
     expect(ran.filter(({ name }) => name === 'Wait for the decision, as a page').length).toBeGreaterThan(1)
@@ -169,7 +169,7 @@ function withShortPolls(collection: Collection): Collection {
     ...folder,
     requests: folder.requests.map((request) => ({
       ...request,
-      query: request.query.map((row) => (row.name === 'wait_ms' ? { ...row, value: '250' } : row)),
+      query: request.query.map((row) => (row.name === 'wait_ms' ? { ...row, value: '1000' } : row)),
     })),
   }))
   return { ...collection, folders }
