@@ -116,8 +116,10 @@ test.each([
 test('a block of code is copied as it is, with the address of this sandbox', async () => {
   const { page } = await open('errors/batch_not_supported', 1280, 'light')
   await page.hover('.code')
-  await page.click('.code button')
-  await page.waitForFunction(() => document.querySelector('.code button')?.textContent === 'Copied')
+  await Promise.all([
+    page.waitForFunction(() => document.querySelector('.code button')?.textContent === 'Copied'),
+    page.click('.code button'),
+  ])
   const copied = await page.evaluate(() => navigator.clipboard.readText())
   expect(copied).toContain(`curl -s ${sandbox.url}/v1/beacons -H 'Authorization: Bearer sk_test_sandbox_demo' \\\n  -H`)
   await page.context().close()

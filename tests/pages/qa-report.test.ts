@@ -289,8 +289,8 @@ describe('to find something', () => {
   test('the curl is copied', async () => {
     await using opened = await open(everything(), { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = opened
-    await page.getByRole('button', { name: 'Copy the curl command' }).first().click()
-    await page.getByText('Copied').waitFor()
+    const button = page.getByRole('button', { name: 'Copy the curl command' }).first()
+    await Promise.all([page.getByText('Copied').waitFor(), button.click()])
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(exchange().curl)
   })
 
