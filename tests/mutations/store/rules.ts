@@ -38,7 +38,7 @@ export const storeRules = {
       1,
     )
     equal(await send(other, 'a'), null)
-    equal(await record(one, project, nextId(), 'a'), null)
+    equal(await record(one, project, newId(one), 'a'), null)
     deepEqual(
       (await one.listSlotBeacons(slot_id!)).map(({ beacon_id }) => beacon_id),
       ['a', 'b'],
@@ -54,7 +54,7 @@ export const storeRules = {
     const save = (store: Store, expected: ConsentRecord | null, renews: boolean, updated_at_ms: number) => {
       const revision = expected === null ? 1 : expected.revision + (renews ? 0 : 1)
       return store.saveConsent({
-        ...{ id: nextId(), project_id, session_id: 's', expected, evidence: evidence('consent') },
+        ...{ id: newId(store), project_id, session_id: 's', expected, evidence: evidence('consent') },
         draft: {
           ...{ revision, renews, state: 'granted', source: 'none', semantic_targeting: true, prompt_shared: false },
           ...{ extras: '{}', updated_at_ms, expires_at_ms: updated_at_ms + 1_000 },
@@ -115,7 +115,7 @@ export const storeRules = {
   async 'a write that fails leaves nothing'({ one }) {
     const project = await newProject(one)
     const [slot_id] = (await place(one, project)).slot_ids
-    const failing = record(one, project, slot_id!, 'failing', 'render', nextId(), failingEvidence)
+    const failing = record(one, project, slot_id!, 'failing', 'render', newId(one), failingEvidence)
     const [, sent] = await Promise.all([rejects(failing, /cannot be built/), record(one, project, slot_id!, 'sent')])
     equal(sent?.length, 1)
     deepEqual(
@@ -200,7 +200,13 @@ export const storeRules = {
   async 'a decision is written only with the consent that is in force'({ one, other }) {
     const project = await newProject(one)
     const session = { project_id: project.id, session_id: 's' }
-    const stored = { id: nextId(), revision: 1, state: 'denied', source: 'svc_consent', updated_at_ms: now_ms } as const
+    const stored = {
+      id: newId(one),
+      revision: 1,
+      state: 'denied',
+      source: 'svc_consent',
+      updated_at_ms: now_ms,
+    } as const
     const purposes = { semantic_targeting: false, prompt_shared: false }
     const draft = { ...stored, ...purposes, extras: '{}', expires_at_ms: now_ms + 1, renews: false }
     const [slot_id] = (await place(one, project, { session_id: 's', isPending: true })).slot_ids
@@ -222,12 +228,18 @@ export const storeRules = {
     const project = await newProject(one)
     const session = { project_id: project.id, session_id: 's' }
     const [slot_id] = (await place(one, project, { session_id: 's' })).slot_ids
-    const stored = { id: nextId(), revision: 1, state: 'denied', source: 'svc_consent', updated_at_ms: now_ms } as const
+    const stored = {
+      id: newId(one),
+      revision: 1,
+      state: 'denied',
+      source: 'svc_consent',
+      updated_at_ms: now_ms,
+    } as const
     const purposes = { semantic_targeting: false, prompt_shared: false }
     const draft = { ...stored, ...purposes, extras: '{}', expires_at_ms: now_ms + 1, renews: false }
     const consent = { id: stored.id, ...session, draft, expected: null, evidence: evidence('consent', stored.id) }
     const send = (store: Store, beacon_id: string, known: ConsentRecord | null) => {
-      const id = nextId()
+      const id = newId(store)
       const times = { occurred_at_ms: now_ms, received_at_ms: now_ms }
       const body = { body_sha256: sha256Hex(beacon_id), measurements: null, extras: '{}' }
       const beacon = { id, slot_id: slot_id!, beacon_id, event: 'render', ...times, ...body } as const
@@ -282,7 +294,7 @@ export const storeRules = {
     }
     for (const _ of [1, 2, 3]) {
       await other.recordUnaccepted({
-        ...{ id: nextId(), verdict: 'duplicate', project_id: project.id, slot_id: slot_id!, beacon_id: 'a' },
+        ...{ id: newId(other), verdict: 'duplicate', project_id: project.id, slot_id: slot_id!, beacon_id: 'a' },
         ...{ event: 'render', occurred_at_ms: now_ms, received_at_ms: now_ms, reason_code: 'DUPLICATE' },
       })
     }
@@ -327,7 +339,7 @@ export const storeRules = {
       await record(other, project, slot_id, 'render')
       await compare()
     }
-    const late = nextId()
+    const late = newId(one)
     await overlap(
       () => record(one, project, first, 'render'),
       () => record(other, project, second, 'render'),
@@ -336,7 +348,7 @@ export const storeRules = {
     await record(one, project, second, 'late', 'click', late)
     await record(other, project, third, 'seen', 'visible')
     // More beacons than are judged together, of which the first by their identifiers count.
-    const early = nextId()
+    const early = newId(other)
     await Promise.all(Array.from({ length: 505 }, (_, index) => record(one, project, third, `many ${index}`, 'click')))
     await compare()
     await record(other, project, third, 'early', 'render', early)
@@ -344,7 +356,7 @@ export const storeRules = {
     const refused = { slot_id: third, beacon_id: 'x', event: 'click', occurred_at_ms: now_ms } as const
     for (const store of [one, other]) {
       const verdict = { verdict: 'rejected', reason_code: 'beacon_stale', received_at_ms: now_ms } as const
-      await store.recordUnaccepted({ id: nextId(), project_id: project.id, ...refused, ...verdict })
+      await store.recordUnaccepted({ id: newId(store), project_id: project.id, ...refused, ...verdict })
       await compare()
     }
     const same = await one.countBilling(scope, 3)
@@ -379,7 +391,7 @@ export const storeRules = {
     const { id: project_id } = await newProject(one)
     const [slot_id] = (await place(one, { id: project_id })).slot_ids
     const pins = async (store: Store) => {
-      const id = nextId()
+      const id = newId(one)
       const token = {
         id,
         project_id,
@@ -434,8 +446,11 @@ export type StoreRuleName = keyof typeof storeRules | keyof typeof sharedRules
 /* Rows */
 
 const now_ms = Date.UTC(2026, 0, 1)
-let lastId = 1_000_000
-const nextId = () => ++lastId
+const maxNodes = 64
+let lastId = maxNodes * 1_000_000
+const nextId = () => (lastId += maxNodes)
+/** For a row that this store writes: it ends with the number of the node. */
+const newId = (store: Store) => nextId() + (store.node() ?? 0)
 
 export const sha256Hex = (text: string) => createHash('sha256').update(text).digest('hex')
 /** How many calls had a result. */
@@ -489,8 +504,8 @@ interface Placing {
 /** Creates a job with slots that are filled, or pending. */
 async function place(store: Store, project: Pick<ProjectRow, 'id'>, placing: Placing = {}) {
   const { session_id = null, slots = 1, caps = [], isPending = false, fails = false } = placing
-  const job = { id: nextId(), project_id: project.id, session_id, key_id: 1, created_at_ms: now_ms, facts: {} }
-  const slot_ids = Array.from({ length: slots }, nextId)
+  const job = { id: newId(store), project_id: project.id, session_id, key_id: 1, created_at_ms: now_ms, facts: {} }
+  const slot_ids = Array.from({ length: slots }, () => newId(store))
   const isCreated = await store.createJob(
     { ...job, job_type: 'chat', mode: 'test' },
     slot_ids.map((id, index) => {
@@ -510,7 +525,7 @@ function record(
   slot_id: number,
   beacon_id: string,
   event: BeaconEvent = 'render',
-  id = nextId(),
+  id = newId(store),
   draft = evidence('beacon', id),
 ) {
   const times = { occurred_at_ms: now_ms, received_at_ms: now_ms }
