@@ -74,19 +74,21 @@ export async function runHistory(options: RunOptions): Promise<Run> {
   }
 }
 
-/** Resolves to the URL of a new database. */
+/** Resolves to the URL of a new database. Of several servers, the first is the primary. */
 async function createDatabase({ store, port }: RunOptions): Promise<string> {
-  const created = new URL(store)
-  created.pathname = `/svc_${randomBytes(8).toString('hex')}`
-  const client = new pg.Client({ connectionString: store })
+  const name = `svc_${randomBytes(8).toString('hex')}`
+  const client = new pg.Client({ connectionString: store.replace(/,[^/]*/, '') })
   await client.connect()
   try {
-    await client.query(`CREATE DATABASE ${created.pathname.slice(1)}`)
+    await client.query(`CREATE DATABASE ${name}`)
   } finally {
     await client.end()
   }
-  if (port !== undefined) created.port = String(port)
-  return created.href
+  const created = store.replace(/^([^/]*\/\/[^/?]*)[^?]*/, `$1/${name}`)
+  if (port === undefined) return created
+  const moved = new URL(created)
+  moved.port = String(port)
+  return moved.href
 }
 
 interface Parts {
