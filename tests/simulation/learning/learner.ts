@@ -136,7 +136,8 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
     }
     const project = /^Bearer sk_test_sandbox_(.+)$/.exec(headers.authorization ?? '')?.[1]
     if (project === undefined || path.startsWith('/v1/beacons') || arrival.rates !== rates.epoch) return
-    const response = { status: received.status, at_ms: readDate(received), reason }
+    const isOneOfMany = [...open].some((other) => other !== arrival && other.path.startsWith('/v1/'))
+    const response = { status: received.status, at_ms: readDate(received), reason, isOneOfMany }
     const problem = rates.note(`proj_${project}` as Project, response)
     if (problem !== null) add({ model: 'rates', text: problem })
   }

@@ -13,7 +13,15 @@ export interface RateModel {
   forgetLimits(): void
   setLimit(project: Project, text: string): void
   /** Notes a request with the secret key of a project. Returns what is wrong with its response. */
-  note(project: Project, response: { status: number; at_ms: number; reason: string | null }): string | null
+  note(project: Project, response: RatedResponse): string | null
+}
+
+interface RatedResponse {
+  status: number
+  at_ms: number
+  reason: string | null
+  /** Whether others were under way, of which one may have taken what the bucket had. */
+  isOneOfMany: boolean
 }
 
 interface Limit {
@@ -49,13 +57,14 @@ export function createRateModel(): RateModel {
       const number = Number(count)
       limits.set(project, { per_s: number / units[unit]!, burst: number === 1 ? 1 : 2 * number })
     },
-    note(project, { status, at_ms, reason }) {
+    note(project, { status, at_ms, reason, isOneOfMany }) {
       const limit = limits.get(project) ?? usual
       if (limit === null) return null
       const { per_s, burst } = limit
       const last_ms = sent.get(project)
       sent.set(project, Math.max(at_ms, last_ms ?? 0))
       if (status === 429 && reason === 'rate_limited') {
+        if (isOneOfMany) return null
         const quiet_s = last_ms === undefined ? 0 : (at_ms - last_ms) / 1_000 - 1
         return quiet_s * per_s >= 1 ? `${project} is refused although it sent nothing for ${quiet_s} s` : null
       }
