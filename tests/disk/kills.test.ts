@@ -5,39 +5,28 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startChild } from '#tests/reliability/child.ts'
-import { createDice } from '#tests/reliability/dice.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { seed, wholeSeconds } from './budget.ts'
 import { openEvery, openSome } from './images.ts'
-import { describeFindings, takeRecording } from './kept-recording.ts'
+import { describeFindings } from './kept-recording.ts'
 import type { Known } from './known.ts'
-import { createReplayer, type Replayer } from './replay.ts'
+import type { Replayer } from './replay.ts'
+import { checkRecordings, someMs } from './rounds.ts'
 
-const someMs = 8_000
 const starts = wholeSeconds === null ? 3 : 20
 
-test('a kill after any write loses nothing that was acknowledged', async () => {
-  const started = performance.now()
-  const dice = createDice(seed)
-  for (let round = 0; round === 0 || performance.now() - started < (wholeSeconds ?? 0) * 1_000; round++) {
-    const recording = await takeRecording({ seed: seed + round, turns: wholeSeconds === null ? 3 : 8 })
-    const replayer = createReplayer(recording)
-    try {
-      expect(describeFindings(recording, replayer.findings)).toEqual([])
-      const { opened, findings } =
-        wholeSeconds === null ? openSome(recording, replayer, dice, someMs, false) : openEvery(recording, replayer)
-      const { records, acknowledged } = recording
-      console.log(
-        `seed ${seed}: ${opened + replayer.states} of ${records.length} prefixes opened; ${replayer.states} commits, ${acknowledged.size} acknowledgements`,
-      )
-      expect(describeFindings(recording, findings)).toEqual([])
-      expect(Math.min(opened, replayer.states, acknowledged.size)).toBeGreaterThanOrEqual(40)
-      for (let start = 0; start < starts; start++) await startOn(replayer, dice.below(records.length + 1))
-    } finally {
-      replayer.close()
-    }
-  }
-})
+test('a kill after any write loses nothing that was acknowledged', () =>
+  checkRecordings(async ({ recording, replayer, dice }) => {
+    const { opened, findings } =
+      wholeSeconds === null ? openSome(recording, replayer, dice, someMs, false) : openEvery(recording, replayer)
+    const { records, acknowledged } = recording
+    console.log(
+      `seed ${seed}: ${opened + replayer.states} of ${records.length} prefixes opened; ${replayer.states} commits, ${acknowledged.size} acknowledgements`,
+    )
+    expect(describeFindings(recording, findings)).toEqual([])
+    expect(Math.min(opened, replayer.states, acknowledged.size)).toBeGreaterThanOrEqual(40)
+    for (let start = 0; start < starts; start++) await startOn(replayer, dice.below(records.length + 1))
+  }))
 
 /** Starts the whole sandbox on what a kill left, and compares its responses. */
 async function startOn(replayer: Replayer, place: number): Promise<void> {
