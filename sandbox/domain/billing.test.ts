@@ -360,7 +360,7 @@ describe('what to do', () => {
     )
   })
 
-  test('about a clip that played, or has not begun, is another', () => {
+  test('about a clip that played, or has not started, is another', () => {
     const played = [sent('render', 'accepted', 'OK'), sent('play_started', 'accepted', 'OK')]
     expect(findBillingFix({ ...facts, format: 'clip', beacons: played })).toMatch(/^Bring the frame into view/)
     expect(findBillingFix({ ...facts, format: 'clip' })).toMatch(/^Mount /)
