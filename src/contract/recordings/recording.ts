@@ -161,7 +161,7 @@ function locateFile({ request, response }: Entry): Place | null {
   const url = URL.parse(request.url)
   const { value: type = '' } = response.headers.find(({ name }) => name.toLowerCase() === 'content-type') ?? {}
   if (url === null || !isServiceFile(request.method, type)) return null
-  return { endpoint: null, base_url: url.origin, path: url.pathname + url.search, params: {} }
+  return { endpoint: null, base_url: redactSecrets(url.origin), path: url.pathname + url.search, params: {} }
 }
 
 /** Whether a response of the service that is none of the API is one of its files, by its content type. */
@@ -199,7 +199,8 @@ export function locate(method: string, url: string): Place | null {
   const start = pathname.search(apiStart)
   if (start < 0) return null
   const path = pathname.slice(start)
-  const place = { base_url: origin + pathname.slice(0, start), path: path + search }
+  // A service below a path may have a key in it.
+  const place = { base_url: redactSecrets(origin + pathname.slice(0, start)), path: path + search }
   for (const { id, method: own, pattern } of patterns) {
     const match = method === own || method === 'OPTIONS' ? pattern.exec(path) : null
     if (match !== null) return { endpoint: id, ...place, params: { ...match.groups } }
