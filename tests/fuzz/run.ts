@@ -3,7 +3,7 @@
  * strangers, for N seconds in all; `npm run fuzz -- TARGET --input FILE` repeats one input. A find is shortened, printed, and kept in
  * the corpus; with `--keep` so is what reaches something new.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresLine, findText, fuzzTarget, keepCorpus, keepFind } from './campaign.ts'
@@ -25,12 +25,23 @@ const { values, positionals } = parseArgs({
 })
 const names = positionals.length === 0 ? listTargets() : positionals
 // Refused before anything is installed.
-const unknown = names.filter((name) => !listTargets().includes(name))
-if (unknown.length > 0) {
-  console.error(`There is no target ${unknown.join(', ')}. There are: ${listTargets().join(', ')}.`)
+const problem = findProblem()
+if (problem !== null) {
+  console.error(problem)
   process.exitCode = 2
 } else if (values.input === undefined) await fuzzAll(Number(values.seconds), Number(values.seed))
 else for (const name of names) await repeat(name, values.input)
+
+/** Returns what is wrong with the words of the command, as a sentence. */
+function findProblem(): string | null {
+  const unknown = names.filter((name) => !listTargets().includes(name))
+  if (unknown.length > 0) return `There is no target ${unknown.join(', ')}. There are: ${listTargets().join(', ')}.`
+  for (const flag of ['seconds', 'seed'] as const) {
+    if (!/^[1-9]\d*$/.test(values[flag])) return `--${flag} ${values[flag]} is not a whole number from 1.`
+  }
+  const { input } = values
+  return input === undefined || existsSync(input) ? null : `--input ${input} cannot be read: no such file.`
+}
 
 async function repeat(name: string, file: string): Promise<void> {
   await runTarget(await loadTarget(name), readFileSync(file))

@@ -1,5 +1,7 @@
 /** Ten faults of the kinds that cost acknowledged writes, put in on purpose: a history must show each of them. */
 import type { Edit } from '#tests/mutations/mutation.ts'
+import { mutations } from '#tests/mutations/mutations.ts'
+import { storeMutations } from '#tests/mutations/store/mutations.ts'
 
 export const faults: readonly Edit[] = [
   {
@@ -73,3 +75,8 @@ export const faults: readonly Edit[] = [
     to: 'if (pendingDecisions === undefined) return { warnings, first_token: null, nodes: 0 }',
   },
 ]
+
+/** Returns every fault that a history can be tried with: these, and those of tests/mutations. */
+export function listFaults(): readonly Edit[] {
+  return [...faults, ...mutations, ...storeMutations.sqlite]
+}

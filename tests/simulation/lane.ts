@@ -2,9 +2,7 @@
  * A process that runs one history after the other: `node lane.ts JSON`, see `LaneOptions`. Nothing else may run in it, since
  * its clocks, timers and sockets are replaced. Prints a line of JSON for each history, and one for each reduced problem.
  */
-import { mutations } from '#tests/mutations/mutations.ts'
-import { storeMutations } from '#tests/mutations/store/mutations.ts'
-import { faults } from './faults.ts'
+import { listFaults } from './faults.ts'
 import { runHistory } from './history/history.ts'
 import { reduce } from './history/reduce.ts'
 import { loadProduct } from './product.ts'
@@ -96,7 +94,7 @@ function print(line: LaneLine): void {
 
 function findEdit(name: string | null) {
   if (name === null) return null
-  const found = [...faults, ...mutations, ...storeMutations.sqlite].find((each) => each.name === name)
+  const found = listFaults().find((each) => each.name === name)
   if (found === undefined) throw new Error(`there is no fault ${name}`)
   return found
 }

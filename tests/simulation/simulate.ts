@@ -4,7 +4,10 @@
  * Exits 1 when a model does not hold, after it has printed the shortest history that shows it.
  */
 import { parseArgs } from 'node:util'
+import { listFaults } from './faults.ts'
 import { type Simulation, simulate } from './lanes.ts'
+import { readKept } from './steps/kept.ts'
+import { tours } from './steps/tours.ts'
 
 const { values } = parseArgs({
   options: {
@@ -18,16 +21,17 @@ const { values } = parseArgs({
   },
 })
 
-const seed = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed)
+const seed = readNumber('seed', 0) ?? Math.floor(Math.random() * 1e9)
 const minutes = values.minutes === undefined ? null : Number(values.minutes)
+if (minutes !== null && !(minutes > 0)) refuse(`--minutes ${values.minutes} is no time. Example: --minutes 10`)
 const simulation = await simulate({
   seed,
-  histories: Number(values.histories ?? (minutes === null ? 1 : Number.MAX_SAFE_INTEGER)),
+  histories: readNumber('histories', 1) ?? (minutes === null ? 1 : Number.MAX_SAFE_INTEGER),
   limit_ms: minutes === null ? Number.MAX_SAFE_INTEGER : minutes * 60_000,
-  positions: values.only?.split(',').map(Number) ?? null,
-  kept: values.kept === undefined ? null : Number(values.kept) - 1,
-  tour: values.tour === undefined ? null : Number(values.tour) - 1,
-  mutation: values.mutation ?? null,
+  positions: readPositions(),
+  kept: readPlace('kept', readKept().length),
+  tour: readPlace('tour', tours.length),
+  mutation: readMutation(),
 })
 for (const text of simulation.texts) process.stdout.write(text)
 for (const problem of simulation.problems) {
@@ -53,4 +57,36 @@ function describeFigures(
     `${number(an_hour)} histories an hour`,
     ...(faults.length === 0 ? [] : [faults.join(', ')]),
   ].join('; ')
+}
+
+/** Returns the whole number of a flag; null when it was not given. */
+function readNumber(flag: 'seed' | 'histories' | 'kept' | 'tour', least: number, most = Number.MAX_SAFE_INTEGER) {
+  const text = values[flag]
+  if (text === undefined) return null
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`
+  return refuse(`--${flag} ${text} is not a whole number ${range}.`)
+}
+
+function readPlace(flag: 'kept' | 'tour', most: number): number | null {
+  const number = readNumber(flag, 1, most)
+  return number === null ? null : number - 1
+}
+
+function readPositions(): number[] | null {
+  if (values.only === undefined) return null
+  if (!/^\d+(,\d+)*$/.test(values.only)) refuse(`--only ${values.only} is no list of steps. Example: --only 3,7,9`)
+  return values.only.split(',').map(Number)
+}
+
+function readMutation(): string | null {
+  const { mutation } = values
+  if (mutation === undefined || listFaults().some(({ name }) => name === mutation)) return mutation ?? null
+  return refuse(`There is no fault ${mutation}. tests/simulation/mutants.md lists them.`)
+}
+
+function refuse(message: string): never {
+  console.error(message)
+  process.exit(2)
 }
