@@ -59,6 +59,16 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     }),
   ],
 
+  /** svc as a process, in depth: every signal, pipe, terminal and parent; `npm test` has one of each kind. */
+  processes: () => [
+    project('processes', {
+      include: ['tests/processes/**/*.test.ts'],
+      globalSetup: built,
+      // They mostly wait for the processes that they start.
+      maxWorkers: processors + 1,
+    }),
+  ],
+
   /** Faults below SQLite: recorded files at every write and after power losses, and calls that the system refuses. */
   disk: () => {
     const obstacle = findShimObstacle()
