@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeJsonProblem } from './json-syntax.ts'
+import { describeJsonProblem, findRepeatedName } from './json-syntax.ts'
 
 test.each([
   ['{"a":1,}', 'Line 1, column 8: There is a comma before }: remove it.'],
@@ -33,6 +33,19 @@ test('whatever JSON.parse refuses has a line and a column', () => {
   const refused = [...broken()].filter((text) => !isJson(text))
   expect(refused.length).toBeGreaterThan(500)
   for (const text of refused) expect(describeJsonProblem(text), text).toMatch(/^Line [12], column \d+: [A-Z].*\.$/)
+})
+
+test.each([
+  ['{"a":["a","a",{"a":1}],"b":{"a":"a"},"":2}', null],
+  ['[{"a":1},{"a":1}]', null],
+  ['"a"', null],
+  [`{"a":${'['.repeat(100_000)}1${']'.repeat(100_000)},"b":0}`, null],
+  ['{"a":1,"b":2,"a":1}', 'a'],
+  ['[{"a":{"b":1, "b" :1}}]', 'b'],
+  ['{"a":[{}],"\\u0061":2}', 'a'],
+  ['{"__proto__":1,"__proto__":2}', '__proto__'],
+])('%.40s: the name that an object has twice is %j', (text, name) => {
+  expect(findRepeatedName(text)).toBe(name)
 })
 
 test('no key or password in the text is quoted', () => {

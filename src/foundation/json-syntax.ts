@@ -56,6 +56,31 @@ function offsetOfDepth(text: string, depth: number): number | null {
   return null
 }
 
+/**
+ * Returns a name that an object of a JSON text has twice, or null. Readers disagree on which of the two counts. Iterative: the
+ * text may nest deeply.
+ */
+export function findRepeatedName(text: string): string | null {
+  const scanner = createScanner(text, true)
+  /** The names of each open object; null for an array. */
+  const open: (Set<string> | null)[] = []
+  let isName = false
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const character = text[scanner.getTokenOffset()]
+    const names = open.at(-1)
+    if (character === '"' && isName && names instanceof Set) {
+      const name = scanner.getTokenValue()
+      if (names.has(name)) return name
+      names.add(name)
+    }
+    if (character === '{') open.push(new Set())
+    if (character === '[') open.push(null)
+    if (character === '}' || character === ']') open.pop()
+    isName = character === '{' || character === ','
+  }
+  return null
+}
+
 /** Describes a syntax error in one sentence. */
 function describeSyntaxError({ error, offset, length }: ParseError, text: string): string {
   const name = printParseErrorCode(error)

@@ -1,4 +1,5 @@
 /** Bundles: what they hold, that they are proven, and that every change of one is named. */
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { verifyBundle } from '#commands/evidence/bundle-file.ts'
 import type { Bundle } from '#contract/bundles/bundle.ts'
@@ -128,11 +129,141 @@ test('every value of a bundle that is changed is named by its part', async () =>
   expect(verifyBundle(JSON.stringify(dropped), anyKey).alterations).toEqual(['turn 1, beacon 2 (visible) is missing'])
 })
 
+type Path = readonly (string | number)[]
+
+/** Returns the path of every node of a value, itself excluded. */
+function listNodes(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return []
+  const names: Path = Array.isArray(value) ? [...value.keys()] : Object.keys(value)
+  return names.flatMap((name) => [
+    [...path, name],
+    ...listNodes((value as Record<string | number, unknown>)[name], [...path, name]),
+  ])
+}
+
+/** Returns what holds a node, and its name there. */
+function locate(whole: unknown, path: Path): [parent: Record<string | number, unknown>, name: string | number] {
+  const parent = path.slice(0, -1).reduce((value, name) => (value as Record<string | number, unknown>)[name], whole)
+  return [parent as Record<string | number, unknown>, path.at(-1)!]
+}
+
+function insert(parent: Record<string | number, unknown>, name: string | number, value: unknown): void {
+  if (Array.isArray(parent)) parent.splice(Number(name), 0, value)
+  else parent.inserted = value
+}
+
+/** Changes the first leaf of a node: what a forger puts beside the genuine one. */
+function forge(value: unknown): unknown {
+  if (typeof value === 'string') return `${value}1`
+  if (typeof value === 'number') return value + 1
+  if (typeof value !== 'object' || value === null) return !value
+  const [name] = Object.keys(value)
+  const copy = structuredClone(value) as Record<string, unknown>
+  if (name !== undefined) copy[name] = forge(copy[name])
+  return copy
+}
+
+/** Each edit of a bundle at one node, with another one for those that need two. They return its text. */
+const edits: Readonly<Record<string, (copy: Bundle, at: Path, other: Path) => string>> = {
+  insertion: (copy, at, other) => {
+    const [from, name] = locate(copy, other)
+    insert(...locate(copy, at), structuredClone(from[name]))
+    return JSON.stringify(copy)
+  },
+  forgery: (copy, at) => {
+    const [parent, name] = locate(copy, at)
+    insert(parent, name, forge(parent[name]))
+    return JSON.stringify(copy)
+  },
+  removal: (copy, at) => {
+    const [parent, name] = locate(copy, at)
+    if (Array.isArray(parent)) parent.splice(Number(name), 1)
+    else delete parent[name]
+    return JSON.stringify(copy)
+  },
+  exchange: (copy, at, other) => {
+    const [[parent, name], [from, there]] = [locate(copy, at), locate(copy, other)]
+    ;[parent[name], from[there]] = [from[there], parent[name]]
+    return JSON.stringify(copy)
+  },
+  duplication: (copy, at) => {
+    const [parent, name] = locate(copy, at)
+    insert(parent, name, structuredClone(parent[name]))
+    return JSON.stringify(copy).replace('"inserted":', `${JSON.stringify(name)}:`)
+  },
+}
+
+/** A turn with a consent, a decision and two beacons in its evidence. */
+async function consentedTurn(on: Stage): Promise<Bundle> {
+  const purposes = { semantic_targeting: true, prompt_shared: false }
+  await on.api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id: 'sess_1', purposes } })
+  return bundleOf(on, await outcomes['would bill']!(on, 'banner'))
+}
+
+test('an insertion, forgery, removal, exchange or duplication of any node is named, as JSON, as a page and on import', async () => {
+  await using on = await stage()
+  const bundle = await consentedTurn(on)
+  const nodes = listNodes(bundle)
+  const whole = JSON.stringify(bundle)
+  const isWithin = (inner: Path, outer: Path) => outer.every((name, index) => inner[index] === name)
+  const readEdited = (edit: string, at: Path, other: Path) => {
+    // A node that is exchanged with one inside it is no tree.
+    if (edit === 'exchange' && (isWithin(at, other) || isWithin(other, at))) return null
+    const text = edits[edit]!(structuredClone(bundle), at, other)
+    if (text === whole) return null
+    const page = `<script type="application/json" id="svc-bundle">${text.replaceAll('<', '\\u003c')}</script>`
+    for (const written of [text, page]) {
+      const { ok, alterations } = verifyBundle(written, anyKey)
+      const isNamed = !ok && alterations.length > 0 && !alterations.some((line) => line.startsWith('the page shows'))
+      expect([edit, at, other, isNamed ? 'named' : alterations]).toEqual([edit, at, other, 'named'])
+    }
+    return text
+  }
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...Object.keys(edits)),
+      fc.constantFrom(...nodes),
+      fc.constantFrom(...nodes),
+      (edit, at, other) => void readEdited(edit, at, other),
+    ),
+    { numRuns: 100 },
+  )
+  // Lists are where an item more or less is as valid as before: each item with its neighbour.
+  const items = nodes.filter((path) => typeof path.at(-1) === 'number')
+  expect(items.filter((path) => path.at(-2) === 'evidence')).toHaveLength(4)
+  for (const edit of Object.keys(edits)) {
+    for (const [index, at] of items.entries()) {
+      const text = readEdited(edit, at, items[index + 1] ?? items[0]!)
+      if (text === null || at.at(-2) !== 'evidence') continue
+      const imported = await on.api.send('POST', '/_sandbox/bundles', { body: { text } })
+      expect(imported).toMatchObject(
+        imported.status === 200
+          ? { body: { problem: expect.any(String) } }
+          : { body: { reason_code: 'bundle_invalid' } },
+      )
+    }
+  }
+})
+
+test.each([
+  ['a number beyond every double', '1e999'],
+  ['half a surrogate pair', '"\\ud800"'],
+])('%s in a bundle is named: it has no canonical JSON', async (_, written) => {
+  await using on = await stage()
+  const bundle = await consentedTurn(on)
+  const text = JSON.stringify(bundle).replace(
+    '"settings":[',
+    `"settings":[{"name":"a","value":${written},"default":1},`,
+  )
+  expect(verifyBundle(text, anyKey).alterations).toEqual(['the settings was changed'])
+  expect((await on.api.accept('bundles.import', { body: { text } })).body.problem).toBe('the settings was changed')
+})
+
 test('one byte changed anywhere in the file is noticed', async () => {
   await using on = await stage()
   const page = Buffer.from(await pageOf(on, await outcomes['would bill']!(on, 'native')))
   const missed: number[] = []
-  for (let at = 0; at < page.length; at += 211) {
+  for (let at = 0; at < page.length; at += 509) {
     const changed = Buffer.from(page)
     changed[at] = changed[at] === 0x61 ? 0x62 : 0x61
     if (verifyBundle(changed.toString('utf8'), anyKey).ok) missed.push(at)

@@ -13,7 +13,16 @@ export type UnsignedBundle = Omit<Bundle, 'parts' | 'public_key' | 'signature'>
 
 /** Returns every part of a bundle with the hash of its canonical JSON (RFC 8785), in the order of the file. */
 export function hashParts(bundle: UnsignedBundle, sha256Hex: Sha256Hex): BundlePart[] {
-  return listParts(bundle).map(([name, value]) => ({ name, sha256: sha256Hex(canonicalize(value) ?? '') }))
+  return listParts(bundle).map(([name, value]) => ({ name, sha256: sha256Hex(canonicalText(value)) }))
+}
+
+/** Returns the canonical JSON of a part, or the empty text for one that has none: half a surrogate pair, `1e999`. */
+function canonicalText(value: unknown): string {
+  try {
+    return canonicalize(value) ?? ''
+  } catch {
+    return ''
+  }
 }
 
 /** Returns the canonical JSON (RFC 8785) that is signed. */
@@ -31,21 +40,46 @@ export function findAlterations(bundle: Bundle, sha256Hex: Sha256Hex): string[] 
   if (!isSigned(bundleText(rest, parts), { public_key, signature })) {
     return ['the list of its parts is not the one that was signed']
   }
-  const actual = new Map(hashParts(rest, sha256Hex).map(({ name, sha256 }) => [name, sha256]))
-  const stated = new Map(parts.map(({ name, sha256 }) => [name, sha256]))
-  const changed = parts.flatMap(({ name, sha256 }) => {
-    const found = actual.get(name)
-    if (found === undefined) return [`${name} is missing`]
-    return found === sha256 ? [] : [`${name} was changed`]
-  })
-  const added = [...actual.keys()].filter((name) => !stated.has(name)).map((name) => `${name} was added`)
+  const changed = compareParts(parts, hashParts(rest, sha256Hex))
   const broken = bundle.turns.flatMap(({ evidence }) =>
     evidence
       .filter(({ previous_hash, entry, hash }) => chainHash(previous_hash, entry, sha256Hex) !== hash)
       .map(({ seq }) => `the hash of evidence entry ${seq} does not match`),
   )
   // The names of parts are those of the file.
-  return [...changed, ...added, ...broken].map(plainLine)
+  return [...changed, ...broken].map(plainLine)
+}
+
+/**
+ * Returns every difference of two lists of parts: what is missing, changed or added by its name, else the first that is at
+ * another place. A name may occur more often than it was signed.
+ */
+function compareParts(stated: readonly BundlePart[], actual: readonly BundlePart[]): string[] {
+  const differing = subtract(stated, actual, partText)
+  const others = subtract(actual, stated, partText)
+  const missing = new Set(subtract(differing, others, partName))
+  const differences = differing.map((part) => `${part.name} ${missing.has(part) ? 'is missing' : 'was changed'}`)
+  differences.push(...subtract(others, differing, partName).map(({ name }) => `${name} was added`))
+  const moved = stated.find(({ name }, index) => name !== actual[index]?.name)
+  return differences.length > 0 || moved === undefined ? differences : [`${moved.name} was moved`]
+}
+
+const partName = ({ name }: BundlePart) => name
+const partText = ({ name, sha256 }: BundlePart) => `${sha256} ${name}`
+
+/** Returns the parts that another list does not have, or has less often. */
+function subtract(
+  parts: readonly BundlePart[],
+  others: readonly BundlePart[],
+  describe: (part: BundlePart) => string,
+): BundlePart[] {
+  const counts = new Map<string, number>()
+  for (const part of others) counts.set(describe(part), (counts.get(describe(part)) ?? 0) + 1)
+  return parts.filter((part) => {
+    const count = counts.get(describe(part)) ?? 0
+    counts.set(describe(part), count - 1)
+    return count <= 0
+  })
 }
 
 /** Parts by what they are called in a message. */

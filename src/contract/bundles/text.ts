@@ -5,6 +5,8 @@
 import { z } from 'zod'
 import { parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
+import { findRepeatedName } from '#foundation/json-syntax.ts'
+import { plainLine } from '#foundation/unsafe-text.ts'
 import { Bundle } from './bundle.ts'
 
 const begin = '<script type="application/json" id="svc-bundle">'
@@ -34,6 +36,9 @@ export function readBundle(text: string): { bundle: Bundle } | { problem: string
   const value = parseExactly(json)
   if (value === undefined)
     return { problem: at < 0 ? 'it is neither JSON nor a page with data' : 'its data is not JSON' }
+  const repeated = findRepeatedName(json)
+  if (repeated !== null)
+    return { problem: `an object of its data has the name ${plainLine(JSON.stringify(repeated))} twice` }
   if (!isObject(value) || value.kind !== 'svc_bundle') return { problem: 'its data is not that of a bundle' }
   if (value.v !== 1) {
     const version = typeof value.v === 'number' ? `is version ${value.v}` : 'has no version'
