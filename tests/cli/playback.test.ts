@@ -1,15 +1,14 @@
 /** `svc start --playback`: what it prints, what it refuses, and how far it got. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { record } from '#tests/http/recorded.ts'
 import { asked, key } from '#tests/http/stage.ts'
-import { type Running, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './test-cli.ts'
+import { startInProcess } from './in-process.ts'
+import { type RunOptions, svc, temporaryDirectory } from './test-cli.ts'
 
 const folder = temporaryDirectory()
 const file = join(folder, 'coffee.har')
-const started: Running[] = []
 
 beforeAll(async () => {
   const recording = await record(async ({ api }) => {
@@ -20,38 +19,35 @@ beforeAll(async () => {
   writeFileSync(file, recording)
 })
 
-afterAll(async () => {
-  for (const { child } of started) child.kill('SIGKILL')
-  await Promise.all(started.map(({ ended }) => ended))
+const options = (env: RunOptions['env'] = {}): RunOptions => ({
+  env: { SVC_HOME: temporaryDirectory(), ...env },
+  cwd: folder,
+  system: { now: Date.now },
 })
 
-/** Starts a sandbox in memory that plays, and waits until it is ready. The recording is of 1 January 2026. */
-async function play(args: readonly string[], env: Record<string, string> = {}) {
-  const home = temporaryDirectory()
-  const words = ['start', '--port', '0', '--ephemeral', ...args]
-  const running = spawnSvc(words, { SVC_HOME: home, ...env }, folder)
-  started.push(running)
-  await running.firstLine
-  const run = (...args: string[]) => spawnSvc(args, { SVC_HOME: home }).ended
-  return { ...running, run }
+/** Starts a sandbox that plays, and resolves when it is ready. The recording is of 1 January 2026. */
+async function play(args: string, env?: RunOptions['env']) {
+  const own = options(env)
+  const playing = await startInProcess(args, own)
+  return { ...playing, run: (line: string) => svc(line, own) }
 }
 
 describe('svc start --playback', () => {
   test('shows what is played, and at the end what was and was not', async () => {
-    const { child, run, ended } = await play(['--playback', 'coffee.har', '--max-age', '36500d'])
-    expect((await run('placements', 'create', '--session', 'now', '--expect', 'fill')).code).toBe(0)
-    const missing = await run('jobs', 'create')
+    await using playing = await play('--playback coffee.har --max-age 36500d')
+    const { run } = playing
+    expect((await run('placements create --session now --expect fill')).code).toBe(0)
+    const missing = await run('jobs create')
     expect(missing).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('The recording has no request to this path.'),
     })
-    const { stdout: status } = await run('sandbox', 'status')
+    const { stdout: status } = await run('sandbox status')
     expect(status).toMatch(/^plays +.*coffee\.har$/m)
     expect(status).toMatch(/^played +1 of 3 recorded exchanges$/m)
     expect(status).toMatch(/^never asked for +1 x POST \/v1\/placements, 1 x GET \/v1\/decisions\/\{slot_id\}$/m)
     expect(status).toMatch(/^not recorded +1 request$/m)
-    child.kill('SIGTERM')
-    const { code, stdout, stderr } = await ended
+    const { code, stdout, stderr } = await playing.end()
     expect(stdout).toMatch(/^ {2}plays +.*coffee\.har, 3 exchanges of 2 sessions$/m)
     expect(stdout).toMatch(/^ {2}recorded +2026-01-01/m)
     expect(stdout).toMatch(/^ {2}not recorded +refused with not_recorded, 404$/m)
@@ -71,37 +67,42 @@ describe('svc start --playback', () => {
   test('by variable and config file, a path relative to the file; a recording that is old warns', async () => {
     const config = join(folder, 'svc.json')
     writeFileSync(config, JSON.stringify({ sandbox: { playback: 'coffee.har', fallback: true } }))
-    const { child, firstLine, run, ended } = await play(['-o', 'json', '--config', config], { SVC_MAX_AGE: '1d' })
-    expect(JSON.parse(await firstLine)).toMatchObject({
+    await using playing = await play(`-o json --config ${config}`, { SVC_MAX_AGE: '1d' })
+    expect(JSON.parse(playing.firstLine)).toMatchObject({
       playback: { file, creator: 'svc 1.0.0', exchanges: 3, sessions: 2, fallback: true },
     })
-    expect((await run('jobs', 'create')).code).toBe(0)
-    child.kill('SIGTERM')
-    const { stderr } = await ended
+    expect((await playing.run('jobs create')).code).toBe(0)
+    const { stderr } = await playing.end()
     expect(stderr).toContain(`warning: ${file} is of 2026-01-01, `)
     expect(stderr).toContain('old, and at most 1d is expected: record it again\n')
     expect(stderr).toContain('1 request was not recorded: the emulator responded.\n')
   })
 
   test('svc exec plays too', async () => {
-    const call = `fetch(process.env.SVC_BASE_URL + '/v1/jobs', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.SVC_SECRET_KEY } }).then((r) => console.log(r.status, r.headers.get('x-sandbox-source')))`
-    const words = ['exec', '--playback', file, '--max-age', '36500d', '-q', '--', process.execPath, '-e', call]
-    const { code, stdout } = await spawnSvc(words, { SVC_HOME: temporaryDirectory() }).ended
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '404 emulator\n' })
+    const script = `
+      import { writeFileSync } from 'node:fs'
+      const { SVC_BASE_URL, SVC_SECRET_KEY } = process.env
+      const headers = { authorization: 'Bearer ' + SVC_SECRET_KEY }
+      const response = await fetch(SVC_BASE_URL + '/v1/jobs', { method: 'POST', headers })
+      writeFileSync('seen', response.status + ' ' + response.headers.get('x-sandbox-source'))`
+    writeFileSync(join(folder, 'call.mjs'), script)
+    const words = `exec --playback ${file} --max-age 36500d -q -- ${process.execPath} call.mjs`
+    const { code } = await svc(words, options())
+    const seen = readFileSync(join(folder, 'seen'), 'utf8')
+    expect({ code, seen }).toEqual({ code: 0, seen: '404 emulator' })
   })
 })
 
 describe('is refused', () => {
   const other = join(folder, 'other.har')
-  const start = (...args: string[]) =>
-    spawnSvc(['start', '--port', '0', '--ephemeral', ...args], { SVC_HOME: temporaryDirectory() }, folder).ended
+  const start = (args: string) => svc(`start --port 0 --ephemeral ${args}`, options())
 
   test('a file that is not there, is no HAR file, or has nothing of this API', async () => {
-    const missing = await start('--playback', 'nowhere.har')
+    const missing = await start('--playback nowhere.har')
     expect(missing).toMatchObject({ code: 2, stdout: '' })
     expect(missing.stderr).toMatch(/^error: .*nowhere\.har cannot be read: .*\.\nhint: /)
     writeFileSync(other, '{"log": {}}')
-    expect((await start('--playback', 'other.har')).stderr).toContain(
+    expect((await start('--playback other.har')).stderr).toContain(
       'other.har is not a HAR file: it has no log.entries.\n',
     )
     const entry = {
@@ -111,7 +112,7 @@ describe('is refused', () => {
       response: { status: 200, headers: [], content: {} },
     }
     writeFileSync(other, JSON.stringify({ log: { entries: [entry, entry] } }))
-    const { code, stderr } = await start('--playback', 'other.har')
+    const { code, stderr } = await start('--playback other.har')
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: `error: ${other} has nothing to play: of its entries, 2 of another API or page.\nhint: A recording is a HAR file: of svc requests export, or of the network panel of a browser.\n`,
@@ -119,7 +120,7 @@ describe('is refused', () => {
   })
 
   test('a recording that is too old, with --strict-age', async () => {
-    const { code, stderr } = await start('--playback', 'coffee.har', '--strict-age')
+    const { code, stderr } = await start('--playback coffee.har --strict-age')
     expect(code).toBe(2)
     expect(stderr).toMatch(
       /^error: .*coffee\.har is of 2026-01-01, \d+d old, and at most 30d is expected\.\nhint: Record it again, or allow more with --max-age\.\n$/,
@@ -130,11 +131,10 @@ describe('is refused', () => {
     expect((await start('--fallback')).stderr).toBe(
       'error: fallback, max_age and strict_age are options of a playback.\nhint: Name the recording: svc start --playback FILE\n',
     )
-    expect((await start('--playback', 'coffee.har', '--max-age', 'soon')).stderr).toContain(
+    expect((await start('--playback coffee.har --max-age soon')).stderr).toContain(
       'It must be a time such as 30d or 12h.',
     )
-    const words = ['start', '--playback', file, '--store', 'postgres://127.0.0.1:1/none']
-    expect((await spawnSvc(words, { SVC_HOME: temporaryDirectory() }).ended).stderr).toContain(
+    expect((await svc(`start --playback ${file} --store postgres://127.0.0.1:1/none`, options())).stderr).toContain(
       "Option '--playback <file>' cannot be used with option '--store <url>'",
     )
   })
