@@ -10,7 +10,7 @@ import { findContainerObstacle } from './tests/containers.ts'
 import { findShimObstacle } from './tests/disk/shim.ts'
 import { installedEngines } from './tests/engines/engines.ts'
 import { LongestFirst } from './tests/longest-first.ts'
-import { hasPooler } from './tests/postgres/pooler.ts'
+import { poolerProgram } from './tests/postgres/find-pooler.ts'
 import { findPytest, untestableTemplates } from './tests/templates/toolchains.ts'
 
 const processors = availableParallelism()
@@ -29,6 +29,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
         'tests/fuzz/corpus.test.ts',
         'tests/simulation/smoke.test.ts',
         'tests/mutation-score/verdict.test.ts',
+        'tests/runner/*.test.ts',
       ],
       globalSetup: built,
       // A test of processes uses a third of a processor, and waits for the rest of its time.
@@ -109,12 +110,15 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
 
   /** The HTTP suite on a PostgreSQL that the run starts, and what only several nodes and both adapters together can show. */
   postgres: () => {
-    if (!hasPooler) console.log('pgbouncer is not installed: the tests behind a pooler are left out')
+    if (poolerProgram === undefined) console.log('pgbouncer is not installed: the tests behind a pooler are left out')
     return [
       project('postgres', {
         include: ['tests/{http,postgres}/**/*.test.ts', 'tests/mutations/store/**/*.test.ts'],
         // By the engine's coverage none of them reaches a function of sandbox/store/postgres that the others do not.
-        exclude: ['tests/http/without-store/**', ...(hasPooler ? [] : ['tests/postgres/pooler.test.ts'])],
+        exclude: [
+          'tests/http/without-store/**',
+          ...(poolerProgram !== undefined ? [] : ['tests/postgres/pooler.test.ts']),
+        ],
         runner: 'tests/postgres/runner.ts',
         globalSetup: [...built, 'tests/postgres/global-setup.ts'],
         isolate: false,
@@ -234,7 +238,17 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
 
 type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>['test']>
 
-function project(name: string, options: Options): TestProjectConfiguration {
+/** What only installs from the registry is not needed to see how a run of a suite ends. */
+const installers = /^tests\/(install|interop)\/tools\.ts$|\/installed\.ts$/
+
+/** With `SVC_FAILING_TEST=1` a suite has one test, which fails: its script then ends with a code that is not 0. */
+function withOneFailingTest(options: Options): Options {
+  const setups = [options.globalSetup ?? []].flat().filter((file) => !installers.test(file))
+  return { ...options, include: ['tests/runner/failing.ts'], exclude: [], globalSetup: setups }
+}
+
+function project(name: string, given: Options): TestProjectConfiguration {
+  const options = process.env.SVC_FAILING_TEST === '1' ? withOneFailingTest(given) : given
   return {
     test: {
       name,

@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const root = join(import.meta.dirname, '..')
 
-/** Seconds that each file took in a run of all suites, as `node .ci/result.mjs --seconds` wrote them: of the longest. */
+/** Seconds that each file took in a run of all suites, as `node tests/runner/record-seconds.ts` wrote them: of the longest. */
 const seconds = JSON.parse(readFileSync(join(import.meta.dirname, 'seconds.json'), 'utf8')) as Record<string, number>
 
 /** Sorts by the seconds of the last recorded run. What took no time worth mentioning, or is new, comes last. */
@@ -17,9 +17,4 @@ export class LongestFirst extends BaseSequencer {
 
 function recordedSeconds({ moduleId }: TestSpecification): number {
   return seconds[relative(root, moduleId).replaceAll('\\', '/')] ?? 0
-}
-
-/** Returns the files whose seconds are recorded. */
-export function recordedFiles(): string[] {
-  return Object.keys(seconds)
 }

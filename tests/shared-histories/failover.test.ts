@@ -1,6 +1,7 @@
 /** `npm run test:shared`: histories of nodes whose primary fails over to a synchronous standby and back, and of nodes behind a pooler. */
 import { expect, test } from 'vitest'
-import { hasPooler, startPooler } from '#tests/postgres/pooler.ts'
+import { poolerProgram } from '#tests/postgres/find-pooler.ts'
+import { startPooler } from '#tests/postgres/pooler.ts'
 import { startReplicated } from '#tests/postgres/replicated.ts'
 import { startPostgres } from '#tests/postgres/server.ts'
 import { firstSeed, suiteSeconds, writeHistory } from './budget.ts'
@@ -55,7 +56,7 @@ test.for(tried)(
   },
 )
 
-if (hasPooler) {
+if (poolerProgram !== undefined) {
   test(`behind a pooler in session mode, seed ${firstSeed}`, { timeout }, async () => {
     const server = await startPostgres({ isDurable: true })
     try {

@@ -1,0 +1,83 @@
+/** The steps of `.ci/run`, in the order of their lanes. */
+import { type SuiteName, suites } from './suites.ts'
+
+export interface Step {
+  /** As the last lines name it; unique. */
+  name: string
+  command: readonly string[]
+  /** The suite whose report it writes, when it is one. */
+  suite?: SuiteName
+  /** What is left out when it fails: it installs what a computer may lack, and no test counts for what is missing. */
+  leavesOut?: string
+}
+
+/** One after the other: before the two lanes, in each of them, and after both. */
+export interface Plan {
+  first: readonly Step[]
+  lanes: readonly (readonly Step[])[]
+  last: readonly Step[]
+}
+
+const suite = (name: SuiteName): Step => ({
+  name: `npm run ${name}`,
+  command: ['npm', 'run', name],
+  suite: name,
+})
+
+const plain = (...command: string[]): Step => ({ name: command.join(' '), command })
+
+const install = (script: string, leavesOut: string): Step => ({
+  name: `.ci/${script}`,
+  command: [`.ci/${script}`],
+  leavesOut,
+})
+
+export const plan: Plan = {
+  first: [{ ...suite('test'), name: 'npm test', command: ['npm', 'test'] }],
+  // One of what computes and one of what mostly waits: for pages, for a screen, for the registry.
+  lanes: [
+    [
+      suite('test:processes'),
+      suite('test:mutations'),
+      install('install-pooler', 'the tests behind a pooler'),
+      suite('test:postgres'),
+      suite('test:shared'),
+      suite('test:pauses'),
+      suite('test:simulation'),
+      install('install-compiler', 'the tests below the database'),
+      suite('test:disk'),
+      suite('test:fuzz'),
+      suite('test:soak'),
+    ],
+    [
+      install('install-browsers', 'the tests in those of Firefox and WebKit that are missing'),
+      suite('test:engines'),
+      suite('test:pages'),
+      // `npm run check` without its tests of imports, which are in `npm test`.
+      plain('biome', 'ci', '.'),
+      plain('tsc', '--noEmit'),
+      plain('node', 'build/docs/generate.ts', '--check'),
+      install('install-monitoring', 'the readers of metrics that are missing'),
+      install('install-containers', 'the tests with containers'),
+      suite('test:interop'),
+      install('install-toolchains', 'the tests of templates whose language is missing, named above'),
+      suite('test:templates'),
+      install('other-computers', 'the tests on computers that cannot be imitated'),
+      suite('test:computers'),
+    ],
+  ],
+  last: [plain('npm', 'run', 'bench:check')],
+}
+
+/** Processors of a whole run, seconds, on a computer as fast as that of the budgets. */
+export const maxRunProcessors_s = 3_000
+
+/** Returns the steps of a plan, in the order in which their results are printed. */
+export function listSteps({ first, lanes, last }: Plan): Step[] {
+  return [...first, ...lanes.flat(), ...last]
+}
+
+/** Returns the fewest tests of a step: none for one that is no suite. */
+export function minimumTests({ suite }: Step): number {
+  return suite === undefined ? 0 : suites[suite].minimumTests
+}

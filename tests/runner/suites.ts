@@ -1,0 +1,35 @@
+/** The suites by the name of their script, with what each may use and how many tests it has at least. */
+
+export interface SuiteLimits {
+  /** User and system time of a run, seconds, on a computer as fast as that of the budgets: see machine.ts. */
+  processors_s: number
+  /**
+   * The fewest tests of a complete run, without those that need what a computer may lack (an engine, a language, Wine): a run
+   * that lost a folder has fewer. A little below what there are, so that a test can go without a change here.
+   */
+  minimumTests: number
+}
+
+export const suites = {
+  test: { processors_s: 300, minimumTests: 5_000 },
+  'test:mutations': { processors_s: 300, minimumTests: 80 },
+  'test:processes': { processors_s: 200, minimumTests: 10 },
+  'test:pauses': { processors_s: 200, minimumTests: 15 },
+  'test:pages': { processors_s: 240, minimumTests: 100 },
+  'test:engines': { processors_s: 240, minimumTests: 15 },
+  'test:postgres': { processors_s: 400, minimumTests: 600 },
+  'test:interop': { processors_s: 120, minimumTests: 8 },
+  'test:templates': { processors_s: 300, minimumTests: 40 },
+  'test:computers': { processors_s: 150, minimumTests: 0 },
+  'test:simulation': { processors_s: 250, minimumTests: 10 },
+  'test:disk': { processors_s: 120, minimumTests: 0 },
+  'test:shared': { processors_s: 120, minimumTests: 5 },
+  'test:fuzz': { processors_s: 60, minimumTests: 5 },
+  'test:soak': { processors_s: 120, minimumTests: 3 },
+} as const satisfies Record<string, SuiteLimits>
+
+export type SuiteName = keyof typeof suites
+
+export function isSuite(name: string): name is SuiteName {
+  return Object.hasOwn(suites, name)
+}
