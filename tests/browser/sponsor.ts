@@ -27,12 +27,14 @@ export interface Sponsor extends Disposable {
   readonly click_url: string
   /** Assigns the tabs of a host page to its test. */
   introduce(host: Host): Promise<void>
-  /** Waits for at least `count` reports of landing pages and of the pages that they opened. */
+  /** Waits for at least `count` reports of landing pages and of the page that the first of them opened. */
   visits(host: Host, at_least: number): Promise<Visit[]>
 }
 
 export async function openSponsor(): Promise<Sponsor> {
   const visits = new Map<string, Visit[]>()
+  /** Tests whose first landing page was sent. */
+  const greeted = new Set<string>()
   const server = createServer(async (request, response) => {
     if (request.method === 'POST') {
       const chunks: Buffer[] = []
@@ -42,7 +44,9 @@ export async function openSponsor(): Promise<Sponsor> {
       return response.writeHead(204).end()
     }
     const id = /(?:^|; )test=([\w-]+)/.exec(request.headers.cookie ?? '')?.[1] ?? ''
-    response.writeHead(200, { 'content-type': 'text/html' }).end(page(id, request.headers.referer ?? null))
+    const isFirst = !greeted.has(id)
+    greeted.add(id)
+    response.writeHead(200, { 'content-type': 'text/html' }).end(page(id, request.headers.referer ?? null, isFirst))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`
@@ -56,7 +60,7 @@ export async function openSponsor(): Promise<Sponsor> {
           const seen = visits.get(session_id) ?? []
           return seen.length >= at_least && seen
         },
-        { timeout: 15_000, interval: 50 },
+        { timeout: 100_000, interval: 50 },
       ),
     [Symbol.dispose]: () => {
       server.closeAllConnections()
@@ -65,12 +69,12 @@ export async function openSponsor(): Promise<Sponsor> {
   }
 }
 
-/** The landing page opens one more, which opens none. */
-const page = (id: string, referer: string | null): string => `<!doctype html><title>Sponsor</title><script>
+/** The first page of a test opens one more. */
+const page = (id: string, referer: string | null, isFirst: boolean): string => `<!doctype html><title>Sponsor</title><script>
 let storage = 'kept'
 try { localStorage.setItem('seen', '1') } catch (error) { storage = error.name }
 const path = location.pathname
-const can_open = path === '/landing' && open('/more') !== null
+const can_open = ${isFirst} && open('/more') !== null
 const { origin } = self
 const { referrer } = document
 const has_opener = opener !== null

@@ -13,6 +13,8 @@ import type { EventType, RendererEvent } from '#renderer/host/events.ts'
 import type { SponsoredPlacement } from '#renderer/host/main.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#sandbox/index.ts'
 import { sharedChromium } from './chromium.ts'
+import { holdTime } from './held-time.ts'
+import { awaitEvents, type PageEvents } from './page-events.ts'
 
 export interface Stage extends AsyncDisposable {
   readonly sandbox: Sandbox
@@ -35,7 +37,11 @@ export interface OpenOptions {
   service_url?: string
   /** Runs in every document of the page before its own scripts. */
   before?: (page: Page) => Promise<unknown>
+  /** Whether the page's time stands still until `pass`, or flows as it does for users. Default: that of the stage. */
+  time?: PageTime
 }
+
+export type PageTime = 'held' | 'flows'
 
 export interface PlaceOptions {
   format?: Format
@@ -65,7 +71,7 @@ export interface RecordedBeacon {
 }
 
 /** One page of the integrator's app, and its session. */
-export interface Host extends AsyncDisposable {
+export interface Host extends AsyncDisposable, PageEvents {
   readonly page: Page
   readonly context: BrowserContext
   readonly session_id: string
@@ -86,12 +92,6 @@ export interface Host extends AsyncDisposable {
   /** Events that the renderer has emitted, oldest first. */
   events(): Promise<RendererEvent[]>
   types(): Promise<EventType[]>
-  /** Waits for `count` matching events. Resolves to the last one. */
-  waitForEvent<T extends EventType>(
-    type: T,
-    match?: Partial<RendererEvent<T>>,
-    count?: number,
-  ): Promise<RendererEvent<T>>
   /** The beacons of this session that the emulator recorded, by the time of their event. */
   recorded(): Promise<RecordedBeacon[]>
   /** The recorded beacons without heartbeats, as `event verdict reason_code`, with `+metric` where production would bill. */
@@ -121,10 +121,10 @@ export function defineFindAll(): void {
 }
 
 /**
- * For `before`: the renderer waits twenty times as long for a frame before it gives the ad up. A busy host needs that; that it
- * gives up in time is tested elsewhere.
+ * Of a page whose time flows, the renderer waits twenty times as long for a frame before it gives the ad up. A busy host needs that;
+ * that it gives up in time is tested elsewhere.
  */
-export async function withPatience(page: Page): Promise<void> {
+export async function bePatient(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const start = window.setTimeout.bind(window)
     const isLimit = (ms = 0): boolean => ms === 3_000 || ms === 5_000
@@ -134,18 +134,14 @@ export async function withPatience(page: Page): Promise<void> {
   })
 }
 
-/** For `before`: clips play at a tenth of their speed, so that a test can act before the end, however busy the host is. */
-export async function withSlowClips(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const slowDown = ({ target }: Event): void => void Object.assign(target!, { playbackRate: 0.1 })
-    document.addEventListener('play', slowDown, { capture: true, once: true })
-  })
-}
-
 let sessions = 0
 
 /** Starts an emulator and an integrator's app, for pages in the browser that all tests share or in another. */
-export async function openStage(options: SandboxOptions = {}, other?: Browser): Promise<Stage> {
+export async function openStage(
+  options: SandboxOptions = {},
+  other?: Browser,
+  time: PageTime = 'flows',
+): Promise<Stage> {
   const sandbox = await startSandbox(options)
   const { secret_key, client_id } = sandbox.keys
   const client = createClient({ base_url: sandbox.url, credential: secret_key })
@@ -205,6 +201,7 @@ export async function openStage(options: SandboxOptions = {}, other?: Browser): 
     page.on('console', (message) => console_lines.push(`${message.type()}: ${message.text()}`))
     page.on('pageerror', (error) => console_lines.push(`pageerror: ${error.message}`))
     await page.addInitScript(defineFindAll)
+    await ((given.time ?? time) === 'held' ? holdTime(page) : bePatient(page))
     await given.before?.(page)
     await page.goto(`${host_url}/page/${session_id}`)
 
@@ -254,25 +251,7 @@ export async function openStage(options: SandboxOptions = {}, other?: Browser): 
       backend_calls,
       events,
       types: async () => (await events()).map(({ type }) => type),
-      waitForEvent: async <T extends EventType>(type: T, match: Partial<RendererEvent<T>> = {}, count = 1) => {
-        const found = await page.waitForFunction(
-          ({ type, match, count }) => {
-            const matching = window
-              .SponsoredPlacement!.getEvents()
-              .filter(
-                (event) =>
-                  event.type === type &&
-                  Object.entries(match).every(([name, value]) =>
-                    Object.entries(event).some(([n, v]) => n === name && v === value),
-                  ),
-              )
-            return matching.length >= count && matching[count - 1]
-          },
-          { type, match: match as Record<string, unknown>, count },
-          { polling: 50, timeout: 30_000 },
-        )
-        return (await found.jsonValue()) as RendererEvent<T>
-      },
+      ...awaitEvents(page),
       recorded,
       ledger: async () =>
         (await recorded())

@@ -1,7 +1,7 @@
 /** In each engine: the layout of native templates, by geometry and by pixels. */
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Host, openStage, type Stage, withPatience } from '#tests/browser/stage.ts'
+import { type Host, openStage, type Stage } from '#tests/browser/stage.ts'
 import { closeEngine, engineUnderTest } from './engines.ts'
 
 let stage: Stage
@@ -37,7 +37,6 @@ test('pictures above the words are as wide as their card, and a call to action i
   const html = slots.map(({ width }, i) => `<div id="s${i}" style="width:${width}px;margin:8px"></div>`).join('')
   await using host = await stage.open({
     html,
-    before: withPatience,
     context: { viewport: { width: 700, height: 2_300 } },
   })
   for (const [index, { template }] of slots.entries()) {
@@ -100,7 +99,6 @@ test('the controls of the demo stand beside their names, and its header has its 
 async function schemesIn(head: string): Promise<{ card: string; label: string }> {
   await using host = await stage.open({
     html: `${head}<div id="slot" style="width:360px"></div>`,
-    before: withPatience,
     // As the browser itself says it.
     context: { colorScheme: null },
   })

@@ -1,6 +1,6 @@
 /** In each engine: turns from their request to their end, and what is counted and billed of them. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Host, openStage, type PlaceOptions, type Stage, withPatience } from '#tests/browser/stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { isWrong, measurePage } from '#tests/browser/viewability-pages.ts'
 import { closeEngine, engineUnderTest } from './engines.ts'
 
@@ -29,7 +29,7 @@ const seen = 'visible accepted OK +viewable_impression'
 /** Opens a page with a slot for each name. */
 function openSlots(names: readonly string[]): Promise<Host> {
   const html = names.map((name) => `<div id="${name}" style="width:340px;float:left;margin:4px"></div>`).join('')
-  return stage.open({ html, before: withPatience, context: { viewport: { width: 1_100, height: 1_400 } } })
+  return stage.open({ html, context: { viewport: { width: 1_100, height: 1_400 } } })
 }
 
 describe.concurrent('a placement', () => {
@@ -43,7 +43,7 @@ describe.concurrent('a placement', () => {
   })
 
   test('below the fold is rendered, and seen only when it is scrolled into view', async () => {
-    await using host = await stage.open({ html: '<div id="slot" style="margin:3000px 0"></div>', before: withPatience })
+    await using host = await stage.open({ html: '<div id="slot" style="margin:3000px 0"></div>' })
     await host.show({ format: 'banner' })
     await host.waitForEvent('beacon', { event: 'render' })
     await new Promise((resolve) => setTimeout(resolve, 1_500))
@@ -54,7 +54,7 @@ describe.concurrent('a placement', () => {
   })
 
   test('is opened by a click with the pointer, which is counted once', async () => {
-    await using host = await stage.open({ before: withPatience })
+    await using host = await stage.open()
     await host.show({ format: 'banner' })
     await host.waitForEvent('beacon', { event: 'render' })
     await host.page.frameLocator('#slot iframe').locator('a.surface').first().click()
@@ -65,7 +65,7 @@ describe.concurrent('a placement', () => {
   })
 
   test('of a clip plays muted to its end; its start and its end are reported', async () => {
-    await using host = await stage.open({ before: withPatience })
+    await using host = await stage.open()
     await host.show({ format: 'clip', max_width: 320, max_height: 180 })
     await host.waitForEvent('play_started')
     await host.waitForEvent('play_completed')
@@ -101,7 +101,7 @@ describe.concurrent('a turn', () => {
   const shownFrames = (host: Host) => host.page.locator('#slot iframe').count()
 
   test('shows its ad, ends with the answer, and leaves the slot empty once the ad was seen', async () => {
-    await using host = await stage.open({ before: withPatience })
+    await using host = await stage.open()
     await start(host, { overrides: { allowed_formats: ['banner'] } })
     await host.waitForEvent('rendered')
     await expect.poll(() => answer(host)).toBe('the answer')
@@ -120,7 +120,7 @@ describe.concurrent('a turn', () => {
   })
 
   test('whose consent is withdrawn loses its ad, and nothing more is counted', async () => {
-    await using host = await stage.open({ html: '<div id="slot" style="margin:3000px 0"></div>', before: withPatience })
+    await using host = await stage.open({ html: '<div id="slot" style="margin:3000px 0"></div>' })
     await host.show({ format: 'banner' })
     await host.waitForEvent('beacon', { event: 'render', accepted: true })
     const { client_id } = stage.sandbox.keys
@@ -132,7 +132,7 @@ describe.concurrent('a turn', () => {
   })
 
   test('in the same slot replaces the ad of the one before, as often as it is mounted again', async () => {
-    await using host = await stage.open({ before: withPatience })
+    await using host = await stage.open()
     for (let mounts = 1; mounts <= 3; mounts++) {
       await host.show({ format: 'banner' })
       await host.waitForEvent('rendered', {}, mounts)

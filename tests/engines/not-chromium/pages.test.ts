@@ -8,7 +8,7 @@ import { kinds } from '#tests/browser/pages/index.ts'
 import { openPageHost, type PageHost } from '#tests/browser/pages/page-host.ts'
 import { createDriver } from '#tests/browser/pages/playwright-driver.ts'
 import { runPage } from '#tests/browser/pages/run.ts'
-import { openStage, type Stage, withPatience } from '#tests/browser/stage.ts'
+import { bePatient, openStage, type Stage } from '#tests/browser/stage.ts'
 import { closeEngine, engineUnderTest } from '../engines.ts'
 
 // Most of their time they wait, each for its own page.
@@ -24,7 +24,7 @@ let driver: Driver
 beforeAll(async () => {
   stage = await openStage({}, await (await engineUnderTest()).get())
   host = await openPageHost(stage.sandbox, stage.client, pages)
-  driver = createDriver(engine, stage.browser, withPatience)
+  driver = createDriver(engine, stage.browser, bePatient)
 })
 afterAll(async () => {
   await host?.[Symbol.asyncDispose]()
