@@ -37,15 +37,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       // They share nothing but what they import, which is loaded once a worker, and one Chromium a worker.
       isolate: false,
     }),
-    // Pages that measure: a page that waits for a processor sees its own time pass, so they run after the others.
-    project('timed', {
-      include: ['tests/timed/**/*.test.ts'],
-      globalSetup: built,
-      // On one processor a second worker still has time: pages wait for their dwell.
-      maxWorkers: Math.max(2, processors),
-      isolate: false,
-      sequence: { groupOrder: 1 },
-    }),
   ],
 
   /** Everything that goes through a large matrix: mutants, malformed requests by the thousand, kills, damage. */

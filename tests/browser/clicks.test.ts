@@ -19,7 +19,11 @@ let sponsor: Sponsor
 beforeAll(async () => {
   sponsor = await openSponsor()
   database = await databaseWith({ billing_model: 'cpc' })
-  stage = await openStage({ database: database.path, demand: oneCampaign({ click_url: sponsor.click_url }) }, undefined, 'held')
+  stage = await openStage(
+    { database: database.path, demand: oneCampaign({ click_url: sponsor.click_url }) },
+    undefined,
+    'held',
+  )
 })
 afterAll(async () => {
   await stage?.[Symbol.asyncDispose]()
@@ -94,7 +98,11 @@ describe.concurrent('a click', () => {
   })
 
   test('on an address with https counts, but is not billed, where views are', async () => {
-    await using other = await openStage({ demand: oneCampaign({ click_url: 'https://secure.example/' }) }, undefined, 'held')
+    await using other = await openStage(
+      { demand: oneCampaign({ click_url: 'https://secure.example/' }) },
+      undefined,
+      'held',
+    )
     await using host = await other.open()
     await host.context.route('https://secure.example/', (route) => route.fulfill({ body: 'landing' }))
     const { slot_id } = await host.show(kinds.banner)
@@ -252,7 +260,8 @@ function linkOf(frame: FrameLocator): Locator {
 
 /** Returns the clicks, of one slot or all: events of the page, beacons sent and recorded, and every beacon that was not accepted. */
 async function clicksOf(host: Host, slot_id?: string) {
-  const isWanted = (one: { slot_id?: string | null | undefined }): boolean => slot_id === undefined || one.slot_id === slot_id
+  const isWanted = (one: { slot_id?: string | null | undefined }): boolean =>
+    slot_id === undefined || one.slot_id === slot_id
   const sent = beaconPosts(host)
     .map((request) => request.postDataJSON() as BeaconRequest)
     .filter((beacon) => beacon.event === 'click' && isWanted(beacon))

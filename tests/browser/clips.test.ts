@@ -217,35 +217,38 @@ describe.concurrent('a clip that may not start by itself', () => {
     'by the settings of the browser': { before: refuseAutoplay },
     'for a viewer who prefers reduced motion': { context: { reducedMotion: 'reduce' } },
   } as const
-  test.each(Object.entries(refusals))('%s shows its poster, reports it, and starts when its viewer presses play', async (_, options) => {
-    await using host = await stage.open(options)
-    const { slot_id } = await host.show(place)
-    expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
-    await host.waitForEvent('beacon', { event: 'render' })
-    const frame = await frameOf(host)
-    expect(await frame.getByRole('button', { name: 'Play' }).isVisible()).toBe(true)
-    const poster = await frame.locator('video').evaluate(async (video: HTMLVideoElement) => {
-      const answer = new Image()
-      answer.src = video.poster
-      await answer.decode()
-      return [answer.naturalWidth, video.currentTime, video.played.length]
-    })
-    expect(poster).toEqual([320, 0, 0])
-    // Long enough in view for a dwell that would not check whether it plays; and scrolling causes no second refusal.
-    await host.pass(2_300)
-    await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
-    await host.pass(100)
-    expect(await recordedBy(host)).toEqual(['render accepted OK'])
-    expect((await host.types()).toSorted()).toEqual(['beacon', 'error', 'rendered'])
-    expect(await billOf(stage, slot_id)).toEqual(noView)
+  test.each(Object.entries(refusals))(
+    '%s shows its poster, reports it, and starts when its viewer presses play',
+    async (_, options) => {
+      await using host = await stage.open(options)
+      const { slot_id } = await host.show(place)
+      expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
+      await host.waitForEvent('beacon', { event: 'render' })
+      const frame = await frameOf(host)
+      expect(await frame.getByRole('button', { name: 'Play' }).isVisible()).toBe(true)
+      const poster = await frame.locator('video').evaluate(async (video: HTMLVideoElement) => {
+        const answer = new Image()
+        answer.src = video.poster
+        await answer.decode()
+        return [answer.naturalWidth, video.currentTime, video.played.length]
+      })
+      expect(poster).toEqual([320, 0, 0])
+      // Long enough in view for a dwell that would not check whether it plays; and scrolling causes no second refusal.
+      await host.pass(2_300)
+      await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+      await host.pass(100)
+      expect(await recordedBy(host)).toEqual(['render accepted OK'])
+      expect((await host.types()).toSorted()).toEqual(['beacon', 'error', 'rendered'])
+      expect(await billOf(stage, slot_id)).toEqual(noView)
 
-    await frame.getByRole('button', { name: 'Play' }).click()
-    await host.waitForEvent('play_started')
-    await host.viewed()
-    expect(await recordedBy(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
-    expect(await billOf(stage, slot_id)).toEqual(oneView)
-    expect(host.console_lines).toEqual([expect.stringContaining('[sponsored placement] error: autoplay_blocked')])
-  })
+      await frame.getByRole('button', { name: 'Play' }).click()
+      await host.waitForEvent('play_started')
+      await host.viewed()
+      expect(await recordedBy(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
+      expect(await billOf(stage, slot_id)).toEqual(oneView)
+      expect(host.console_lines).toEqual([expect.stringContaining('[sponsored placement] error: autoplay_blocked')])
+    },
+  )
 
   /** Refuses to play, even muted, before a user gesture: a browser with strict settings. */
   async function refuseAutoplay(page: Page): Promise<void> {

@@ -14,7 +14,7 @@ declare global {
   }
 }
 
-/** For pages that are not opened yet: their time stands still. */
+/** Lets the time of the documents that are opened from now on stand still. */
 export async function holdTime(page: Page): Promise<void> {
   await page.addInitScript(holdTimers)
   await page.addInitScript(holdPlayback)
@@ -97,9 +97,18 @@ function holdTimers(): void {
   const passIn = (frame: Window, ms: number): Promise<void> =>
     new Promise((resolve) => {
       const { port1, port2 } = new Channel()
-      port1.onmessage = () => resolve()
+      let isOver = false
+      const end = (): void => {
+        isOver = true
+        resolve()
+      }
+      port1.onmessage = end
       frame.postMessage({ pass_ms: ms }, '*', [port2])
-      const look = (): void => (frame.closed ? resolve() : void requestAnimationFrame(look))
+      // A frame that is gone will not say so.
+      const look = (): void => {
+        if (frame.closed) end()
+        if (!isOver) start(look, 20)
+      }
       look()
     })
   window.passTime = async (ms) => {
@@ -168,7 +177,10 @@ function holdPlayback(): void {
       tell(media, 'timeupdate', 'seeked')
     })
   }
-  const property = (get: (media: HTMLMediaElement) => unknown, set?: (media: HTMLMediaElement, to: number) => void) => ({
+  const property = (
+    get: (media: HTMLMediaElement) => unknown,
+    set?: (media: HTMLMediaElement, to: number) => void,
+  ) => ({
     configurable: true,
     get(this: HTMLMediaElement) {
       return get(this)

@@ -70,7 +70,11 @@ export async function openSponsor(): Promise<Sponsor> {
 }
 
 /** The first page of a test opens one more. */
-const page = (id: string, referer: string | null, isFirst: boolean): string => `<!doctype html><title>Sponsor</title><script>
+const page = (
+  id: string,
+  referer: string | null,
+  isFirst: boolean,
+): string => `<!doctype html><title>Sponsor</title><script>
 let storage = 'kept'
 try { localStorage.setItem('seen', '1') } catch (error) { storage = error.name }
 const path = location.pathname

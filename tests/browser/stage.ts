@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Disposable, Page, Request } from 'playwright-core'
 import { type Client, createClient } from '#client/index.ts'
 import type { Format, NativeTemplateId } from '#contract/fields.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
@@ -15,6 +15,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '#sandbox/index.
 import { sharedChromium } from './chromium.ts'
 import { holdTime } from './held-time.ts'
 import { awaitEvents, type PageEvents } from './page-events.ts'
+import { lendPage, type Preparation } from './page-pool.ts'
 
 export interface Stage extends AsyncDisposable {
   readonly sandbox: Sandbox
@@ -35,7 +36,7 @@ export interface OpenOptions {
   context?: BrowserContextOptions
   /** Where the page reaches the emulator, such as a pass-through. Default: its own URL. */
   service_url?: string
-  /** Runs in every document of the page before its own scripts. */
+  /** Prepares the page before it is opened. One that returns the script that it adds has it removed afterwards. */
   before?: (page: Page) => Promise<unknown>
   /** Whether the page's time stands still until `pass`, or flows as it does for users. Default: that of the stage. */
   time?: PageTime
@@ -124,14 +125,24 @@ export function defineFindAll(): void {
  * Of a page whose time flows, the renderer waits twenty times as long for a frame before it gives the ad up. A busy host needs that;
  * that it gives up in time is tested elsewhere.
  */
-export async function bePatient(page: Page): Promise<void> {
-  await page.addInitScript(() => {
+export function bePatient(page: Page): Promise<Disposable> {
+  return page.addInitScript(() => {
     const start = window.setTimeout.bind(window)
     const isLimit = (ms = 0): boolean => ms === 3_000 || ms === 5_000
     Object.assign(window, {
       setTimeout: (work: () => void, ms?: number) => start(work, isLimit(ms) ? 20 * ms! : ms),
     })
   })
+}
+
+/** What pages have before their own scripts. */
+const prepare: Readonly<Record<PageTime, Preparation>> = {
+  held: async (page) => [await page.addInitScript(defineFindAll), await holdTime(page)],
+  flows: async (page) => [await page.addInitScript(defineFindAll), await bePatient(page)],
+}
+
+function isScript(given: unknown): given is Disposable {
+  return typeof given === 'object' && given !== null && 'dispose' in given
 }
 
 let sessions = 0
@@ -191,8 +202,7 @@ export async function openStage(
 <meta name="viewport" content="width=device-width"><style>body{margin:8px}</style>
 <script src="${service_url}/v1/render.js"></script>${given.html ?? '<div id="slot"></div>'}`,
     })
-    const context = await browser.newContext({ viewport: { width: 800, height: 700 }, ...given.context })
-    const page = await context.newPage()
+    const { context, page, giveBack } = await lendPage(browser, prepare[given.time ?? time], given.context)
     const requests: Request[] = []
     const console_lines: string[] = []
     context.on('request', (request) => {
@@ -200,9 +210,8 @@ export async function openStage(
     })
     page.on('console', (message) => console_lines.push(`${message.type()}: ${message.text()}`))
     page.on('pageerror', (error) => console_lines.push(`pageerror: ${error.message}`))
-    await page.addInitScript(defineFindAll)
-    await ((given.time ?? time) === 'held' ? holdTime(page) : bePatient(page))
-    await given.before?.(page)
+    const prepared = await given.before?.(page)
+    const isClean = given.before === undefined || isScript(prepared)
     await page.goto(`${host_url}/page/${session_id}`)
 
     const body: Host['body'] = ({ format, native_template_id, max_width, max_height, more } = {}) => ({
@@ -262,7 +271,10 @@ export async function openStage(
           ),
       requests,
       console_lines,
-      [Symbol.asyncDispose]: () => context.close(),
+      [Symbol.asyncDispose]: async () => {
+        if (isScript(prepared) && !page.isClosed()) await prepared.dispose()
+        await giveBack(isClean)
+      },
     }
   }
 

@@ -52,7 +52,10 @@ async function openBoxes(): Promise<{ host: Host; slots: Record<Kind, string> }>
 }
 
 /** Opens a page with one ad, rendered and out of view. */
-async function openBox(place: PlaceOptions, before?: (page: Page) => Promise<unknown>): Promise<{ host: Host; slot_id: string }> {
+async function openBox(
+  place: PlaceOptions,
+  before?: (page: Page) => Promise<unknown>,
+): Promise<{ host: Host; slot_id: string }> {
   const host = await stage.open({ html: boxes(['slot']), ...(before && { before }) })
   const { slot_id } = await host.show(place)
   await host.waitForEvent('beacon', { event: 'render' })
@@ -148,7 +151,9 @@ async function countByNaiveTimer(page: Page, target: string): Promise<() => Prom
       ratio = entries.at(-1)!.intersectionRatio
       if (ratio >= 0.5) setTimeout(count, 1_000)
     }
-    new IntersectionObserver(look, { threshold: 0.5 }).observe(window.findAll('iframe', document.querySelector(target)!)[0]!)
+    new IntersectionObserver(look, { threshold: 0.5 }).observe(
+      window.findAll('iframe', document.querySelector(target)!)[0]!,
+    )
   }, target)
   return () => page.evaluate(() => Number(Reflect.get(window, 'naive_views') ?? 0))
 }
@@ -214,9 +219,12 @@ test('a clip counts after two seconds of playing with half of it in view', async
   await bring(host, 0.5)
   await host.waitForEvent('play_started')
   // It would end before its last exposure.
-  await host.page.frameLocator('iframe').locator('video').evaluate((video: HTMLVideoElement) => {
-    video.playbackRate = 0.1
-  })
+  await host.page
+    .frameLocator('iframe')
+    .locator('video')
+    .evaluate((video: HTMLVideoElement) => {
+      video.playbackRate = 0.1
+    })
   await visit(host, 0.5, 1_900)
   await visit(host, 1, 1_200)
   await show(host, 1, 1_200)
@@ -288,7 +296,10 @@ describe.concurrent('a dwell', () => {
     await show(host, 0.69, 1_000)
     await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     const visible = sentBy(host).find(({ event }) => event === 'visible')
-    expect(visible?.measurements).toMatchObject({ visibility_check: 'hit_test', visible_ratio: expect.closeTo(0.69, 1) })
+    expect(visible?.measurements).toMatchObject({
+      visibility_check: 'hit_test',
+      visible_ratio: expect.closeTo(0.69, 1),
+    })
   })
 })
 

@@ -65,7 +65,7 @@ test('our own renderer, recorded at another address, shows the same as ours', as
   expect(renderer).toMatchObject([{ format: 'banner', recorded: ['script', 'frame'], differs: [] }])
   expect(renderer[0].service.beacons).toEqual(expect.arrayContaining(['render OK', 'visible OK']))
   expect(code).toBe(0)
-}, 60_000)
+})
 
 test('a renderer that reports no view differs in its beacons, which fails only with --strict', async () => {
   const altered = join(folder, 'altered.har')
@@ -80,4 +80,4 @@ test('a renderer that reports no view differs in its beacons, which fails only w
     code: 2,
     stderr: expect.stringContaining('proxy.har has no recorded render.js and no frame.'),
   })
-}, 60_000)
+})

@@ -31,7 +31,7 @@ import {
   wrongPages,
 } from '#tests/observe/pages.ts'
 
-vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
+vi.setConfig({ maxConcurrency: 5 })
 
 const home = temporaryDirectory()
 let shared: Sandbox

@@ -2,18 +2,17 @@
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type NativeTemplateId, nativeTemplates } from '#contract/fields.ts'
-import type { FrameMessage, HostMessage } from '#renderer/messages.ts'
 import { violations } from '#tests/browser/axe.ts'
 import { about } from '#tests/browser/catalogue.ts'
 import { framesCatalogue, type Topic, texts } from '#tests/browser/frames-catalogue.ts'
-import { type Host, openStage, type PlaceOptions, type Stage, withSlowClips } from '#tests/browser/stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { until } from '#tests/browser/turns.ts'
 
 vi.setConfig({ maxConcurrency: 4 })
 
 let stage: Stage
 beforeAll(async () => {
-  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' })
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'held')
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
@@ -40,15 +39,8 @@ async function openSlots(slots: readonly Slot[], options: Parameters<Stage['open
     .map(({ id, width }) => `<div id="${id}" style="width:${width}px;margin-bottom:8px"></div>`)
     .join('')
   const host = await stage.open({ html, ...options, context: { viewport, ...options.context } })
-  // One after the other: on a busy host many frames at once exceed the time that the renderer allows each.
-  for (const [index, { id, request }] of slots.entries()) {
-    await host.page.evaluate((turn) => void window.SponsoredPlacement!.startTurn(turn), {
-      target: `#${id}`,
-      endpoint: host.endpoint,
-      body: host.body(request),
-    })
-    await host.waitForEvent('rendered', {}, index + 1)
-  }
+  for (const { id, request } of slots) await host.show(request, `#${id}`)
+  await host.waitForEvent('rendered', {}, slots.length)
   return host
 }
 
@@ -274,188 +266,6 @@ describe.concurrent('banners', () => {
       expect(host.console_lines).toEqual([])
     },
   )
-})
-
-describe.concurrent('every format', () => {
-  test.for(['banner', 'clip', 'native'] as const)(
-    'a %s is opened by keyboard, and that counts as a click',
-    async (format) => {
-      const slot: Slot = {
-        id: 'slot',
-        width: 320,
-        request: about('usual', { format, max_width: 320, max_height: 250 }),
-      }
-      await using host = await openSlots([slot])
-      await host.page.keyboard.press('Tab')
-      await Promise.all([host.context.waitForEvent('page'), host.page.keyboard.press('Enter')])
-      expect(await host.waitForEvent('click')).toMatchObject({ user_activated: true })
-    },
-  )
-})
-
-describe.concurrent('clips', () => {
-  const slot: Slot = { id: 'slot', width: 320, request: { format: 'clip', max_width: 320, max_height: 180 } }
-  const button = (frame: Frame, name: string) => frame.getByRole('button', { name, exact: true })
-  const appears = (frame: Frame, name: string) => button(frame, name).waitFor({ timeout: 15_000 })
-  /** Returns the name of the focused element inside the frame. */
-  const focused = (frame: Frame) => frame.evaluate(() => document.activeElement!.ariaLabel)
-
-  /** Slows a clip down: it does not end while a busy host delays the test. */
-  const slowDown = (frame: Frame) =>
-    frame.locator('video').evaluate((video: HTMLVideoElement) => {
-      video.playbackRate = 0.1
-    })
-
-  test('are controlled by keyboard only, with names for what a key does', async () => {
-    await using host = await openSlots([slot])
-    const frame = await frameIn(host.page, '#slot')
-    await slowDown(frame)
-    await appears(frame, 'Pause')
-    await host.page.keyboard.press('Tab')
-    expect(await focused(frame)).toBe('Visit Notewick')
-    await host.page.keyboard.press('Tab')
-    expect(await focused(frame)).toBe('Pause')
-    await host.page.keyboard.press('Enter')
-    await appears(frame, 'Play')
-    expect(await frame.locator('video').evaluate((video: HTMLVideoElement) => video.paused)).toBe(true)
-    await host.page.keyboard.press('Tab')
-    expect(await focused(frame)).toBe('Unmute')
-    await host.page.keyboard.press('Space')
-    await appears(frame, 'Mute')
-    expect(await violations(frame)).toEqual([])
-    const sizes = await frame
-      .locator('button')
-      .evaluateAll((all) => all.map((one) => Math.min(one.clientWidth, one.clientHeight) >= 24))
-    expect(sizes).toEqual([true, true])
-  })
-
-  test('that have ended offer to play again, and a jump to the end is no completion', async () => {
-    await using host = await openSlots([slot], { before: withSlowClips })
-    const frame = await frameIn(host.page, '#slot')
-    await host.waitForEvent('play_started')
-    await frame.locator('video').evaluate((video: HTMLVideoElement) => {
-      video.currentTime = video.duration - 0.3
-      video.playbackRate = 1
-    })
-    await appears(frame, 'Replay')
-    expect(await host.types()).not.toContain('play_completed')
-    await slowDown(frame)
-    await button(frame, 'Replay').click()
-    await appears(frame, 'Pause')
-    expect(await frame.locator('video').evaluate((video: HTMLVideoElement) => video.currentTime < 5)).toBe(true)
-  })
-
-  test('do not start for a viewer who prefers reduced motion, until that viewer plays them', async () => {
-    await using host = await openSlots([slot], { context: { reducedMotion: 'reduce', viewport } })
-    const frame = await frameIn(host.page, '#slot')
-    expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
-    expect(await host.types()).not.toContain('play_started')
-    expect(await violations(frame)).toEqual([])
-    await button(frame, 'Play').click()
-    await host.waitForEvent('play_started')
-  })
-
-  test('mark a test substitute, away from the controls', async () => {
-    await using host = await openSlots([slot])
-    const frame = await frameIn(host.page, '#slot')
-    await appears(frame, 'Pause')
-    const mark = (await frame.getByText('TEST', { exact: true }).boundingBox())!
-    for (const control of await frame.locator('button').all()) {
-      const box = (await control.boundingBox())!
-      expect(mark.x + mark.width < box.x || mark.y + mark.height < box.y).toBe(true)
-    }
-  })
-
-  test('send no flood of messages while a key is held down', async () => {
-    await using host = await openSlots([slot])
-    const frame = await frameIn(host.page, '#slot')
-    await appears(frame, 'Pause')
-    await frame.evaluate(async () => {
-      for (let press = 0; press < 60; press += 1) {
-        document.querySelector<HTMLElement>('.play')!.click()
-        document.querySelector<HTMLElement>('.mute')!.click()
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      }
-    })
-    await host.page.waitForTimeout(300)
-    expect(await host.types()).not.toContain('cleared')
-  })
-})
-
-describe.concurrent('what the frame reports', () => {
-  type Wire = { messages: FrameMessage[]; send: (message: HostMessage) => void }
-  /** Opens a single frame, with a port that records its messages. */
-  async function openPort(request: PlaceOptions, height: number): Promise<{ host: Host; frame: Frame }> {
-    const host = await stage.open({ html: '<div id="slot" style="width:320px"></div>' })
-    const { placement } = await host.place(request)
-    await host.page.evaluate(
-      async ({ url, height }) => {
-        const frame = document.createElement('iframe')
-        Object.assign(frame, { title: 'Ad', src: url, allow: 'autoplay' })
-        frame.setAttribute('sandbox', 'allow-scripts allow-popups')
-        frame.style.cssText = `width:100%;height:${height}px;border:0`
-        document.querySelector('#slot')!.append(frame)
-        await new Promise((resolve) => {
-          frame.onload = resolve
-        })
-        const { port1, port2 } = new MessageChannel()
-        const wire: Wire = { messages: [], send: (message) => port1.postMessage(message) }
-        port1.onmessage = ({ data }) => wire.messages.push(data)
-        Object.assign(window, { wire })
-        frame.contentWindow!.postMessage({ t: 'sp:init', v: 1, nonce: 'n', instance_id: 'i' }, '*', [port2])
-      },
-      { url: placement!.render.frame_url, height },
-    )
-    return { host, frame: await frameIn(host.page, '#slot') }
-  }
-  const messagesOf = ({ page }: Host) => page.evaluate(() => (window as unknown as { wire: Wire }).wire.messages)
-  const kinds = async (host: Host) => (await messagesOf(host)).map(({ t }) => t)
-  const send = ({ page }: Host, message: HostMessage) =>
-    page.evaluate((message) => (window as unknown as { wire: Wire }).wire.send(message), message)
-
-  test('a card reports its height before it counts as rendered, and again only when its width has changed it', async () => {
-    const { host } = await openPort(about('usual', { format: 'native', native_template_id: 'card' }), 200)
-    await using _ = host
-    await until(() => kinds(host), ['ready', 'resize', 'rendered'])
-    const rate = await host.page.evaluate(async () => {
-      const { wire } = window as unknown as { wire: Wire }
-      const slot = document.querySelector<HTMLElement>('#slot')!
-      const before = wire.messages.length
-      const started = performance.now()
-      for (let width = 320; width < 420; width += 2) {
-        slot.style.width = `${width}px`
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      }
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
-      return { messages: wire.messages.length - before, seconds: (performance.now() - started) / 1_000 }
-    })
-    expect(rate.messages).toBeGreaterThan(0)
-    expect(rate.messages / rate.seconds).toBeLessThan(10)
-    const last = (await messagesOf(host)).length
-    await host.page.waitForTimeout(500)
-    expect(await messagesOf(host)).toHaveLength(last)
-  })
-
-  test('a clip reports where a jump started before it reports where it ended, and nothing after it is torn down', async () => {
-    const { host, frame } = await openPort({ format: 'clip', max_width: 320, max_height: 180 }, 180)
-    await using _ = host
-    await until(() => kinds(host), ['ready', 'rendered'])
-    await send(host, { t: 'visibility', ratio: 1, page_visible: true })
-    const media = async () => (await messagesOf(host)).filter((message) => message.t === 'media')
-    await until(async () => (await media())[0]?.state, 'playing')
-    await frame.locator('video').evaluate((video: HTMLVideoElement) => {
-      video.currentTime = 5
-    })
-    await until(async () => ((await media()).at(-1)?.position_ms ?? 0) > 4_900, true)
-    const jump = (await media()).filter(({ position_ms }) => position_ms < 4_900)
-    expect(jump.at(-1)?.state).toBe('stalled')
-    await send(host, { t: 'teardown' })
-    await until(() => frame.locator('video').evaluate((video: HTMLVideoElement) => video.paused), true)
-    const last = (await messagesOf(host)).length
-    await frame.locator('button.mute').click()
-    await host.page.waitForTimeout(300)
-    expect(await messagesOf(host)).toHaveLength(last)
-  })
 })
 
 describe.concurrent('opened at top level', () => {
