@@ -25,7 +25,12 @@ interface Wanted {
 
 export function awaitEvents(page: Page): PageEvents {
   const wait = async <T extends EventType>(type: T, match: Match<T>, count: number, pass_ms: number) =>
-    (await page.evaluate(awaitEvent, { type, match, count, pass_ms })) as RendererEvent<T>
+    (await page.evaluate(awaitEvent, {
+      type,
+      match: match as Record<string, unknown>,
+      count,
+      pass_ms,
+    })) as RendererEvent<T>
   const events: PageEvents = {
     waitForEvent: (type, match = {}, count = 1) => wait(type, match, count, 0),
     pass: (ms) => page.evaluate((ms) => window.passTime(ms), ms),
