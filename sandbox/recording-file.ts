@@ -1,9 +1,10 @@
 /** What a start with a recording reads: the file, its age, and the catalogue with the campaigns of its fills. */
-import { readFileSync } from 'node:fs'
 import { type Recording, RecordingError, readRecording } from '#contract/recordings/recording.ts'
 import type { Creative } from '#domain/catalogue.ts'
 import { formatDuration, unitsMs } from '#foundation/duration.ts'
+import { TextError } from '#foundation/encoding.ts'
 import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
+import { readTextFileSync } from '#foundation/text-file.ts'
 import { createPlayback, type Player } from '#runtime/playback/playback.ts'
 import { createRecordedMedia } from '#runtime/playback/recorded-media.ts'
 import { createScript, type Script } from '#runtime/playback/script.ts'
@@ -55,8 +56,12 @@ export function openRecording(
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readTextFileSync(file)
   } catch (error) {
+    if (error instanceof TextError) {
+      const reason = error.message.charAt(0).toLowerCase() + error.message.slice(1)
+      throw new SandboxError('recording_invalid', `${file} cannot be read: ${reason}.`, error.hint, { cause: error })
+    }
     const system = systemErrorBehind(error)
     const reason = system === null ? (error as Error).message : systemReason(system)
     const hint = system === null ? howToRecord : systemHint(system.code)

@@ -58,6 +58,7 @@ test('added properties look like their neighbours', () => {
 test.each([
   ['{ "a": 1 "b": 2 }', 'it is not JSON. Line 1, column 10: A comma is missing here.'],
   ['[]', 'it is not a JSON object'],
+  [`{ "a":\n${'['.repeat(50_000)}`, 'it cannot be read. Line 2, column 64: It nests deeper than 64 levels.'],
   ['', 'it is not JSON. Line 1, column 1: The text ends too early: a value, a comma or a bracket is missing.'],
   ['{ "servers": [] }', 'its servers is not an object'],
 ])('%s is refused', (text, message) => {

@@ -4,7 +4,7 @@
  */
 import { createScanner, findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import type { Json } from '#foundation/json.ts'
-import { locateSyntaxError } from '#foundation/json-syntax.ts'
+import { findNestingProblem, locateProblem, locateSyntaxError } from '#foundation/json-syntax.ts'
 
 /** A text with the property, and whether a comma had to be added before it. */
 interface Added {
@@ -93,6 +93,8 @@ function closeEmpty(before: string, after: string, isEmpty: boolean): string {
 }
 
 function parse(text: string): Node {
+  const tooDeep = findNestingProblem(text)
+  if (tooDeep !== null) throw new JsonFileError(`it cannot be read. ${locateProblem(tooDeep, text)}`)
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: true })
   const [error] = errors

@@ -3,7 +3,7 @@
  * comparing them with the contract. Bundlers choose it by the `browser` condition.
  */
 import type { ErrorBody } from '#contract/errors.ts'
-import { isObject, parseJson } from '#foundation/json.ts'
+import { parseAnyJson } from '#foundation/json.ts'
 import { type BrowserEndpointId, browserEndpoints } from './browser-endpoints.ts'
 import { buildClient, type KnownContract, type Schemas, type Client as TypedClient } from './client.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
@@ -29,9 +29,8 @@ export function createClient(options: IntegrationOptions): BrowserClient | Silen
 
 const unchecked = {
   parseErrorBody(text: string): ErrorBody | null {
-    const body = parseJson(text)
-    const isError = isObject(body) && typeof body.error === 'string' && typeof body.message === 'string'
-    return isError ? (body as unknown as ErrorBody) : null
+    const body = parseAnyJson(text) as Partial<ErrorBody> | null | undefined
+    return typeof body?.error === 'string' && typeof body.message === 'string' ? (body as ErrorBody) : null
   },
   describeOther: (text: string, status: number) => (status < 400 ? ', a redirect' : `: ${text.slice(0, 200)}`),
 }

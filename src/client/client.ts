@@ -7,7 +7,7 @@ import type { Endpoint, Input, Output, ResponseHeader } from '#contract/endpoint
 import type { Contract, EndpointId } from '#contract/index.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
 import { retryAfterMs } from '#foundation/http.ts'
-import { parseJson } from '#foundation/json.ts'
+import { parseAnyJson } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { ContractError, ServiceError } from './errors.ts'
 import {
@@ -141,7 +141,7 @@ export function buildClient<Ids extends EndpointId>(known: KnownContract<Ids>, o
     if (!response.ok) throw await failure(endpoint, response)
     const meta = readMeta(response)
     if (readMediaType(endpoint) !== undefined) return { data: response.text, meta }
-    const json = parseJson(response.text)
+    const json = parseAnyJson(response.text)
     if (json === undefined) throw new ContractError(id, response.status, ['the body is not JSON'], meta.request_id)
     const validation = typeof validate === 'function' ? validate(response, id) : validate
     if (validation === false) return { data: json, meta }

@@ -5,7 +5,7 @@ import { ErrorBody } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
 import { SandboxEvent } from '#contract/resources/events.ts'
 import { unescapeHtml } from '#foundation/html.ts'
-import { type Json, parseJson } from '#foundation/json.ts'
+import { type Json, maxNestingLevels, parseJson } from '#foundation/json.ts'
 import { parseEventData, splitEventBlocks } from '#foundation/server-sent-events.ts'
 import { ContractError } from './errors.ts'
 import { type ByteReader, type ResponseMeta, readBytes } from './exchange.ts'
@@ -31,11 +31,19 @@ export function validated(
   meta: ResponseMeta,
   validation: true | 'report',
 ): { data: unknown; meta: ResponseMeta } {
+  // What compares it walks through it.
+  if (isDeep(json))
+    throw new ContractError(id, meta.status, [`the body nests deeper than ${maxNestingLevels} levels`], meta.request_id)
   const { data, differences } = compareResponse(id, json, meta.status)
   if (differences.length > 0 && validation === true) {
     throw new ContractError(id, meta.status, differences, meta.request_id)
   }
   return { data, meta: { ...meta, differences } }
+}
+
+function isDeep(value: Json, levels = maxNestingLevels): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
 }
 
 /** Returns the error body of a response, or null when it has none. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decodeText, EncodingError, findInvalidUtf8 } from './encoding.ts'
+import { decodeLoosely, decodeText, EncodingError, findInvalidUtf8, refuseLongText } from './encoding.ts'
 
 const text = 'tea ☕ 🫖\r\nsecond "line"\n'
 const swapped = (value: string) => Buffer.from(value, 'utf16le').swap16()
@@ -11,6 +11,18 @@ test.each([
   ['UTF-16 BE with a byte order mark', swapped(`\ufeff${text}`)],
 ])('%s is read, without its mark', (_, bytes) => {
   expect(decodeText(bytes)).toBe(text)
+})
+
+test('a text for a search has every character that is one', () => {
+  const latin1 = Buffer.from('a\xe9sk_test_1', 'latin1')
+  expect(decodeLoosely(Buffer.from(`\ufeff${text}`, 'utf16le'))).toBe(text)
+  expect(decodeLoosely(latin1)).toBe('a\ufffdsk_test_1')
+  expect(decodeLoosely(Buffer.from('sk_test_1\0'))).toBe('sk_test_1\0')
+})
+
+test('a text that no string can hold is refused before it is read', () => {
+  refuseLongText(0x1fffffe8)
+  expect(() => refuseLongText(600 * 1_048_576)).toThrow('It is too long, 600 MB of at most 512')
 })
 
 test('an empty file, and only a mark, are empty text', () => {

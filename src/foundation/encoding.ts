@@ -3,8 +3,19 @@
  * write it. Nothing is replaced: text that is damaged is refused with the place of the damage.
  */
 
-/** Bytes that are not text. The message is a sentence about "it", with the place, and without a full stop. */
-export class EncodingError extends Error {
+/** Bytes that cannot be read as text. The message is a sentence about "it", without a full stop. */
+export class TextError extends Error {
+  override readonly name: string = 'TextError'
+  readonly hint: string
+
+  constructor(message: string, hint: string) {
+    super(message)
+    this.hint = hint
+  }
+}
+
+/** Bytes that are not text. The message has the place. */
+export class EncodingError extends TextError {
   override readonly name = 'EncodingError'
   /** The first wrong byte, from 0. */
   readonly offset: number
@@ -12,19 +23,43 @@ export class EncodingError extends Error {
   readonly line: number
   /** The message without the place. */
   readonly what: string
-  readonly hint = 'Save it as UTF-8, or as UTF-16 with a byte order mark.'
 
   constructor(what: string, offset: number, textBefore: string) {
     const line = textBefore.split('\n').length
-    super(`${what}, at byte offset ${offset} (line ${line})`)
+    const hint = 'Save it as UTF-8, or as UTF-16 with a byte order mark.'
+    super(`${what}, at byte offset ${offset} (line ${line})`, hint)
     this.what = what
     this.offset = offset
     this.line = line
   }
 }
 
-/** Returns the text of bytes, without its byte order mark. @throws EncodingError */
+/** The longest string that the engine has, characters. */
+const maxTextBytes = 0x1fffffe8
+
+/** @param length of a text in bytes @throws TextError when it cannot be held as one string */
+export function refuseLongText(length: number): void {
+  if (length <= maxTextBytes) return
+  const size = Math.round(length / 1_048_576)
+  throw new TextError(`It is too long, ${size} MB of at most 512`, 'Keep the parts that are needed, or split it.')
+}
+
+/**
+ * Returns the text of bytes for a search: as `decodeText`, except that bytes which are no character are replaced. A program that
+ * reads another encoding finds the same ASCII in it.
+ */
+export function decodeLoosely(bytes: Uint8Array): string {
+  try {
+    return decodeText(bytes)
+  } catch (error) {
+    if (error instanceof EncodingError) return new TextDecoder().decode(bytes)
+    throw error
+  }
+}
+
+/** Returns the text of bytes, without its byte order mark. @throws EncodingError; TextError when they are too many */
 export function decodeText(bytes: Uint8Array): string {
+  refuseLongText(bytes.length)
   const [first, second] = bytes
   if (first === 0xff && second === 0xfe) return decodeUtf16(Buffer.from(bytes.subarray(2)))
   if (first === 0xfe && second === 0xff) return decodeUtf16(swapBytes(bytes.subarray(2)))

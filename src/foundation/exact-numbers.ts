@@ -2,7 +2,7 @@
  * Numbers with more digits than JavaScript keeps, such as identifiers beyond 2^53: `JSON.parse` rounds them, and two
  * different bodies become the same. Here each of them is raw JSON instead, which `JSON.stringify` writes as it was sent.
  */
-import { isObject, parseJson } from './json.ts'
+import { isObject, nestsDeeper, parseJson } from './json.ts'
 
 /** A number as it was sent. Made by `parseExactly` alone. */
 interface ExactNumber {
@@ -26,10 +26,11 @@ const manyDigits = 16
 
 /**
  * Returns the value of a JSON text, with exact numbers in place of those that lose digits, or undefined when the text is not
- * JSON.
+ * JSON or nests deeper than the API accepts.
  */
 export function parseExactly(text: string): unknown {
   if (!mayLoseDigits(text)) return parseJson(text)
+  if (nestsDeeper(text)) return undefined
   try {
     return parseWith(text, readExact)
   } catch {

@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
+import { parseExactly } from './exact-numbers.ts'
 import { renameOver, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
 import { curlCommand, fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
 import {
   isObject,
+  nestsDeeper,
+  parseAnyJson,
   parseJson,
   parseJsonObject,
   readableJson,
@@ -76,6 +79,17 @@ test('a file with keys is for its owner only, even if a crash left one behind th
 describe('json', () => {
   test('text that is not JSON is undefined; null is a value', () => {
     expect([parseJson('{"a":1}'), parseJson('null'), parseJson('{')]).toEqual([{ a: 1 }, null, undefined])
+    // Nesting is counted outside strings: 64 levels are read, as in bodies of the API, and a deeper text is none for any reader.
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+    const quoted = JSON.stringify({ a: '\\"['.repeat(1_000) })
+    expect(
+      [nested(64), quoted, '[],'.repeat(99), nested(65), nested(100_000)].map((text) => nestsDeeper(text)),
+    ).toEqual([false, false, false, true, true])
+    expect([parseJson(nested(64)), parseJson(quoted)]).toEqual([JSON.parse(nested(64)), JSON.parse(quoted)])
+    for (const deep of [nested(65), nested(100_000), `[1234567890123456789,${nested(100_000)}]`])
+      expect([parseJson(deep), parseExactly(deep)]).toEqual([undefined, undefined])
+    // Only known fields are read of such a file.
+    expect(parseAnyJson(`{"a":1,"b":${nested(100_000)}}`)).toMatchObject({ a: 1 })
     expect([parseJsonObject('{"a":1}'), parseJsonObject('[1]'), parseJsonObject('x')]).toEqual([{ a: 1 }, null, null])
   })
 

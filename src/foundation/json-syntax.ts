@@ -3,6 +3,7 @@
  * around some, which can contain a key.
  */
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { maxNestingLevels } from './json.ts'
 
 /** Line and column in a text, both from 1. */
 export interface Place {
@@ -14,18 +15,19 @@ export interface Place {
 export function describeJsonProblem(text: string): string {
   const parsed = parseJsonPart(text, 0, text.length)
   if (!('problem' in parsed)) return 'It has a character that JSON does not allow.'
-  const { line, column } = createLocator(text)(parsed.offset)
-  return `Line ${line}, column ${column}: ${parsed.problem}`
+  return locateProblem(parsed, text)
 }
 
 /** Returns a syntax error of a text in one sentence, as `Line 3, column 5: A comma is missing here.` */
 export function locateSyntaxError(error: ParseError, text: string): string {
-  const { line, column } = createLocator(text)(error.offset)
-  return `Line ${line}, column ${column}: ${describeSyntaxError(error, text)}`
+  return locateProblem({ problem: describeSyntaxError(error, text), offset: error.offset }, text)
 }
 
-/** Deeper than any body of the contract; the service refuses it too. */
-const maxDepth = 64
+/** Returns a problem with its place, as `Line 3, column 5: It nests deeper than 64 levels.` */
+export function locateProblem({ problem, offset }: { problem: string; offset: number }, text: string): string {
+  const { line, column } = createLocator(text)(offset)
+  return `Line ${line}, column ${column}: ${problem}`
+}
 
 /** A parsed part of a text: offsets of its nodes count from `base`. */
 export type ParsedJson = { node: Node; base: number } | { problem: string; offset: number }
@@ -33,8 +35,8 @@ export type ParsedJson = { node: Node; base: number } | { problem: string; offse
 /** Parses a part of a text as strict JSON. */
 export function parseJsonPart(text: string, start: number, end: number): ParsedJson {
   const part = text.slice(start, end)
-  const tooDeep = offsetOfDepth(part, maxDepth + 1)
-  if (tooDeep !== null) return { problem: `It nests deeper than ${maxDepth} levels.`, offset: start + tooDeep }
+  const tooDeep = findNestingProblem(part)
+  if (tooDeep !== null) return { problem: tooDeep.problem, offset: start + tooDeep.offset }
   const errors: ParseError[] = []
   const node = parseTree(part, errors, { disallowComments: true, allowTrailingComma: false })
   const [error] = errors
@@ -43,15 +45,20 @@ export function parseJsonPart(text: string, start: number, end: number): ParsedJ
   return { node, base: start }
 }
 
-/** Returns where brackets first nest to a depth, or null. The parser is recursive, so it must never see such a text. */
-function offsetOfDepth(text: string, depth: number): number | null {
+/**
+ * Returns where a text, with comments or without, first nests deeper than the API accepts, or null. jsonc-parser is recursive, so
+ * it must never see such a text.
+ */
+export function findNestingProblem(text: string): { problem: string; offset: number } | null {
   const scanner = createScanner(text, true)
   let open = 0
   for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
     const character = text[scanner.getTokenOffset()]
     if (character === '{' || character === '[') open++
     if (character === '}' || character === ']') open--
-    if (open > depth) return scanner.getTokenOffset()
+    if (open > maxNestingLevels) {
+      return { problem: `It nests deeper than ${maxNestingLevels} levels.`, offset: scanner.getTokenOffset() }
+    }
   }
   return null
 }

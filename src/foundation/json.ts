@@ -8,13 +8,48 @@ export interface JsonObject {
   [name: string]: Json
 }
 
-/** Returns the value of a JSON text, or undefined when the text is not JSON. (`null` is JSON.) */
+/** JSON of others nests at most this deep: code that reads a value may recurse. The contract's own shapes need six levels. */
+export const maxNestingLevels = 64
+
+/** Returns the value of a JSON text, or undefined when the text is not JSON or nests deeper than the API accepts. (`null` is JSON.) */
 export function parseJson(text: string): Json | undefined {
+  return nestsDeeper(text) ? undefined : parseAnyJson(text)
+}
+
+/** The same at any depth: for code that reads only known fields of the value, and never walks through it. */
+export function parseAnyJson(text: string): Json | undefined {
   try {
     return JSON.parse(text)
   } catch {
     return undefined
   }
+}
+
+/** Whether brackets outside strings nest deeper than the API accepts: cheap, so that it can come before every parser. */
+export function nestsDeeper(text: string): boolean {
+  if (!hasManyBrackets(text)) return false
+  let depth = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (inString) {
+      if (code === 0x5c) index++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > maxNestingLevels) return true
+    } else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return false
+}
+
+/** Whether there are enough brackets to nest too deep, in strings or not: few bodies have that many. */
+function hasManyBrackets(text: string): boolean {
+  let left = maxNestingLevels
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) if (--left < 0) return true
+  }
+  return false
 }
 
 /** Returns the object of a JSON text, or null when the text is not JSON or not an object. */

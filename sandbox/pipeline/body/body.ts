@@ -3,12 +3,10 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { ApiError, type LocatedFieldError, unknownField } from '#contract/errors.ts'
 import { mayLoseDigits, parseExactly } from '#foundation/exact-numbers.ts'
-import { parseJson as readJson } from '#foundation/json.ts'
+import { maxNestingLevels, nestsDeeper, parseJson as readJson } from '#foundation/json.ts'
 import type { Request } from '../exchange.ts'
 import { maxListedFields, withoutSecrets } from './secret-fields.ts'
 
-/** Bodies nest at most this deep; the contract's own shapes need six levels. */
-const maxNestingLevels = 64
 const noBody = Buffer.alloc(0)
 
 /**
@@ -58,7 +56,7 @@ export function parseJson(body: Buffer, keepsDigits = false): SentJson {
     })
   }
   if (text.trim() === '') throw new ApiError('body_empty')
-  if (isTooDeep(text)) {
+  if (nestsDeeper(text)) {
     throw new ApiError('json_malformed', { message: `The body nests deeper than ${maxNestingLevels} levels.` })
   }
   const isExact = keepsDigits && mayLoseDigits(text)
@@ -111,31 +109,4 @@ function refuseProto(value: unknown, path: readonly PropertyKey[]): void {
     throw new ApiError('field_unknown', { fields: [withoutSecrets(unknownField([...path, '__proto__']))] })
   }
   for (const [name, inner] of Object.entries(value)) refuseProto(inner, [...path, name])
-}
-
-/** Depth by brackets outside strings: cheap, and enough to keep every later step from recursing too deep. */
-function isTooDeep(text: string): boolean {
-  if (!hasManyBrackets(text)) return false
-  let depth = 0
-  let inString = false
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (inString) {
-      if (code === 0x5c) index++
-      else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > maxNestingLevels) return true
-    } else if (code === 0x7d || code === 0x5d) depth--
-  }
-  return false
-}
-
-/** Whether there are enough brackets to nest too deep, in strings or not: few bodies have that many. */
-function hasManyBrackets(text: string): boolean {
-  let left = maxNestingLevels
-  for (const bracket of ['{', '[']) {
-    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) if (--left < 0) return true
-  }
-  return false
 }

@@ -9,7 +9,7 @@ import { X509Certificate } from 'node:crypto'
 import { linkSync, readFileSync, rmSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { EncodingError } from '#foundation/encoding.ts'
+import { TextError } from '#foundation/encoding.ts'
 import { createFolder, renameOver, replaceFile, writePrivate } from '#foundation/file-system.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { readErrorCode, systemReason } from '#foundation/system-error.ts'
@@ -49,7 +49,7 @@ function readPem(path: string, flag: string): string {
     return readTextFileSync(path)
   } catch (error) {
     const message =
-      error instanceof EncodingError
+      error instanceof TextError
         ? `${flag}: ${path} is no PEM file. ${error.message}.`
         : `${flag}: ${path} cannot be read: ${systemReason(error)}.`
     throw new CliError('usage', 'certificate_unreadable', message, 'Give a PEM file.')

@@ -1,6 +1,7 @@
 /** What a user gives a command to read: a file or stdin as text, and that text as JSON. */
 import { resolve } from 'node:path'
-import { decodeText, EncodingError } from '#foundation/encoding.ts'
+import { decodeText, TextError } from '#foundation/encoding.ts'
+import { parseJson } from '#foundation/json.ts'
 import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from './errors.ts'
 import { unreadable } from './file-errors.ts'
@@ -26,7 +27,7 @@ export function displayName(file: string): string {
 
 /** Returns a failure to read a file as an error with the reason in words; any other error unchanged. */
 export function readFailure(error: unknown, name: string): unknown {
-  if (error instanceof EncodingError)
+  if (error instanceof TextError)
     return new CliError('usage', 'file_invalid', `${name} cannot be read: ${sentence(error.message)}`, error.hint)
   return error instanceof Error && 'syscall' in error ? unreadable(name, error) : error
 }
@@ -35,17 +36,15 @@ function sentence(message: string): string {
   return `${message.charAt(0).toLowerCase()}${message.slice(1)}.`
 }
 
-/** Resolves to the value of a JSON text. Throws CliError with the line and column of the mistake. */
+/** Resolves to the value of a JSON text. Throws CliError with the line and column of the mistake, also for one that nests too deep. */
 export async function parseUserJson(
   text: string,
   name: string,
   { code = 'file_invalid', hint = null }: { code?: string; hint?: string | null } = {},
 ): Promise<unknown> {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Loaded only for a mistake: a parser that knows the place.
-    const { describeJsonProblem } = await import('#foundation/json-syntax.ts')
-    throw new CliError('usage', code, `${name} is not JSON. ${describeJsonProblem(text)}`, hint)
-  }
+  const value = parseJson(text)
+  if (value !== undefined) return value
+  // Loaded only for a mistake: a parser that knows the place.
+  const { describeJsonProblem } = await import('#foundation/json-syntax.ts')
+  throw new CliError('usage', code, `${name} is not JSON. ${describeJsonProblem(text)}`, hint)
 }

@@ -1,6 +1,7 @@
 /** Where the secret keys that a page received or sent stand in the source files of the project. */
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, relative } from 'node:path'
+import { readSearchedFile } from '#foundation/text-file.ts'
 import type { SourceLocation } from '#qa/result.ts'
 import type { PageSeen } from './page.ts'
 import { type FoundKey, filesWithin, secretKeysIn } from './served-files.ts'
@@ -56,7 +57,7 @@ async function findKeys(root: string, sought: ReadonlySet<string>): Promise<Map<
       ({ size }) => size <= maxBytes,
       () => false,
     )
-    const text = isSmall ? await readFile(path, 'utf8').catch(() => '') : ''
+    const text = isSmall ? await readSearchedFile(path).catch(() => '') : ''
     const isEnvironment = basename(path).startsWith('.env')
     for (const { hash, line, column } of text.includes('sk_') ? secretKeysIn(text) : []) {
       if (!sought.has(hash) || places.has(hash)) continue

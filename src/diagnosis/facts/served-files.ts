@@ -3,9 +3,10 @@
  * and styles.
  */
 import { createHash } from 'node:crypto'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { fetchText } from '#client/node-fetch.ts'
+import { readSearchedFile } from '#foundation/text-file.ts'
 import type { SourceLocation } from '#qa/result.ts'
 import { hasStub, type RendererUse, unguardedUses } from './renderer-use.ts'
 
@@ -87,7 +88,7 @@ async function readDirectory(root: string, add: (file: string, text: string) => 
   const entries = (await stat(root)).isFile() ? [root] : await filesWithin(root)
   for (const file of entries.slice(0, maxFiles)) {
     if ((await stat(file)).size > maxFileBytes) return `${file} is larger than ${maxFileBytes} bytes`
-    add(relative(root, file) || file, await readFile(file, 'utf8'))
+    add(relative(root, file) || file, await readSearchedFile(file))
   }
   return entries.length > maxFiles ? `only the first ${maxFiles} of ${entries.length} files were read` : null
 }

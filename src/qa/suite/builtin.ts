@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { EncodingError } from '#foundation/encoding.ts'
+import { EncodingError, TextError } from '#foundation/encoding.ts'
 import { readErrorCode } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 import { expand } from '../run/plan.ts'
@@ -60,8 +60,9 @@ function loadFile(name: string, path: string): LoadedSuite {
   try {
     text = readTextFileSync(path)
   } catch (error) {
-    if (error instanceof EncodingError) {
-      const { line, message, hint } = error
+    if (error instanceof TextError) {
+      const { message, hint } = error
+      const line = error instanceof EncodingError ? error.line : 1
       throw new SuiteError([{ place: { file: name, line, column: 1 }, message: `${message}.`, hint }])
     }
     const code = readErrorCode(error)
