@@ -211,8 +211,6 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/commands/evidence/export-file.ts': 'each byte of an export is signed: nothing of it may be converted',
   'src/commands/sandbox/archive.ts': 'an archive, which is not text',
   'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
-  'src/diagnosis/facts/served-files.ts': 'looks for keys in files of any kind, as a browser gets them',
-  'src/diagnosis/facts/key-sources.ts': 'looks for the same keys in the sources of those files',
   'src/qa/browser/screenshot.ts': 'pictures',
   'src/qa/browser/webkit/picture.ts': 'pictures',
   'src/cli/process/certificate.ts': 'certificates that svc wrote, and lists of certificates',
@@ -232,12 +230,24 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/scaffold/project.ts': 'the templates of the package',
   'src/scaffold/package-archive.ts': 'the files of the package',
   'src/scaffold/templates.ts': 'the templates of the package',
+  'sandbox/fixtures.ts': 'the fixtures of the package',
+  'sandbox/pipeline/encodings.ts': 'files of the package',
+  'sandbox/pipeline/files/assets.ts': 'files of the package',
+  'sandbox/pipeline/files/export-import.ts': 'a snapshot, which is not text',
+  'sandbox/platform/descriptors.ts': '/proc',
+  'sandbox/store/sqlite/copies/received-file.ts': 'a database',
+  'sandbox/store/sqlite/file-worker.ts': 'a database',
+  'sandbox/store/sqlite/file/explain.ts': 'a database',
+  'sandbox/store/sqlite/file/lock.ts': 'the lock beside a database',
+  'sandbox/store/sqlite/file/unclean-end.ts': 'a mark beside a database',
+  'sandbox/store/sqlite/index.ts': 'the key beside a database',
 }
 
 /** Reading of files and of stdin where nobody has said of which: those of users have encodings, and errors with a place. */
 export function unreviewedReaders(source: Source): string[] {
   const isListed = Object.hasOwn(fileReaders, source.path)
-  return isTest(source.path) || !isIn(source.path, 'src') || isListed ? [] : readersIn(source)
+  const isProduct = isIn(source.path, 'src') || isIn(source.path, 'sandbox')
+  return isTest(source.path) || !isProduct || isListed ? [] : readersIn(source)
 }
 
 /** Listed files that read nothing any more. */
@@ -252,7 +262,10 @@ function readersIn({ path, text, nodes }: Source): string[] {
       if (type === 'ImportSpecifier') return fileReading.test(nameOf(imported) ?? '')
       return type === 'MemberExpression' && fileReading.test(nameOf(property) ?? '')
     })
-    .map(({ start }) => `${path}:${lineOf(text, start)} if users write this file, take readUserText(); else list it`)
+    .map(
+      ({ start }) =>
+        `${path}:${lineOf(text, start)} if users write this file, take readUserText(), or foundation/text-file.ts; else list it`,
+    )
 }
 
 const fileReading = /^(readFile(Sync)?|createReadStream|openAsBlob|openSync|readStdin)$/
