@@ -1,12 +1,9 @@
-/** Every command that prints tables, in pseudo-terminals of three widths: no line is wider, and no identifier is cut. */
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+/** Every command that prints tables, in terminals of three widths: no line is wider, and no identifier is cut. */
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
 import { commands } from '#src/program.ts'
-import { terminalEnvironment } from './terminal.ts'
 import { keptStream, startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli
@@ -48,18 +45,12 @@ const steady = (table: string) =>
 const varying = /sess_\d{12}|\b[0-9a-f]{16,64}…?|127\.0\.0\.1:\d+|\b\d+(?:\.\d)? [kM]B\b|\b\d{13}\b/g
 const masked = (text: string) => '#'.repeat(text.length)
 
-/** Runs command lines one after the other in a pseudo-terminal of this width. Returns what it shows of each. */
-async function inTerminal(columns: number, commandLines: readonly string[]): Promise<string[]> {
-  const driver = [process.execPath, new URL('table-session.ts', import.meta.url).pathname]
-  const command = `stty sane cols ${columns} rows 50; exec ${driver.join(' ')}`
-  const env = terminalEnvironment({ SVC_HOME: cli.home, LINES_TO_RUN: JSON.stringify(commandLines) })
-  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [first, ...shown] = (await text(child.stdout)).replaceAll('\r\n', '\n').split('\u001e')
-  expect(first).toBe(`${columns} columns\n`)
-  return shown
+/** Returns what a command line shows in a terminal of this width. */
+async function inTerminal(columns: number, line: string): Promise<string> {
+  const terminal = { ...keptStream(true), columns, rows: 50 }
+  const system = { stdout: terminal, stderr: terminal, isRunning: () => true }
+  await cli.svc(line, { system, env: { SVC_PAGER: '' } })
+  return terminal.text
 }
 
 test('in terminals of 80, 100 and 200 columns every table fits; a note names what is left out', async () => {
@@ -67,19 +58,11 @@ test('in terminals of 80, 100 and 200 columns every table fits; a note names wha
     .filter(({ command, path }) => command.tables !== undefined && !leftOut.includes(path))
     .map(({ path }) => path)
   const widths = [80, 100, 200]
-  const shown = await Promise.all(
-    widths.map((columns) =>
-      inTerminal(
-        columns,
-        paths.map((path) => lines[path] ?? path),
-      ),
-    ),
-  )
   const problems: string[] = []
   const pinned: string[] = []
-  for (const [index, path] of paths.entries()) {
-    for (const [place, columns] of widths.entries()) {
-      const table = stripVTControlCharacters(shown[place]?.[index] ?? '')
+  for (const path of paths) {
+    for (const columns of widths) {
+      const table = stripVTControlCharacters(await inTerminal(columns, lines[path] ?? path))
       const wide = table.split('\n').filter((text) => stringWidth(text) > columns && !/https?:/.test(text))
       for (const text of wide) problems.push(`svc ${path} at ${columns}: ${text}`)
       const text = measured.includes(path) ? steady(table) : table.replaceAll(cli.home, '~').replaceAll(varying, masked)
