@@ -8,7 +8,6 @@ import { commandTree } from '#cli/run/help.ts'
 import { outputFormats } from '#cli/settings/table.ts'
 import { formats, jobTypes, nativeTemplates } from '#contract/fields.ts'
 import { commands } from '#src/program.ts'
-import { root } from './process.ts'
 import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
@@ -27,86 +26,82 @@ describe('bash', () => {
   const file = join(home, 'svc.bash')
   beforeAll(async () => writeFileSync(file, await scriptOf('bash')))
 
-  /** Returns what bash suggests at the end of a line, which is split into words as bash does. */
-  function complete(...words: string[]): string[] {
-    const script = `
-      source "$1"; shift
-      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-      _svc
-      printf '%s\\n' "\${COMPREPLY[@]}"`
-    const offered = execFileSync('bash', ['--norc', '-c', script, 'bash', file, 'svc', ...words], { encoding: 'utf8' })
-    return offered.split('\n').filter((line) => line !== '')
+  /** Returns what each of these scripts prints, in one bash that has read the script of svc. */
+  function inBash(scripts: readonly string[], prelude = ''): string[] {
+    const input = ['source "$1"', prelude, scripts.join("\nprintf '\\x1e'\n")].join('\n')
+    return execFileSync('bash', ['--norc', '-s', file], { encoding: 'utf8', input }).split('\u001e')
   }
 
-  /** The same, with a `svc` that the script can call. */
-  function ask(state: string, ...words: string[]): string[] {
-    const script = `
-      svc() { "$NODE" "$BIN" "$@"; }
-      source "$1"; shift
-      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-      _svc
-      printf '%s\\n' "\${COMPREPLY[@]}"`
-    const env = { PATH: process.env.PATH, NODE: process.execPath, BIN: join(root, 'bin/svc.js'), SVC_HOME: state }
-    const given = ['--norc', '-c', script, 'bash', file, 'svc', ...words]
-    const offered = execFileSync('bash', given, { encoding: 'utf8', env, cwd: state })
-    return offered.split('\n').filter((line) => line !== '')
+  /** Completes the last word of a line, which is split into words as bash does. */
+  const complete = (line: string) => {
+    const words = ['svc', ...line.split(' ')]
+    return `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; COMPREPLY=(); _svc`
   }
 
-  test('commands, by their first letters', () => {
-    expect(complete('')).toEqual([...commands.map(({ name }) => name), 'help'])
-    expect(complete('pla')).toEqual(['placements'])
-    expect(complete('help', 'exit')).toEqual(['exit-codes'])
-  })
+  /** Returns what bash suggests at the end of each line. */
+  function offered(lines: readonly string[], prelude?: string): Record<string, string[]> {
+    const scripts = lines.map((line) => `${complete(line)}; printf '%s\\n' "\${COMPREPLY[@]}"`)
+    const suggestions = inBash(scripts, prelude).map((text) => text.split('\n').filter((word) => word !== ''))
+    return Object.fromEntries(lines.map((line, index) => [line, suggestions[index] ?? []]))
+  }
 
-  test('verbs, and verbs of nouns within nouns', () => {
-    for (const { path, words } of places) {
-      if (path !== '' && words.length > 0)
-        expect(complete(...path.split(' '), ''), path).toEqual(words.map(({ name }) => name))
+  test('commands, verbs, flags, and values from the contract', () => {
+    const verbs = places.filter(({ path, words }) => path !== '' && words.length > 0)
+    const expected: Record<string, readonly string[]> = {
+      '': [...commands.map(({ name }) => name), 'help'],
+      pla: ['placements'],
+      'help exit': ['exit-codes'],
+      ...Object.fromEntries(verbs.map(({ path, words }) => [`${path} `, words.map(({ name }) => name)])),
+      'placements cr': ['create'],
+      // Flags of the command, and those of every command.
+      'placements create --native': ['--native-template'],
+      'placements list --base': ['--base-url'],
+      '--vers': ['--version'],
+      'placements create --format ': formats,
+      'placements create --native-template ': nativeTemplates,
+      'jobs create --job-type ': jobTypes,
+      'placements create --expect ': ['fill', 'no_fill', 'pending'],
+      'beacons list --verdict rej': ['rejected'],
+      'placements list -o ': outputFormats,
+      // Bash takes an equals sign for a word.
+      'placements create --format = cl': ['clip'],
+      'placements create --format =': formats,
+      // Arguments, and formats that only one command has.
+      'completion ': ['bash', 'zsh', 'fish', 'powershell'],
+      'config get base': ['base_url'],
+      'env -o d': ['dotenv'],
+      'placements list -o d': [],
+      // The value of a flag is not taken for a command.
+      'placements --profile list cre': ['create'],
+      'placements create --topic ': [],
+      'exec -- npm ': [],
     }
-    expect(complete('placements', 'cr')).toEqual(['create'])
+    expect(offered(Object.keys(expected))).toEqual(expected)
   })
 
-  test('flags of the command, and those of every command', () => {
-    expect(complete('placements', 'create', '--native')).toEqual(['--native-template'])
-    expect(complete('placements', 'list', '--base')).toEqual(['--base-url'])
-    expect(complete('--vers')).toEqual(['--version'])
+  test('programs after --, and after a command without arguments its flags', () => {
+    const lines = offered(['exec -- bas', 'placements create '])
+    expect(lines['exec -- bas']).toContain('bash')
+    expect(lines['placements create ']).toEqual(expect.arrayContaining(['--format', '--base-url']))
   })
 
-  test('values from the contract', () => {
-    expect(complete('placements', 'create', '--format', '')).toEqual([...formats])
-    expect(complete('placements', 'create', '--native-template', '')).toEqual([...nativeTemplates])
-    expect(complete('jobs', 'create', '--job-type', '')).toEqual([...jobTypes])
-    expect(complete('placements', 'create', '--expect', '')).toEqual(['fill', 'no_fill', 'pending'])
-    expect(complete('beacons', 'list', '--verdict', 'rej')).toEqual(['rejected'])
-    expect(complete('placements', 'list', '-o', '')).toEqual([...outputFormats])
-  })
-
-  test('values after an equals sign', () => {
-    expect(complete('placements', 'create', '--format', '=', 'cl')).toEqual(['clip'])
-    expect(complete('placements', 'create', '--format', '=')).toEqual([...formats])
-  })
-
-  test('values of arguments, and formats that only one command has', () => {
-    expect(complete('completion', '')).toEqual(['bash', 'zsh', 'fish', 'powershell'])
-    expect(complete('config', 'get', 'base')).toEqual(['base_url'])
-    expect(complete('env', '-o', 'd')).toEqual(['dotenv'])
-    expect(complete('placements', 'list', '-o', 'd')).toEqual([])
-  })
-
-  test('the value of a flag is not taken for a command', () => {
-    expect(complete('placements', '--profile', 'list', 'cre')).toEqual(['create'])
-    expect(complete('placements', 'create', '--topic', '')).toEqual([])
-  })
-
-  test('names that only this machine knows', () => {
+  test('names that only this machine knows', async () => {
     const state = temporaryDirectory()
     writeFileSync(join(state, 'profiles.json'), '{"profiles":{"staging":{},"local":{}}}')
-    expect(ask(state, 'config', 'use', '')).toEqual(['staging', 'local'])
-    expect(ask(state, 'placements', 'list', '--profile', 'st')).toEqual(['staging'])
-    expect(ask(state, 'sandbox', 'scenario', 'use', 'banner')).toEqual(['banner_ok'])
-    expect(ask(state, 'start', '--scenario', '=', 'clip')).toEqual(['clip_ok'])
-    expect(ask(state, 'config', 'use', '--lo')).toEqual([])
-    expect(ask(state, 'sandbox', 'snapshot', 'restore', '')).toEqual([])
+    const named = ['profiles', 'scenarios', 'snapshots'].map(async (kind) => {
+      const { stdout } = await svc(`completion --names ${kind}`, { env: { SVC_HOME: state } })
+      return `'completion --names ${kind}') printf '%s' '${stdout}';;`
+    })
+    const prelude = `svc() { case "$*" in ${(await Promise.all(named)).join(' ')} esac; }`
+    const expected = {
+      'config use ': ['staging', 'local'],
+      'placements list --profile st': ['staging'],
+      'sandbox scenario use banner': ['banner_ok'],
+      'start --scenario = clip': ['clip_ok'],
+      'config use --lo': [],
+      'sandbox snapshot restore ': [],
+    }
+    expect(offered(Object.keys(expected), prelude)).toEqual(expected)
   })
 
   test('every flag of every command, with its values', () => {
@@ -131,38 +126,26 @@ describe('bash', () => {
   })
 
   test('files only where one is taken, and flags where nothing else may follow', () => {
-    const script = `
-      source "$1"; shift
-      compopt() { echo "$@"; }
-      COMP_WORDS=(svc "$@"); COMP_CWORD=$#
-      _svc 2>/dev/null
-      true`
-    const forbidden = (...words: string[]) =>
-      execFileSync('bash', ['--norc', '-c', script, 'bash', file, ...words], { encoding: 'utf8' }) !== ''
     const files = [
-      ['sandbox', 'import', ''],
-      ['beacons', 'lint', ''],
-      ['evidence', 'verify', ''],
-      ['qa', 'validate', ''],
-      ['start', '--tls-cert', ''],
-      ['qa', 'run', '--reporter', ''],
-      ['exec', '--', 'cat', ''],
+      'sandbox import ',
+      'beacons lint ',
+      'evidence verify ',
+      'qa validate ',
+      'start --tls-cert ',
+      'qa run --reporter ',
+      'exec -- cat ',
     ]
-    for (const words of files) expect(forbidden(...words), words.join(' ')).toBe(false)
     const others = [
-      ['placements', 'create', ''],
-      ['placements', 'explain', ''],
-      ['placements', 'create', '--topic', ''],
-      ['placements', 'create', '--profile', ''],
-      ['sandbox', 'clock', 'advance', ''],
+      'placements create ',
+      'placements explain ',
+      'placements create --topic ',
+      'placements create --profile ',
+      'sandbox clock advance ',
     ]
-    for (const words of others) expect(forbidden(...words), words.join(' ')).toBe(true)
-    expect(complete('placements', 'create', '')).toEqual(expect.arrayContaining(['--format', '--base-url']))
-  })
-
-  test('programs after --', () => {
-    expect(complete('exec', '--', 'bas')).toContain('bash')
-    expect(complete('exec', '--', 'npm', '')).toEqual([])
+    const scripts = [...files, ...others].map((line) => `${complete(line)} 2>/dev/null`)
+    const printed = inBash(scripts, 'compopt() { echo "$@"; }')
+    const forbidden = [...files, ...others].filter((_, index) => printed[index] !== '')
+    expect(forbidden).toEqual(others)
   })
 })
 

@@ -4,13 +4,13 @@
  *
  *   sh                  run, in order, against a sandbox of the page; exit code 0
  *   sh exit=5           the last command ends with this exit code
- *   sh own              run in a state directory of its own, because it starts sandboxes; see programs.test.ts
+ *   sh own              run in a state directory of its own, because it starts sandboxes; see tests/matrices/programs.test.ts
  *   sh unrun=docker     not run, for one of the reasons below; its syntax is checked
  *   text                directly below a shell block: what it prints, compared loosely
  *   LANGUAGE file=NAME  also written to a file, for the shell blocks of the page, and for blocks that import it
  *   LANGUAGE apart=NAME checked by a test of tests/NAME, which installs what it imports
  */
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contentsFile, readPages } from '#build/docs/pages.ts'
 import { root } from '#tests/cli/process.ts'
@@ -83,4 +83,25 @@ export function blocksOf(file: string): Block[] {
       heading: [...before.matchAll(/^#+ (.+)$/gm)].at(-1)?.[1] ?? '',
     }
   })
+}
+
+/**
+ * Writes the blocks of TypeScript and JavaScript into a folder, as block-0.ts and so on: each page may have files of the same
+ * name. Returns them in this order.
+ */
+export function writeCode(folder: string): Block[] {
+  const code = docFiles
+    .flatMap(blocksOf)
+    .filter(({ language, flags }) => ['ts', 'tsx', 'js'].includes(language) && !('apart' in flags))
+  const nameOf = ({ language, flags }: Block, at: number) =>
+    `block-${at}${flags.file?.includes('.test.') ? '.test' : ''}.${language}`
+  for (const [at, block] of code.entries()) {
+    // A block imports another of its page by the name of its file.
+    const text = block.text.replace(/from '\.\/([^']+)'/g, (whole, name: string) => {
+      const other = code.findIndex(({ file, flags }) => file === block.file && flags.file === name)
+      return other < 0 ? whole : `from './${nameOf(code[other]!, other)}'`
+    })
+    writeFileSync(join(folder, nameOf(block, at)), text)
+  }
+  return code
 }

@@ -1,14 +1,18 @@
 /**
- * Runs shell blocks. A block of plain `svc` commands runs in this process, which takes milliseconds; any other block runs in a
- * shell, where `svc` is this checkout. Both find the sandbox of their page.
+ * Runs shell blocks. Commands of svc run in this process, which takes milliseconds, also where a shell is around them; only a
+ * block that starts sandboxes has processes of svc. All find the sandbox of their page.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import type { Signal } from '#cli/run/system.ts'
+import { text as readText } from 'node:stream/consumers'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { runInProcess } from '#tests/cli/in-process.ts'
 import { root } from '#tests/cli/process.ts'
 import { type Result, svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
 import type { Block } from './markdown.ts'
@@ -76,7 +80,7 @@ export async function runBlock(page: Page, block: Block): Promise<{ code: number
   const commands = commandsOf(text)
   const isPlain = !('own' in block.flags) && commands.every((command) => plainCommand.test(command))
   const home = 'own' in block.flags ? temporaryDirectory() : page.home
-  const { code, output } = isPlain ? await runPlain(page, commands) : await runShell(page.directory, home, text)
+  const { code, output } = isPlain ? await runPlain(page, commands) : await runShell(page, home, text)
   return { code, output: output.replaceAll(url, writtenAddress) }
 }
 
@@ -109,49 +113,54 @@ function runInPage({ directory, home }: Page, args: string): Promise<Result> {
 
 /** Starts a sandbox as a block does, and stops it by Ctrl-C when it is ready. */
 async function runStart(args: string): Promise<Result> {
-  const handlers: ((signal: Signal) => void)[] = []
-  const home = temporaryDirectory()
   const free = args.includes('--port') ? args : `${args} --port 0`
-  const stop = setInterval(() => {
-    const locators = join(home, 'sandboxes')
-    if (existsSync(locators) && readdirSync(locators).length > 0) handlers.at(-1)?.('SIGINT')
-  }, 20)
-  try {
-    return await svc(free, {
-      env: { SVC_HOME: home },
-      system: {
-        onSignal: (handler) => {
-          handlers.push(handler)
-          return () => {}
-        },
-      },
-    })
-  } finally {
-    clearInterval(stop)
-  }
+  const sandbox = await runInProcess(free, { env: { SVC_HOME: temporaryDirectory() } })
+  return sandbox.end('SIGINT')
 }
 
-async function runShell(directory: string, home: string, text: string): Promise<{ code: number; output: string }> {
+/**
+ * Runs a text in a shell. There `svc` is this checkout: a process of its own for a block that starts sandboxes, otherwise a
+ * script that has this process run the command.
+ */
+async function runShell(page: Page, home: string, text: string): Promise<{ code: number; output: string }> {
   const bin = join(home, 'bin')
-  if (!existsSync(bin)) {
-    mkdirSync(bin)
-    writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'bin/svc.js')}" "$@"\n`)
-    chmodSync(join(bin, 'svc'), 0o755)
+  const isOwn = home !== page.home
+  mkdirSync(bin, { recursive: true })
+  const script = isOwn ? `exec "${process.execPath}" "${join(root, 'bin/svc.js')}" "$@"` : askPage
+  writeFileSync(join(bin, 'svc'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  let output = ''
+  const keep = (chunk: unknown) => {
+    output += String(chunk)
   }
+  await using server = isOwn ? null : await serveCommands(page, keep)
   const path = [bin, dirname(process.execPath), join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter)
-  const env = { PATH: path, SVC_HOME: home, HOME: home, TMPDIR: tmpdir(), NO_COLOR: '1' }
-  return new Promise((resolve, reject) => {
-    const child = spawn('sh', ['-eu'], { cwd: directory, env, stdio: ['pipe', 'pipe', 'pipe'] })
-    let output = ''
-    const keep = (chunk: Buffer) => {
-      output += chunk.toString()
-    }
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code: code ?? -1, output }))
-    child.stdin.end(text)
-  })
+  const env = { PATH: path, SVC_HOME: home, HOME: home, TMPDIR: tmpdir(), NO_COLOR: '1', PAGE: server?.url ?? '' }
+  const child = spawn('sh', ['-eu'], { cwd: page.directory, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.end(text)
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', keep)
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code: code ?? -1, output }
+}
+
+/** Sends the words of a command, and prints what it printed; the exit code is the last line of the response. */
+const askPage = `
+printed=$(printf '%s\\n' "$@" | curl -s --data-binary @- "$PAGE"; echo .)
+printed=\${printed%.}
+code=\${printed##*:}
+printf '%s' "\${printed%:*}"
+exit "$code"`
+
+/** Runs the commands that the script above sends, their words one a line. */
+async function serveCommands(page: Page, onStderr: (text: string) => void) {
+  const server = createServer(async (request, response) => {
+    const words = (await readText(request)).trimEnd().split('\n')
+    const { code, stdout, stderr } = await runInPage(page, words.map((word) => `'${word}'`).join(' '))
+    onStderr(stderr)
+    response.end(`${stdout}:${code}`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void server.close() }
 }
 
 /** Returns the line that is shown and not printed; null when all are printed in their order. `...` stands for any lines. */

@@ -1,11 +1,11 @@
 /** The comment of the action on a pull request, against a GitHub that keeps comments in memory. */
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { root } from '../cli/process.ts'
 import { temporaryDirectory } from '../temporary.ts'
@@ -24,7 +24,7 @@ async function openGithub({ login = 'github-actions[bot]', mayWrite = true } = {
   const calls: string[] = []
   const server = createServer(async (request, response) => {
     const url = new URL(request.url!, 'http://github.test')
-    const text = (await request.toArray()).join('')
+    const sent = (await request.toArray()).join('')
     const send = (status: number, value: unknown) => response.writeHead(status).end(JSON.stringify(value))
     calls.push(`${request.method} ${url.pathname}`)
     expect(request.headers.authorization).toBe('Bearer ghs_token')
@@ -35,7 +35,7 @@ async function openGithub({ login = 'github-actions[bot]', mayWrite = true } = {
       return send(200, comments.slice((page - 1) * 100, page * 100))
     }
     if (!mayWrite) return send(403, { message: 'Resource not accessible by integration' })
-    const { body } = JSON.parse(text) as { body: string }
+    const { body } = JSON.parse(sent) as { body: string }
     if (body.length > 65_536) return send(422, { message: 'body is too long (maximum is 65536 characters)' })
     const id = Number(/\/issues\/comments\/(\d+)$/.exec(url.pathname)?.[1])
     const found = comments.find((each) => each.id === id)
@@ -50,24 +50,25 @@ async function openGithub({ login = 'github-actions[bot]', mayWrite = true } = {
 
 async function comment(url: string, reports: readonly string[], event: object = { pull_request: { number: 7 } }) {
   const folder = temporaryDirectory()
-  const names = reports.map((text, index) => {
+  const names = reports.map((report, index) => {
     const name = join(folder, `${index}.md`)
-    writeFileSync(name, text)
+    writeFileSync(name, report)
     return name
   })
   writeFileSync(join(folder, 'event.json'), JSON.stringify(event))
-  const { stdout } = await promisify(execFile)(process.execPath, [script, ...names, join(folder, 'missing.md')], {
-    env: {
-      GITHUB_API_URL: url,
-      GITHUB_SERVER_URL: 'http://github.test',
-      GITHUB_EVENT_PATH: join(folder, 'event.json'),
-      GITHUB_JOB: 'test',
-      GITHUB_REPOSITORY: 'shop/app',
-      GITHUB_RUN_ID: '42',
-      GITHUB_TOKEN: 'ghs_token',
-      GITHUB_WORKFLOW: 'CI --> main',
-    },
-  })
+  const env = {
+    GITHUB_API_URL: url,
+    GITHUB_SERVER_URL: 'http://github.test',
+    GITHUB_EVENT_PATH: join(folder, 'event.json'),
+    GITHUB_JOB: 'test',
+    GITHUB_REPOSITORY: 'shop/app',
+    GITHUB_RUN_ID: '42',
+    GITHUB_TOKEN: 'ghs_token',
+    GITHUB_WORKFLOW: 'CI --> main',
+  }
+  // A thread has arguments and an environment of its own, and starts in a fraction of the time of a process.
+  const step = new Worker(script, { argv: [...names, join(folder, 'missing.md')], env, stdout: true, execArgv: [] })
+  const [stdout] = await Promise.all([text(step.stdout), once(step, 'exit')])
   return stdout
 }
 
