@@ -5,8 +5,7 @@ import type { ReceivedCallback } from '#commands/callbacks.ts'
 import type { CallbackItem } from '#contract/resources/callbacks.ts'
 import type { Diagnosis } from '#diagnosis/doctor.ts'
 import { receiver } from '#tests/http/receiver.ts'
-import { spawnSvc } from './process.ts'
-import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+import { keptStream, noon, startTestCli, svc, type TestCli } from './test-cli.ts'
 
 const key = 'sk_test_sandbox_demo'
 
@@ -20,21 +19,13 @@ async function listen(cli: TestCli, args = '') {
   }
   const ended = cli.svc(`callbacks listen --port 0 -o jsonl ${args}`, { system: { stdout, onSignal } })
   const lines = <Line>() => stdout.text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]))
-  await until(() => lines().length > 0)
+  await expect.poll(() => lines().length > 0).toBe(true)
   const [{ url }] = lines<{ url: string }>() as [{ url: string }]
   const end = () => {
     stop()
     return ended
   }
   return { url, callbacks: () => lines<ReceivedCallback>().slice(1), end }
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 8_000
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }
 
 const post = (url: string, body: string, headers: Record<string, string> = {}) =>
@@ -45,7 +36,7 @@ test('listen verifies callbacks, and responds 401 to one whose signature is not 
   const listening = await listen(cli)
   const { stdout } = await cli.svc(`jobs create --callback-url ${listening.url}/hook -o json`)
   const [slot_id] = (JSON.parse(stdout) as { slot_ids: string[] }).slot_ids
-  await until(() => listening.callbacks().length === 1)
+  await expect.poll(() => listening.callbacks().length === 1).toBe(true)
   expect(listening.callbacks()).toEqual([
     expect.objectContaining({
       type: 'callback',
@@ -73,8 +64,8 @@ test('listen forwards the exact bytes and headers, and responds with the status 
   await using program = await receiver([503])
   const listening = await listen(cli, `--forward-to ${program.url}`)
   await cli.svc(`jobs create --callback-url ${listening.url} -q`)
-  await until(() => program.received.length === 2)
-  await until(() => listening.callbacks().length === 2)
+  await expect.poll(() => program.received.length === 2).toBe(true)
+  await expect.poll(() => listening.callbacks().length === 2).toBe(true)
   expect(listening.callbacks().map(({ status, signature }) => [status, signature])).toEqual([
     [503, 'verified'],
     [200, 'verified'],
@@ -101,7 +92,7 @@ test('list and doctor show what failed, and resend delivers it', async () => {
   await cli.svc(`jobs create --callback-url ${program.url} -q`)
   const list = async () =>
     (JSON.parse((await cli.svc('callbacks list -o json')).stdout) as { items: CallbackItem[] }).items
-  await until(async () => (await list())[0]?.status === 'failed')
+  await expect.poll(async () => (await list())[0]?.status === 'failed').toBe(true)
   const doctor = JSON.parse((await cli.svc('doctor -o json')).stdout) as { findings: Diagnosis[] }
   const found = doctor.findings.filter(({ check }) => check === 'callbacks')
   expect(found).toMatchObject([{ level: 'problem', fix: expect.stringContaining('svc callbacks resend') }])
@@ -110,41 +101,6 @@ test('list and doctor show what failed, and resend delivers it', async () => {
   expect([code, (JSON.parse(stdout) as CallbackItem).status]).toEqual([0, 'delivered'])
   expect(await list()).toMatchObject([{ status: 'delivered', attempts: 4 }])
 })
-
-test('a kill loses what was not delivered: it says so, and resend sends it with the key in use', async () => {
-  const home = temporaryDirectory()
-  const env = { SVC_HOME: home }
-  await using program = await receiver()
-  const flags = ['--port', '0', '--db', `${home}/sandbox.db`, '--decision-latency', '1500']
-  const first = spawnSvc(['start', ...flags, '-o', 'json'], env)
-  await first.firstLine
-  await svc(`jobs create --callback-url ${program.url} -q`, { env, system: real })
-  first.child.kill('SIGKILL')
-  await first.ended
-  const second = spawnSvc(['start', ...flags, '-o', 'json'], env)
-  await second.firstLine
-  const list = async () =>
-    (JSON.parse((await svc('callbacks list -o json', { env, system: real })).stdout) as { items: CallbackItem[] }).items
-  expect(await list()).toMatchObject([{ status: 'key_lost', attempts: 0 }])
-  await until(async () => (await svc('callbacks resend', { env, system: real })).code === 0)
-  expect(await list()).toMatchObject([{ status: 'delivered', attempts: 1 }])
-  const [sent] = program.received
-  expect(sent!.headers['x-csl-signature']).toBe(`sha256=${createHmac('sha256', key).update(sent!.body).digest('hex')}`)
-  expect(program.received).toHaveLength(1)
-  second.child.kill('SIGTERM')
-  await second.ended
-})
-
-/** Sandboxes of other processes are found by whether their process runs. */
-const real = {
-  isRunning: (pid: number) => {
-    try {
-      return process.kill(pid, 0)
-    } catch {
-      return false
-    }
-  },
-}
 
 test('listen refuses a port that there is not, before anything else', async () => {
   const { code, stderr } = await svc('callbacks listen --port 99999', {})

@@ -94,12 +94,13 @@ function alterFour(passing: Passing): void {
   if (/^slots_requested_out_of_range$|^formats_empty$/.test(String(json?.reason_code))) passing.status = 422
 }
 
-test('a thousand ordinary turns have no difference', async () => {
-  const file = await recordTurns('turns.har', 1_000)
+// Each format with each topic, and of each some with everything around them.
+test('ordinary turns have no difference', async () => {
+  const file = await recordTurns('turns.har', 60)
   const { code, report, stderr } = await findings(file)
   expect(report).toMatchObject({
     ok: true,
-    compared: 1_600,
+    compared: 96,
     findings: [],
     outcomes: [],
     not_compared: [],
@@ -107,9 +108,9 @@ test('a thousand ordinary turns have no difference', async () => {
   })
   expect([code, stderr]).toEqual([
     0,
-    expect.stringContaining('turns.har with the sandbox: 1600 exchanges compared, no difference.'),
+    expect.stringContaining('turns.har with the sandbox: 96 exchanges compared, no difference.'),
   ])
-}, 120_000)
+})
 
 test('three altered fields and an altered status are four findings with their provenance', async () => {
   const file = await recordTurns('few.har', 21)

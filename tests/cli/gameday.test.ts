@@ -1,11 +1,10 @@
-/** `svc sandbox gameday`: real runs with a short timeline, by turns of svc itself and by those of a command. */
-import { once } from 'node:events'
+/** `svc sandbox gameday` by the turns of a command, and what is refused. Those of svc itself: tests/processes/gameday.test.ts */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
-import type { GamedayReport } from '#gameday/report.ts'
-import { root, spawnSvc } from './process.ts'
-import { type Result, svc, temporaryDirectory } from './test-cli.ts'
+import { expect, test } from 'vitest'
+import { runInProcess } from './in-process.ts'
+import { root } from './process.ts'
+import { svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
 const run = (args: string) => svc(`sandbox gameday ${args}`, { env: { SVC_HOME: home }, cwd: home })
@@ -23,55 +22,37 @@ writeFileSync(join(home, 'missed.yaml'), `${file}expect: { billed: 100 %, fills:
 writeFileSync(join(home, 'met.yaml'), `${file}expect: { fills: 10 % }\n`)
 writeFileSync(
   join(home, 'app.mjs'),
-  `const { SVC_BASE_URL: base, SVC_SECRET_KEY: key, SVC_CLIENT_ID: client_id } = process.env
+  `import { existsSync, writeFileSync } from 'node:fs'
+const { SVC_BASE_URL: base, SVC_SECRET_KEY: key, SVC_CLIENT_ID: client_id } = process.env
 const headers = { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' }
-for (let count = 0; count < 20; count++) {
-  const body = JSON.stringify({ client_id, session_id: \`s\${count}\`, job_type: 'chat' })
-  fetch(\`\${base}/v1/placements\`, { method: 'POST', headers, body }).catch(() => {})
-  await new Promise((resolve) => setTimeout(resolve, 100))
+const ask = (session_id) => {
+  const body = JSON.stringify({ client_id, session_id, job_type: 'chat' })
+  return fetch(\`\${base}/v1/placements\`, { method: 'POST', headers, body }).catch(() => {})
 }
+const isAway = () => fetch(\`\${base}/v1/projects/\${client_id}/config\`, { headers }).then(() => false, () => true)
+// The first turn begins the timeline, in the second run with its outage.
+await ask('first')
+if (existsSync('first')) while (!(await isAway()));
+writeFileSync('first', '')
+for (let count = 0; count < 20; count++) await ask(\`s\${count}\`)
 `,
 )
 
-let own: Result
-let app: Result
-// Both take as long as their timelines.
-beforeAll(async () => {
-  const command = `met.yaml -- ${process.execPath} app.mjs`
-  ;[own, app] = await Promise.all([run('missed.yaml --html page.html -o json'), run(command)])
-}, 60_000)
-
-const billed = ({ funnel }: GamedayReport) => funnel.find(({ step }) => step === 'billed')
-
-test('turns during an outage are lost, those around it are billed, and a missed expectation ends with 5', () => {
-  const { code, stdout, stderr } = own
-  const report: GamedayReport = JSON.parse(stdout)
-  expect(code).toBe(5)
-  expect(report.plan).toHaveLength(20)
-  // How many of them a busy computer keeps is not certain; that some are kept, and not all, is.
-  const { without, with: kept } = billed(report)!
-  expect(without).toBeGreaterThan(kept)
-  expect(kept).toBeGreaterThan(1)
-  expect(report.losses.filter(({ reason }) => reason === 'unreachable')).toContainEqual(
-    expect.objectContaining({ phase: 'away', missed: 'requested', without: 0 }),
-  )
-  expect(report.expectations.map(({ expectation, ok }) => [expectation, ok])).toEqual([
-    ['fills', true],
-    ['billed', false],
-  ])
-  expect(stderr).toContain('short: 20 turns, twice, about 6 s\n')
-  expect(readFileSync(join(home, 'page.html'), 'utf8')).toContain('<p class="bad">1 expectation missed</p>')
-})
-
-test('a command is measured in a sandbox of its own for each run', () => {
-  const { code, stdout, stderr } = app
+test('a command is measured in a sandbox of its own for each run', async () => {
+  // The outage lasts as long as the command, however long that is.
+  const away = file
+    .replace('rate: 10', 'rate: 1')
+    .replace('length: 2s', 'length: 1h')
+    .replace('at: 500ms, for: 1s', 'at: 0s, for: 1h')
+  writeFileSync(join(home, 'away.yaml'), `${away}expect: { fills: 10 % }\n`)
+  const { code, stdout, stderr } = await run(`away.yaml -- ${process.execPath} app.mjs`)
   expect({ code, stderr }).toEqual({
-    code: 0,
+    code: 5,
     stderr: expect.stringContaining('The turns are the requests for an ad in a sandbox of its own for '),
   })
-  expect(stdout).toMatch(/\nturn +20 +20 +100 %\n/)
-  expect(stdout).toMatch(/\naway +decided +no_response +\d+ +0\n/)
-  expect(stdout).toMatch(/\nexpectation +expected +measured +verdict\nfills kept +at least 10 % +[\d.]+ % +met\n$/)
+  expect(stdout).toMatch(/\nturn +21 +21 +100 %\n/)
+  expect(stdout).toMatch(/\naway +decided +no_response +20 +0\n/)
+  expect(stdout).toMatch(/\nexpectation +expected +measured +verdict\nfills kept +at least 10 % +[\d.]+ % +missed\n/)
 })
 
 test('a command that requests no ad is a failure, and so is one that fails without faults', async () => {
@@ -82,11 +63,10 @@ test('a command that requests no ad is a failure, and so is one that fails witho
 })
 
 test('an interrupt ends a run at once', async () => {
-  const running = spawnSvc(['sandbox', 'gameday', join(home, 'missed.yaml')], { SVC_HOME: home }, home)
-  const [note] = await once(running.child.stderr!, 'data')
-  expect(String(note)).toContain('short: 20 turns')
-  running.child.kill('SIGINT')
-  expect(await running.ended).toMatchObject({ code: 130 })
+  const options = { env: { SVC_HOME: home }, cwd: home }
+  const hasNote = ({ stderr }: { stderr: string }) => stderr.includes('short: 20 turns')
+  const running = await runInProcess('sandbox gameday missed.yaml', options, hasNote)
+  expect(await running.end('SIGINT')).toMatchObject({ code: 130 })
 })
 
 test('the plan is the same for the same seed, and is printed without playing it', async () => {

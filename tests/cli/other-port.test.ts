@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readPages } from '#build/docs/pages.ts'
-import { spawnSvc } from './process.ts'
+import { startInProcess } from './in-process.ts'
 import { startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
@@ -53,11 +53,8 @@ describe('what commands print', () => {
 
   test('svc start --port 0: its block, as text and as JSON', async () => {
     for (const format of ['text', 'json']) {
-      const words = ['start', '--port', '0', '--ephemeral', '-o', format]
-      const { child, firstLine, ended } = spawnSvc(words, { SVC_HOME: temporaryDirectory() })
-      await firstLine
-      child.kill('SIGTERM')
-      const { stdout, stderr } = await ended
+      const sandbox = await startInProcess(`-o ${format}`, { env: { SVC_HOME: temporaryDirectory() } })
+      const { stdout, stderr } = await sandbox.end()
       expect(stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+\/_sandbox\//)
       expect(stdout + stderr).not.toMatch(/\b4010\b/)
     }

@@ -1,12 +1,9 @@
 /** `svc qa` from the command line: against a running sandbox, a fresh one, and a service that is no sandbox. */
-import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, request } from 'node:http'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CaseResult, RunResult } from '#qa/result.ts'
-import { root } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
@@ -312,20 +309,17 @@ describe('the command line', () => {
     const realTime = { now: () => Date.now() }
     const { stdout } = await cli.svc(`qa run ${suite(text)} --fresh -o json`, { system: realTime })
     const { cases } = JSON.parse(stdout) as RunResult
-    const bin = join(cli.home, 'bin')
-    mkdirSync(bin, { recursive: true })
-    writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec ${process.execPath} ${join(root, 'bin/svc.js')} "$@"\n`, {
-      mode: 0o755,
-    })
-    const env = { SVC_HOME: temporaryDirectory(), PATH: `${bin}:${process.env.PATH}` }
-    const outputs = await Promise.all(
-      cases.map(({ steps }) => {
-        const { curl } = steps.at(-1)!.exchanges.at(-1)!
-        expect(curl).toMatch(/^svc exec -q -- sh <<'EOF'\n.+\nEOF$/s)
-        return promisify(execFile)('sh', ['-c', curl], { env })
-      }),
-    )
-    const [a, b, c, d, e] = outputs.map(({ stdout }) => JSON.parse(stdout))
+    const outputs: string[] = []
+    for (const { steps } of cases) {
+      const { curl } = steps.at(-1)!.exchanges.at(-1)!
+      const [, script] = /^svc exec -q -- sh <<'EOF'\n(.+)\nEOF$/s.exec(curl) ?? []
+      expect(script, curl).toBeDefined()
+      writeFileSync(join(cli.home, 'failure.sh'), `{\n${script}\n} > output.json`)
+      const env = { SVC_HOME: temporaryDirectory(), PATH: process.env.PATH! }
+      await svc('exec -q -- sh failure.sh', { env, cwd: cli.home })
+      outputs.push(readFileSync(join(cli.home, 'output.json'), 'utf8'))
+    }
+    const [a, b, c, d, e] = outputs.map((text) => JSON.parse(text))
     expect(a).toMatchObject({ reason_code: 'schema_invalid', fields: [{ path: 'session_id' }] })
     expect(b.beacons).toMatchObject([{ event: 'render', reason_code: 'OK' }])
     expect(c.client_id).toMatch(/^proj_qa_/)

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { textsIn } from '#tests/temporary.ts'
-import { spawnSvc } from './process.ts'
+import { root } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
 /** Nothing listens there: a URL that can be read is refused at once. */
@@ -112,7 +112,8 @@ test('the rest of the URL is shown, with what to do', async () => {
 test('nor is it in the log of a start in the background', async () => {
   const home = temporaryDirectory()
   const env = { SVC_HOME: home, SVC_STORE: `postgres://svc:Zq7xK9@${place}` }
-  const { code, stdout, stderr } = await spawnSvc(['start', '--detach', '--port', '0'], env).ended
+  const system = { program: [process.execPath, join(root, 'bin/svc.js')] }
+  const { code, stdout, stderr } = await svc('start --detach --port 0', { env, system })
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(`postgres://svc@${place} cannot be reached`)
   for (const text of [stderr, ...textsIn(home)]) expect(text).not.toMatch(password)

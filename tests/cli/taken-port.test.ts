@@ -1,12 +1,13 @@
-/** A port that something else has: who that is, what it answers, and what to do. Real programs, real servers. */
+/** A port that something else has: who that is, what it answers, and what to do. Real servers, in this process. */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { describeServer } from '#cli/process/port-holder.ts'
 import { isSandboxAt } from '#cli/run/command-client.ts'
 import { usualAddress } from '#foundation/http.ts'
-import { spawnSvc } from './process.ts'
-import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
+import { runInProcess } from './in-process.ts'
+import { type RunOptions, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 /** A mock server of another project, in this process. */
 async function mockServer(respond: RequestListener = (_, response) => void response.writeHead(404).end()) {
@@ -20,18 +21,20 @@ async function mockServer(respond: RequestListener = (_, response) => void respo
   return { port, url: `http://127.0.0.1:${port}` }
 }
 
+/** Looks at ports as the program does. */
+const respondsAt = (url: string) => isSandboxAt({ env: {}, randomText: () => 'x' }, url)
+const system: RunOptions['system'] = {
+  respondsAt,
+  describeServer: (url) => describeServer({ platform: process.platform, respondsAt }, url),
+}
+const runAt = (line: string, SVC_HOME = temporaryDirectory(), cwd = SVC_HOME) =>
+  svc(line, { env: { SVC_HOME }, cwd, system })
+
 /** Starts a sandbox in a folder, and resolves when it is ready. */
-async function startIn(folder: string, home: string) {
-  const { child, firstLine, ended } = spawnSvc(
-    ['start', '--port', '0', '--ephemeral', '-o', 'json'],
-    { SVC_HOME: home },
-    folder,
-  )
-  onTestFinished(async () => {
-    child.kill('SIGTERM')
-    await ended
-  })
-  return JSON.parse(await firstLine) as { url: string; pid: number }
+async function startIn(folder: string, SVC_HOME: string, flags = '--ephemeral') {
+  const sandbox = await runInProcess(`start --port 0 -o json ${flags}`, { env: { SVC_HOME }, cwd: folder })
+  onTestFinished(async () => void (await sandbox.end()))
+  return JSON.parse(sandbox.firstLine) as { url: string; pid: number }
 }
 
 const holder = process.platform === 'linux' ? `pid ${process.pid} \\(\\S+.* in .+\\)` : '.+'
@@ -39,8 +42,7 @@ const holder = process.platform === 'linux' ? `pid ${process.pid} \\(\\S+.* in .
 describe('svc start on a port', () => {
   test('of another server says by what it is taken, what that answers, and what to do', async () => {
     const { port } = await mockServer()
-    const { ended } = spawnSvc(['start', '--port', String(port), '--ephemeral'], { SVC_HOME: temporaryDirectory() })
-    const { code, stderr } = await ended
+    const { code, stderr } = await runAt(`start --port ${port} --ephemeral`)
     expect(code).toBe(8)
     expect(stderr).toMatch(
       new RegExp(
@@ -52,15 +54,16 @@ describe('svc start on a port', () => {
 
   test('of a server that is silent is not kept waiting', async () => {
     const { port } = await mockServer(() => {})
-    const { ended } = spawnSvc(['start', '--port', String(port), '--ephemeral'], { SVC_HOME: temporaryDirectory() })
-    expect((await ended).stderr).toContain(', which accepts connections and does not answer HTTP.\n')
+    expect((await runAt(`start --port ${port} --ephemeral`)).stderr).toContain(
+      ', which accepts connections and does not answer HTTP.\n',
+    )
   })
 
   test('of a sandbox says in which folder that was started, and how to use or stop it', async () => {
     const [home, shop] = [temporaryDirectory(), temporaryDirectory()]
     const { url, pid } = await startIn(shop, home)
     const { port } = new URL(url)
-    const { code, stderr } = await spawnSvc(['start', '--port', port, '--ephemeral'], { SVC_HOME: home }).ended
+    const { code, stderr } = await runAt(`start --port ${port} --ephemeral`, home)
     expect({ code, stderr }).toEqual({
       code: 8,
       stderr:
@@ -73,8 +76,7 @@ describe('svc start on a port', () => {
   test('of a sandbox with another SVC_HOME says that it is one', async () => {
     const { url, pid } = await startIn(temporaryDirectory(), temporaryDirectory())
     const { port } = new URL(url)
-    const own = { SVC_HOME: temporaryDirectory() }
-    const { stderr } = await spawnSvc(['start', '--port', port, '--ephemeral'], own).ended
+    const { stderr } = await runAt(`start --port ${port} --ephemeral`)
     expect(stderr).toContain(`error: Port ${port} is taken by a sandbox of another user or another SVC_HOME: `)
     if (process.platform === 'linux') expect(stderr).toContain(`: pid ${pid} (`)
   })
@@ -82,11 +84,8 @@ describe('svc start on a port', () => {
 
 test('a database that a sandbox of another folder has open is named with that folder', async () => {
   const [home, shop] = [temporaryDirectory(), temporaryDirectory()]
-  const first = spawnSvc(['start', '--port', '0', '-o', 'json'], { SVC_HOME: home }, shop)
-  const { url, pid } = JSON.parse(await first.firstLine) as { url: string; pid: number }
-  const { code, stderr } = await spawnSvc(['start', '--port', '0'], { SVC_HOME: home }, temporaryDirectory()).ended
-  first.child.kill('SIGTERM')
-  await first.ended
+  const { url, pid } = await startIn(shop, home, '')
+  const { code, stderr } = await runAt('start --port 0', home)
   expect(code).toBe(8)
   expect(stderr).toContain(`is already running: ${url} (pid ${pid}, started in ${shop}).\n`)
 })
@@ -102,8 +101,7 @@ describe('a command that finds another server', () => {
     ],
   ])('svc %s at its URL names it', async (args, said) => {
     const { url } = await mockServer()
-    const words = [...args.split(' '), '--base-url', url]
-    const { code, stderr } = await spawnSvc(words, { SVC_HOME: temporaryDirectory() }).ended
+    const { code, stderr } = await runAt(`${args} --base-url ${url}`)
     expect(code).toBeGreaterThan(0)
     expect(stderr).toContain(`error: ${said}`)
     expect(stderr).toMatch(
@@ -116,16 +114,15 @@ describe('a command that finds another server', () => {
     async (args) => {
       const SVC_HOME = temporaryDirectory()
       const server = 'pid 4711 (node prism in /srv/api), which answers GET / with 404'
-      const describeServer = async (asked: string) => (asked === usualAddress ? server : null)
-      const { stderr } = await svc(args, { env: { SVC_HOME }, cwd: SVC_HOME, system: { describeServer } })
+      const usual = { describeServer: async (asked: string) => (asked === usualAddress ? server : null) }
+      const { stderr } = await svc(args, { env: { SVC_HOME }, cwd: SVC_HOME, system: usual })
       expect(stderr).toContain(`No sandbox is running. Port 4010 is taken by ${server}.`)
     },
   )
 
   test('svc doctor names it', async () => {
     const { url, port } = await mockServer()
-    const { ended } = spawnSvc(['doctor', '--base-url', url], { SVC_HOME: temporaryDirectory() })
-    const { stdout } = await ended
+    const { stdout } = await runAt(`doctor --base-url ${url}`)
     expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
       new RegExp(`What responds at http://127\\.0\\.0\\.1:${port} is not a sandbox.*: ${holder}, which answers GET`),
     )

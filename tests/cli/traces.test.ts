@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { receiveOtlp } from '#tests/http/otlp-receiver.ts'
 import { spawnSvc } from './process.ts'
-import { temporaryDirectory } from './test-cli.ts'
+import { svc, temporaryDirectory } from './test-cli.ts'
 
 const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736'
 
@@ -21,11 +21,12 @@ test('svc start with SVC_OTLP says where traces go, sends what it has when it st
     body: JSON.stringify({ client_id: 'proj_demo', session_id: 's', job_type: 'chat' }),
   })
   expect(response.status).toBe(200)
-  const shown = await spawnSvc(['requests', 'show', response.headers.get('x-request-id')!], env).ended
+  const run = (line: string) => svc(line, { env, system: { isRunning: () => true } })
+  const shown = await run(`requests show ${response.headers.get('x-request-id')}`)
   expect(shown.stdout).toMatch(new RegExp(`^trace(_id| id)? +${trace_id}$`, 'm'))
-  const listed = await spawnSvc(['requests', 'list', '--trace-id', trace_id, '-o', 'jsonl'], env).ended
+  const listed = await run(`requests list --trace-id ${trace_id} -o jsonl`)
   expect(listed.stdout.trimEnd().split('\n')).toHaveLength(1)
-  const wrong = await spawnSvc(['requests', 'list', '--trace-id', 'mine'], env).ended
+  const wrong = await run('requests list --trace-id mine')
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('32 lower-case hexadecimal digits')])
   child.kill('SIGTERM')
   expect(await ended).toMatchObject({ code: 0, stderr: `Traces go to ${otlp.url}.\nSIGTERM: stopping\nstopped\n` })
@@ -35,7 +36,7 @@ test('svc start with SVC_OTLP says where traces go, sends what it has when it st
 })
 
 test('--otlp takes the URL of a receiver only', async () => {
-  const { code, stderr } = await spawnSvc(['start', '--otlp', 'localhost:4318'], {}).ended
+  const { code, stderr } = await svc('start --otlp localhost:4318', {})
   expect(code).toBe(2)
   expect(stderr).toContain('It must be the URL of a receiver, such as http://127.0.0.1:4318.')
 })

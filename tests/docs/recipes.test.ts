@@ -1,15 +1,14 @@
 /** The recipes of Tests and CI: each is what its system reads, and its command lines run. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { root } from '#tests/cli/process.ts'
-import { temporaryDirectory } from '#tests/cli/test-cli.ts'
+import { svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
 import { blocksOf } from './markdown.ts'
 
 const recipes = blocksOf('docs/guides/ci.md').filter(({ language }) => language === 'yaml' || language === 'groovy')
@@ -18,28 +17,22 @@ function recipe<T>(heading: string): T {
   return parse(recipes.find((block) => block.heading === heading)!.text) as T
 }
 
-/** A project whose `npm test` asks for an ad, and whose `npx svc-sandbox` is this checkout. */
+/** A project whose `npm test` asks for an ad. */
 function openProject() {
   const folder = temporaryDirectory()
   const bin = join(folder, 'bin')
   mkdirSync(bin)
-  writeFileSync(join(bin, 'npx'), `#!/bin/sh\nshift\nexec '${process.execPath}' '${join(root, 'bin/svc.js')}' "$@"\n`)
-  chmodSync(join(bin, 'npx'), 0o755)
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { test: 'node ask.js' } }))
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\nexec '${process.execPath}' ask.mjs\n`, { mode: 0o755 })
   writeFileSync(
-    join(folder, 'ask.js'),
+    join(folder, 'ask.mjs'),
     `const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY } = process.env
     await fetch(SVC_BASE_URL + '/v1/projects/' + SVC_CLIENT_ID + '/config', { headers: { authorization: 'Bearer ' + SVC_SECRET_KEY } })`,
   )
-  const { PATH = '' } = process.env
-  const env = {
-    PATH: [bin, dirname(process.execPath), PATH].join(delimiter),
-    SVC_HOME: join(folder, 'home'),
-    HOME: folder,
-  }
+  const env = { PATH: [bin, process.env.PATH].join(delimiter), SVC_HOME: join(folder, 'home'), HOME: folder }
   const run = (script: string, more: Record<string, string> = {}) =>
     promisify(execFile)('sh', ['-ec', script], { cwd: folder, env: { ...env, ...more } })
-  return { folder, run }
+  const runSvc = (line: string) => svc(line, { cwd: folder, env, system: { now: Date.now } })
+  return { folder, run, runSvc }
 }
 
 const commandLines = [
@@ -62,9 +55,10 @@ test('there is a command line in the recipe of each system', () => {
   expect(commandLines.length).toBeGreaterThan(4)
 })
 
-test.concurrent.each(commandLines)('%s', async (line) => {
-  const { folder, run } = openProject()
-  await run(line)
+test.each(commandLines)('%s', async (line) => {
+  const { folder, runSvc } = openProject()
+  const { code, stderr } = await runSvc(line.replace('npx svc-sandbox ', ''))
+  expect(code, stderr).toBe(0)
   for (const [, file] of line.matchAll(/--reporter \w+=(\S+)/g))
     expect(existsSync(join(folder, file!)), file).toBe(true)
 })

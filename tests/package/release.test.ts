@@ -25,20 +25,15 @@ test('sha256sum --check accepts the sums', () => {
   expect([status, stdout]).toEqual([0, 'a.txt: OK\nb.tgz: OK\n'])
 })
 
-test('two bills of materials of a checkout are the same', () => {
-  expect(JSON.stringify(billOfMaterials(checkout))).toBe(JSON.stringify(billOfMaterials(checkout)))
-})
-
-test('the bill of materials has what is installed and what is bundled, with versions and licences', () => {
-  const { components } = billOfMaterials(checkout) as unknown as {
-    components: { name: string; version: string; licenses: unknown[] }[]
-  }
+test('the bill of materials has what is installed and what is bundled, with versions and licences, and nothing of its own time', () => {
+  const { components, serialNumber, metadata } = billOfMaterials(checkout)
+  expect([serialNumber, metadata?.timestamp]).toEqual([undefined, undefined])
   expect(components.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['better-sqlite3', 'zod', 'commander', 'react']),
   )
   for (const { name, version, licenses } of components) {
     expect(version, name).toMatch(/^\d+\.\d+/)
-    expect(licenses.length, name).toBeGreaterThan(0)
+    expect(licenses?.length, name).toBeGreaterThan(0)
   }
 })
 
