@@ -40,7 +40,8 @@ export function addUp(steps: readonly Step[], results: ReadonlyMap<string, StepR
     if (result === undefined) failures.push(`${step.name}: did not run`)
     else if (step.leavesOut !== undefined) {
       if (result.exitCode !== 0) leftOut.push(`left out: ${step.leavesOut}`)
-    } else {
+    } else if (isLeftOut(step, results)) leftOut.push(`left out: ${step.name}`)
+    else {
       const judged = judgeStep(step, result)
       for (const problem of judged.problems) failures.push(`${step.name}: ${problem}`)
       unsteady.push(...judged.unsteady)
@@ -53,6 +54,13 @@ export function addUp(steps: readonly Step[], results: ReadonlyMap<string, StepR
     failures.push(`${unsteady.length} tests passed only the second time, and at most ${maxUnsteady} may`)
   const passed = [...outcomes.values()].filter((outcome) => outcome === 'passed').length
   return { passed, failures, unsteady, leftOut }
+}
+
+/** A suite that has no test here, because what it needs could not be installed. */
+function isLeftOut({ name, needs }: Step, results: ReadonlyMap<string, StepResult>): boolean {
+  if (needs === undefined || results.get(needs)?.exitCode === 0) return false
+  const report = results.get(name)?.report
+  return report?.status === 'unreadable' && report.isEmpty
 }
 
 function addTest(outcomes: Map<string, TestOutcome['outcome']>, name: string, outcome: TestOutcome['outcome']): void {
@@ -71,7 +79,7 @@ interface JudgedStep {
 function judgeStep(step: Step, { exitCode, report, again }: StepResult): JudgedStep {
   if (step.suite === undefined)
     return { tests: [], problems: exitCode === 0 ? [] : [`its exit code is ${exitCode}`], unsteady: [] }
-  const first = report ?? { status: 'unreadable', problem: 'there is no report' }
+  const first = report ?? { status: 'unreadable', problem: 'there is no report', isEmpty: false }
   if (first.status === 'unreadable')
     return { tests: [], problems: findProblems({ exitCode, report: first, minimumTests: 0 }), unsteady: [] }
   if (again === undefined || again.report.status === 'unreadable') {

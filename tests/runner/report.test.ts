@@ -85,6 +85,23 @@ test('steps that passed add up; an installer that failed leaves out what it woul
   expect(outcome).toEqual({ passed: 3, failures: [], unsteady: [], leftOut: ['left out: the tests in Firefox'] })
 })
 
+test('a suite without a test is left out where what it needs could not be installed, and only there', () => {
+  const needing = { ...suite, needs: install.name }
+  const empty = { exitCode: 1, report: readFiles() }
+  const other: [Step, StepResult] = [
+    { ...suite, name: 'npm run test:fuzz' },
+    { exitCode: 0, report: three },
+  ]
+  expect(add(other, [install, { exitCode: 1 }], [needing, empty])).toMatchObject({
+    failures: [],
+    leftOut: ['left out: the tests in Firefox', 'left out: npm run test:soak'],
+  })
+  expect(add(other, [install, { exitCode: 0 }], [needing, empty]).failures).toHaveLength(2)
+  expect(add(other, [install, { exitCode: 1 }], [needing, { exitCode: 0 }]).failures).toEqual([
+    'npm run test:soak: there is no report',
+  ])
+})
+
 test('a step with nothing to show fails by name: no report, an empty one, a dead lane, fewer tests, failures behind a 0', () => {
   const empty = readFiles()
   const rows: [StepResult | undefined, string[]][] = [

@@ -11,7 +11,10 @@ export interface TestOutcome {
 }
 
 /** The tests of a report, or why there are none to read. */
-export type Report = { status: 'read'; tests: readonly TestOutcome[] } | { status: 'unreadable'; problem: string }
+export type Report =
+  | { status: 'read'; tests: readonly TestOutcome[] }
+  /** `isEmpty`: it is a report, of no test. */
+  | { status: 'unreadable'; problem: string; isEmpty: boolean }
 
 interface ReportedFile {
   name: string
@@ -23,15 +26,16 @@ interface ReportedFile {
 
 /** Reads a report. One that is missing, no JSON, or without a test says so: nothing that it leaves out has passed. */
 export function readReport(path: string): Report {
-  if (!existsSync(path)) return { status: 'unreadable', problem: 'there is no report' }
+  if (!existsSync(path)) return { status: 'unreadable', problem: 'there is no report', isEmpty: false }
   let files: ReportedFile[]
   try {
     files = readFiles(path)
   } catch {
-    return { status: 'unreadable', problem: 'its report is not one that vitest writes' }
+    return { status: 'unreadable', problem: 'its report is not one that vitest writes', isEmpty: false }
   }
   const tests = collectTests(files)
-  return tests.length === 0 ? { status: 'unreadable', problem: 'its report has no test' } : { status: 'read', tests }
+  if (tests.length > 0) return { status: 'read', tests }
+  return { status: 'unreadable', problem: 'its report has no test', isEmpty: true }
 }
 
 /** Returns how long each file of a report took, whole seconds. Throws for an unreadable report. */

@@ -9,6 +9,8 @@ export interface Step {
   suite?: SuiteName
   /** What is left out when it fails: it installs what a computer may lack, and no test counts for what is missing. */
   leavesOut?: string
+  /** The step that installs what all of its tests need: where that failed, it may have none. */
+  needs?: string
 }
 
 /** One after the other: before the two lanes, in each of them, and after both. */
@@ -45,7 +47,7 @@ export const plan: Plan = {
       suite('test:pauses'),
       suite('test:simulation'),
       install('install-compiler', 'the tests below the database'),
-      suite('test:disk'),
+      { ...suite('test:disk'), needs: '.ci/install-compiler' },
       suite('test:fuzz'),
       suite('test:soak'),
     ],
@@ -63,7 +65,7 @@ export const plan: Plan = {
       install('install-toolchains', 'the tests of templates whose language is missing, named above'),
       suite('test:templates'),
       install('other-computers', 'the tests on computers that cannot be imitated'),
-      suite('test:computers'),
+      { ...suite('test:computers'), needs: '.ci/other-computers' },
     ],
   ],
   last: [plain('npm', 'run', 'bench:check')],
