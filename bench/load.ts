@@ -1,5 +1,11 @@
 /** One load generator for every server: 16 connections, the same bodies. */
-import autocannon from 'autocannon'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type autocannon from 'autocannon'
+import { installTools } from '#build/tools/installed.ts'
+
+/** The generator, which the first benchmark of a checkout installs. */
+export const generate: typeof autocannon = createRequire(join(installTools('load'), 'load.js'))('autocannon')
 
 export interface Load {
   requests: number
@@ -115,7 +121,7 @@ async function run(options: autocannon.Options): Promise<Load> {
   let ended = started
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     // It ends at the first sample after the last response; by default it would take one per second.
-    const instance = autocannon({ ...options, sampleInt: 50 }, (error, done) => (error ? reject(error) : resolve(done)))
+    const instance = generate({ ...options, sampleInt: 50 }, (error, done) => (error ? reject(error) : resolve(done)))
     instance.on('response', (_client, _status, _bytes, milliseconds) => {
       latencies.push(milliseconds)
       ended = performance.now()

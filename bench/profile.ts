@@ -10,9 +10,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import autocannon from 'autocannon'
+import type autocannon from 'autocannon'
 import { startSandbox } from '#sandbox/index.ts'
-import { connections, headers, makeTokens, placementBodies } from './load.ts'
+import { connections, generate, headers, makeTokens, placementBodies } from './load.ts'
 
 const requests = 12_000
 const warmUp = 4_000
@@ -66,7 +66,7 @@ export async function printProfile(): Promise<void> {
 async function send({ url, bodies }: { url: string; bodies: string[] }, amount: number): Promise<void> {
   const each = bodies.map((body) => ({ body }))
   const options = { url, method: 'POST', headers, connections, amount, requests: each, idReplacement: true, workers: 1 }
-  const { non2xx, errors } = await autocannon(options as autocannon.Options)
+  const { non2xx, errors } = await generate(options as autocannon.Options)
   if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests failed under load`)
 }
 

@@ -2,10 +2,9 @@
  * The only user of Vite: every bundle of dist is built here, so the notices cover everything bundled. They list the
  * licences of the modules that are really in the output, after unused code was removed.
  */
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Dependency, default as license } from 'rollup-plugin-license'
-import type { InlineConfig, PluginOption, Rolldown } from 'vite'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { InlineConfig, Plugin, Rolldown } from 'vite'
 
 /** A package that is bundled, at least in part. */
 export interface BundledPackage {
@@ -22,8 +21,7 @@ const found = new Map<string, BundledPackage>()
 /** Runs a build of Vite without a configuration file, records the packages that it bundles, and returns its output. */
 export async function bundle(config: InlineConfig): Promise<Rolldown.RolldownOutput> {
   const { build } = await import('vite')
-  const notices = license({ thirdParty: { multipleVersions: true, output: (packages) => packages.forEach(note) } })
-  const plugins = [config.plugins, notices as PluginOption]
+  const plugins = [config.plugins, notices]
   // A comment above each module says where it is from, and chunks are named by their content: packages that a link leads to would
   // be named by their distance from this checkout.
   const resolve = { ...config.resolve, preserveSymlinks: true }
@@ -35,12 +33,40 @@ export function bundledPackages(): BundledPackage[] {
   return [...found.values()].toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
 }
 
+/** Records the package of each module of which a chunk has code. */
+const notices: Plugin = {
+  name: 'notices',
+  generateBundle(_options, output) {
+    for (const chunk of Object.values(output)) {
+      if (chunk.type === 'chunk') for (const [id, module] of Object.entries(chunk.modules)) note(id, module)
+    }
+  },
+}
+
+function note(id: string, { renderedLength }: Rolldown.RenderedModule): void {
+  // A module that a plugin made, such as a part of a CommonJS one, is named after the file, with marks around it.
+  const [, file] = /^\0?(.*?)(?:\?.*)?$/.exec(id) ?? []
+  if (renderedLength === 0 || file === undefined || !/[\\/]node_modules[\\/]/.test(file)) return
+  const noted = installedPackage(findPackage(dirname(file)))
+  found.set(key(noted), noted)
+}
+
+/** Returns the folder of the package that a folder is in: some folders in a package have a nameless package.json. */
+function findPackage(folder: string): string {
+  const manifest = join(folder, 'package.json')
+  const { name, version } = existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')) : {}
+  return name === undefined || version === undefined ? findPackage(dirname(folder)) : folder
+}
+
 /** Returns a package that is installed in a folder. @throws Error when it names no licence */
 export function installedPackage(folder: string): BundledPackage {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const [file] = globSync('{LICENSE,LICENCE,license}*', { cwd: folder })
-  const text = file === undefined ? null : readFileSync(join(folder, file), 'utf8')
-  return described({ name, version, license: license ?? null, text, holder: author?.name ?? author })
+  const texts = ['{LICENSE,LICENCE,license}*', 'NOTICE*'].flatMap((pattern) => {
+    const [file] = globSync(pattern, { cwd: folder })
+    return file === undefined ? [] : [readFileSync(join(folder, file), 'utf8')]
+  })
+  const holder = author?.name ?? author
+  return described({ name, version, license: license ?? null, text: texts.join('\n\n'), holder })
 }
 
 /** Returns the notices of packages as one text. */
@@ -65,24 +91,19 @@ export function noticesText(
   ].join('\n')
 }
 
-function note({ name, version, license, licenseText, noticeText, author }: Dependency): void {
-  const text = [licenseText, noticeText].filter((part) => part !== null).join('\n\n')
-  const noted = described({ name, version, license, text, holder: author?.name })
-  found.set(key(noted), noted)
-}
-
 interface Described {
   name: string | null
   version: string | null
   license: string | null
-  text: string | null
+  /** Empty where the package has none. */
+  text: string
   holder: string | undefined
 }
 
 function described({ name, version, license, text, holder }: Described): BundledPackage {
   if (name === null || version === null || license === null)
     throw new Error(`${name ?? 'A package'} is bundled and has no licence. Ask its author, or take another.`)
-  if (text !== null && text !== '') return { name, version, license, text }
+  if (text !== '') return { name, version, license, text }
   const standard =
     license === 'MIT' ? mit(holder ?? `the authors of ${name}`) : `https://spdx.org/licenses/${license}.html`
   return { name, version, license, text: standard }

@@ -22,6 +22,7 @@ import { parseArgs } from 'node:util'
 import { minifySync } from 'vite'
 import { type BundledPackage, installedPackage, noticesText } from './bundle.ts'
 import { signAdHoc } from './mach-o.ts'
+import { installTools } from './tools/installed.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -62,6 +63,7 @@ const nodeVersion = smallerVersions[name] ?? ltsVersion
 const unusedAtRunTime = /\/(src|tests?)$|\.(md|map|ts)$|\.test\.js$/
 
 const { version, name: packageName, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const tools = installTools('binary')
 const work = mkdtempSync(join(tmpdir(), 'svc-package-'))
 try {
   const stage = stagePackage(name)
@@ -75,7 +77,7 @@ try {
   const platform = name.replace('darwin', 'macos')
   execFileSync(process.execPath, [stagePkg(), '.', ...flags, '-t', `node${nodeVersion}-${platform}`, '-o', file], {
     cwd: stage,
-    env: { ...process.env, HOME: home, NODE_PATH: join(root, 'node_modules') },
+    env: { ...process.env, HOME: home, NODE_PATH: tools },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   if (name.startsWith('darwin')) {
@@ -153,7 +155,7 @@ function stagePackage(target: string): string {
  */
 function stagePkg(): string {
   const copy = join(work, 'pkg')
-  cpSync(join(root, 'node_modules/@yao-pkg/pkg'), copy, { recursive: true })
+  cpSync(join(tools, '@yao-pkg/pkg'), copy, { recursive: true })
   replaceIn(join(copy, 'lib-es5/sea-assets.js'), {
     'return zlib.brotliCompressSync;':
       'return (raw) => zlib.brotliCompressSync(raw, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 7 } });',
@@ -195,8 +197,9 @@ function replaceIn(file: string, replacements: Readonly<Record<string, string>>)
  * elsewhere.
  */
 function renderNotices(target: string): string {
-  const folders = ['better-sqlite3', '@yao-pkg/pkg', '@roberts_lando/vfs'].map((name) => `node_modules/${name}`)
-  const installed = [...folders, ...withDependencies('pg')].map((folder) => installedPackage(join(root, folder)))
+  const ofTools = ['@yao-pkg/pkg', '@roberts_lando/vfs'].map((name) => join(tools, name))
+  const ofCheckout = ['node_modules/better-sqlite3', ...withDependencies('pg')].map((path) => join(root, path))
+  const installed = [...ofCheckout, ...ofTools].map(installedPackage)
   // The package for Windows has none; this computer's is from the same release.
   const file = [target, here]
     .map((each) => join(work, nodePackages[each] as string, 'package/LICENSE'))

@@ -306,16 +306,23 @@ test('nobody is sent to the package of a stranger: npx svc works in the checkout
 test('every dependency is justified, and nothing that is none, with the release in use: docs/decisions/dependencies.md', () => {
   const manifest = JSON.parse(textOf('package.json')) as Record<string, Record<string, string> | undefined>
   const kinds = ['dependencies', 'optionalDependencies', 'devDependencies', 'peerDependencies']
-  const names = new Set(kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {})))
+  const onDemand: Record<string, string> = Object.assign(
+    {},
+    ...['build/tools/binary/package.json', 'build/tools/load/package.json'].map(
+      (file) => (JSON.parse(textOf(file)) as { dependencies: Record<string, string> }).dependencies,
+    ),
+  )
+  const names = new Set([...kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {})), ...Object.keys(onDemand)])
   const text = textOf('docs/decisions/dependencies.md')
   const rows = [...text.matchAll(/^\| `([^`]+)` \| (?:.+) \| (\S+), \d{4}-\d\d-\d\d \|$/gm)]
   expect(rows.map(([, name]) => name).toSorted()).toEqual([...names].toSorted())
   const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, { version: string }> }
-  const onDemand = JSON.parse(textOf('tests/interop/testcontainers-tools.json')) as {
+  const { dependencies } = JSON.parse(textOf('tests/interop/testcontainers-tools.json')) as {
     dependencies: Record<string, string>
   }
+  Object.assign(onDemand, dependencies)
   for (const [, name = '', release] of rows)
-    expect([name, release]).toEqual([name, packages[`node_modules/${name}`]?.version ?? onDemand.dependencies[name]])
+    expect([name, release]).toEqual([name, packages[`node_modules/${name}`]?.version ?? onDemand[name]])
 })
 
 test('the changelog has a section for the version of package.json, which stands nowhere else', () => {
