@@ -104,7 +104,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     if (poolerProgram === undefined) console.log('pgbouncer is not installed: the tests behind a pooler are left out')
     return [
       project('postgres', {
-        include: ['tests/{http,postgres}/**/*.test.ts', 'tests/mutations/store/**/*.test.ts'],
+        include: ['tests/{http,postgres}/**/*.test.ts'],
         // By the engine's coverage none of them reaches a function of sandbox/store/postgres that the others do not.
         exclude: [
           'tests/http/without-store/**',

@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { listEdits } from '#tests/mutations/edits.ts'
 import { createDice } from '#tests/reliability/dice.ts'
 import { seed, wholeSeconds } from './budget.ts'
 import { log } from './cursor.ts'
-import { failedCommit, faults } from './faults.ts'
 import { openSome } from './images.ts'
 import { startRecorded } from './recorded-process.ts'
 import { type Recording, recordHistory } from './recording.ts'
@@ -32,18 +32,20 @@ describe('of the same recording', async () => {
   })
 })
 
-const recorded = faults.filter(({ name }) => name !== failedCommit)
+const recorded = listEdits('disk').filter(({ checks }) => checks.disk === 'what a power loss leaves')
 
 test.each(wholeSeconds === null ? [recorded[seed % recorded.length]!] : recorded)('$name: $wrong', async ({ name }) => {
   const recording = await recordHistory({ seed, turns: 2, mutation: name })
   expect(findFaults(recording, null)).not.toEqual([])
 })
 
-test('a commit that failed, and is acknowledged', async () => {
+const refused = listEdits('disk').filter(({ checks }) => checks.disk === 'a call that fails')
+
+test.each(refused)('$name: $wrong', async ({ name }) => {
   using place = createPlace()
   const judge = createJudge()
   const options = { database: join(place.folder, 'sandbox.db'), rate_limit: 'off' }
-  const sandbox = await startRecorded(options, { folder: place.folder, control: place.control.path }, failedCommit)
+  const sandbox = await startRecorded(options, { folder: place.folder, control: place.control.path }, name)
   try {
     for (let round = 0; round < 4; round++) {
       place.control.arm({ kinds: ['write'], nth: 3, error: 'EIO', effect: 'refuse', times: 1, only: '-wal' })

@@ -3,12 +3,12 @@
  * fault put in on purpose.
  */
 import type { Sandbox, SandboxError, SandboxOptions } from '#sandbox/index.ts'
+import { findEdit } from '#tests/mutations/edits.ts'
 import { importMutant } from '#tests/mutations/mutant-modules.ts'
-import { faults } from './faults.ts'
 
 export interface ProcessOptions {
   options: SandboxOptions
-  /** The name of a fault; null for the product as it is. */
+  /** The name of an edit; null for the product as it is. */
   mutation: string | null
 }
 
@@ -36,8 +36,7 @@ try {
 }
 
 async function loadProduct(): Promise<Product> {
-  const edit = faults.find(({ name }) => name === mutation)
-  if (edit !== undefined) return importMutant<Product>('sandbox/index.ts', edit.name, [edit])
+  if (mutation !== null) return importMutant<Product>('sandbox/index.ts', mutation, [findEdit(mutation)])
   // The built one starts in a quarter of the time that its sources take.
   return (await import(new URL('../../dist/sandbox.js', import.meta.url).href)) as Product
 }

@@ -20,7 +20,7 @@ import { noFillReasons } from '#contract/no-fill.ts'
 import { observeRules } from '#diagnosis/rules/index.ts'
 import { commands } from '#src/program.ts'
 import { root } from '#tests/cli/process.ts'
-import { mutations } from '#tests/mutations/mutations.ts'
+import { listEdits } from '#tests/mutations/edits.ts'
 import { blocksOf, docFiles, linkedFiles, textOf } from './markdown.ts'
 
 /** The text without its code blocks. */
@@ -278,7 +278,7 @@ test('what the README states of the checkout is so', () => {
   expect(readme).toContain(`Node ${engines.node.replace('>=', '')} or later`)
   expect(readme).toContain(`by [${Object.keys(observeRules).length} rules](docs/qa-observe.md)`)
   expect(readme).toContain(`${globSync('fixtures/scenarios/*.json', { cwd: root }).length} scenarios`)
-  expect(textOf('CONTRIBUTING.md')).toContain(`${mutations.length} faults of the emulator`)
+  expect(textOf('CONTRIBUTING.md')).toContain(`${listEdits('suites', 'renderer').length} faults of the emulator`)
 })
 
 test('nobody is sent to the package of a stranger: npx svc works in the checkout alone, and only its README says so', () => {

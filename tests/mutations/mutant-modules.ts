@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { applyEdit, type Edit } from './mutation.ts'
+import { applyEdit, type Edit } from './edits.ts'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 const rootUrl = pathToFileURL(root).href

@@ -1,4 +1,4 @@
-/** Runs built-in suites in this process against a sandbox by its address: what a mutation must not survive. */
+/** Runs built-in suites in this process against a sandbox by its address: what an edit must not survive. */
 
 import chromium from '@sparticuz/chromium'
 import { keyOfStarted } from '#cli/settings/settings.ts'
@@ -9,7 +9,7 @@ import { runPlan } from '#qa/run/runner.ts'
 import { openTarget } from '#qa/run/target.ts'
 import { builtinNames, loadSuites } from '#qa/suite/builtin.ts'
 import { computer } from '#tests/computer.ts'
-import type { Mutation } from './mutation.ts'
+import type { Edit } from './edits.ts'
 
 export interface Sandbox {
   url: string
@@ -22,32 +22,12 @@ export const all = expand(loadSuites(builtinNames(), (file) => file))
 export const withoutBrowser: readonly PlannedCase[] = all.filter((planned) => !needsBrowser(planned))
 const withBrowser = all.filter(needsBrowser)
 
-/** The suites that cover a class of mutations. They run first. */
-const suitesOf: Readonly<Record<Exclude<Mutation['about'], 'renderer'>, readonly string[]>> = {
-  shape: ['formats', 'jobs', 'media'],
-  consent: ['consent'],
-  credentials: ['credentials', 'activation'],
-  decision: ['decisions', 'sizes'],
-  beacons: ['beacons', 'frames'],
-  billing: ['billing', 'evidence'],
-  limits: ['errors', 'rates', 'validation'],
-  privacy: ['privacy'],
-  cors: ['cors'],
-  frame: ['frames'],
-  config: ['config'],
-  faults: ['faults', 'lists'],
-}
-
-/** The cases that a mutation is shown to, in turn, until one fails: the one that should notice, its suites, all others. */
-export function casesFor({ about, noticed_by }: Mutation): readonly (readonly PlannedCase[])[] {
-  const suites = about === 'renderer' ? [] : suitesOf[about]
-  const rank = ({ id, suite }: PlannedCase) => {
-    if (noticed_by !== undefined && id.startsWith(noticed_by)) return 0
-    return suites.includes(suite.name) ? 1 : 2
-  }
-  const cases = about === 'renderer' ? withBrowser : withoutBrowser
-  const groups = [0, 1, 2].map((wanted) => cases.filter((planned) => rank(planned) === wanted))
-  return groups.filter(({ length }) => length > 0)
+/** The cases that an edit is shown to: those that should notice it first, then all others. */
+export function casesFor({ checks }: Edit): readonly (readonly PlannedCase[])[] {
+  const first = (checks.renderer ?? checks.suites ?? '').split(' | ')
+  const isFirst = ({ id }: PlannedCase) => first.some((prefix) => id.startsWith(prefix))
+  const cases = checks.renderer === undefined ? withoutBrowser : withBrowser
+  return [cases.filter(isFirst), cases.filter((planned) => !isFirst(planned))]
 }
 
 let browser: Promise<BrowserHost> | null = null

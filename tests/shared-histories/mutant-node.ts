@@ -1,11 +1,11 @@
 /**
- * A node with a fault put into it on purpose, instead of the program: `node mutant-node.ts ... start --port N --namespace NAME`,
- * with the name of the fault in SVC_MUTANT. Prints the first line that `svc start -o json` prints.
+ * A node with an edit, instead of the program: `node mutant-node.ts ... start --port N --namespace NAME`, with the name of the
+ * edit in SVC_EDIT. Prints the first line that `svc start -o json` prints.
  */
 import { parseArgs } from 'node:util'
 import type { startSandbox } from '#sandbox/index.ts'
+import { findEdit } from '#tests/mutations/edits.ts'
 import { importMutant } from '#tests/mutations/mutant-modules.ts'
-import { mutants } from './mutants.ts'
 
 const { values } = parseArgs({
   args: process.argv.slice(2),
@@ -13,9 +13,8 @@ const { values } = parseArgs({
   strict: false,
   options: { port: { type: 'string' }, namespace: { type: 'string' }, 'decision-latency': { type: 'string' } },
 })
-const mutant = mutants.find(({ name }) => name === process.env.SVC_MUTANT)
-if (mutant === undefined) throw new Error(`There is no mutant ${process.env.SVC_MUTANT}.`)
-const module = await importMutant<{ startSandbox: typeof startSandbox }>('sandbox/index.ts', mutant.name, [mutant])
+const edit = findEdit(process.env.SVC_EDIT ?? '')
+const module = await importMutant<{ startSandbox: typeof startSandbox }>('sandbox/index.ts', edit.name, [edit])
 const sandbox = await module.startSandbox({
   port: Number(values.port),
   namespace: String(values.namespace),

@@ -1,8 +1,5 @@
 /** How long histories are run. Seconds; `SIMULATION_SECONDS` is that of the suite. */
 export const suiteSeconds = Number(process.env.SIMULATION_SECONDS ?? '120')
 
-/** In which each fault must be found. */
-export const faultSeconds = 120
-
 /** Steps of the longest history that shows a fault, once it is reduced. */
 export const mostFaultSteps = 20

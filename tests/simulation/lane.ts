@@ -2,7 +2,7 @@
  * A process that runs one history after the other: `node lane.ts JSON`, see `LaneOptions`. Nothing else may run in it, since
  * its clocks, timers and sockets are replaced. Prints a line of JSON for each history, and one for each reduced problem.
  */
-import { listFaults } from './faults.ts'
+import { findEdit } from '#tests/mutations/edits.ts'
 import { runHistory } from './history/history.ts'
 import { reduce } from './history/reduce.ts'
 import { loadProduct } from './product.ts'
@@ -26,7 +26,7 @@ export interface LaneOptions {
   kept: number | null
   /** The first tour, by its place in steps/tours.ts: the histories are the tours from there on, then those of the seeds; null: no tours. */
   tour: number | null
-  /** The name of a fault to put into the product; null: none. */
+  /** The name of an edit of the product; null: none. */
   mutation: string | null
   isReduced: boolean
 }
@@ -54,7 +54,7 @@ export type LaneLine =
 const now = performance.now.bind(performance)
 const started = now()
 const options = JSON.parse(process.argv[2]!) as LaneOptions
-const edit = findEdit(options.mutation)
+const edit = options.mutation === null ? null : findEdit(options.mutation)
 const start = await loadProduct(edit)
 
 for (let index = 0; index < options.histories && now() - started < options.limit_ms; index++) {
@@ -90,11 +90,4 @@ function describe(problem: { model: string; text: string } | null): string | nul
 
 function print(line: LaneLine): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
-}
-
-function findEdit(name: string | null) {
-  if (name === null) return null
-  const found = listFaults().find((each) => each.name === name)
-  if (found === undefined) throw new Error(`there is no fault ${name}`)
-  return found
 }

@@ -1,6 +1,7 @@
 /** The product, loaded on a replaced platform, as it is or with a fault put into it on purpose. */
+
+import type { Edit } from '#tests/mutations/edits.ts'
 import { importMutant } from '#tests/mutations/mutant-modules.ts'
-import type { Edit } from '#tests/mutations/mutation.ts'
 import { replaceCommits } from './virtual/disk.ts'
 import { replaceSockets } from './virtual/network.ts'
 import { createComputer, replacePlatform, switchComputer } from './virtual/platform.ts'

@@ -4,7 +4,7 @@
  * Exits 1 when a model does not hold, after it has printed the shortest history that shows it.
  */
 import { parseArgs } from 'node:util'
-import { listFaults } from './faults.ts'
+import { edits } from '#tests/mutations/edits.ts'
 import { type Simulation, simulate } from './lanes.ts'
 import { readKept } from './steps/kept.ts'
 import { tours } from './steps/tours.ts'
@@ -82,8 +82,8 @@ function readPositions(): number[] | null {
 
 function readMutation(): string | null {
   const { mutation } = values
-  if (mutation === undefined || listFaults().some(({ name }) => name === mutation)) return mutation ?? null
-  return refuse(`There is no fault ${mutation}. tests/simulation/mutants.md lists them.`)
+  if (mutation === undefined || edits.some(({ name }) => name === mutation)) return mutation ?? null
+  return refuse(`There is no edit ${mutation}. tests/mutations/edits has them.`)
 }
 
 function refuse(message: string): never {

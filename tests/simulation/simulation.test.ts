@@ -1,10 +1,9 @@
 /**
- * `npm run test:simulation`: new seeds for two minutes (SIMULATION_SECONDS), every seed that has ever failed, the same
- * history twice, and ten faults put in on purpose, each of which must be found.
+ * `npm run test:simulation`: new seeds for two minutes (SIMULATION_SECONDS), every seed that has ever failed, and the
+ * same history twice. What they must find is in tests/mutations/edits: `npm run test:mutations`.
  */
-import { describe, expect, test } from 'vitest'
-import { faultSeconds, mostFaultSteps, suiteSeconds } from './budget.ts'
-import { faults } from './faults.ts'
+import { expect, test } from 'vitest'
+import { mostFaultSteps, suiteSeconds } from './budget.ts'
 import { simulate } from './lanes.ts'
 import { readKept } from './steps/kept.ts'
 import { tours } from './steps/tours.ts'
@@ -48,16 +47,12 @@ test('the tours, which do everything once, break none', async () => {
   for (const kind of ['crash', 'power loss', 'full']) expect(counts[kind]).toBeGreaterThan(0)
 })
 
-describe('faults put in on purpose', () => {
-  test('there are ten', () => expect(new Set(faults.map(({ name }) => name)).size).toBe(10))
-
-  test.each(faults)('$name: $wrong', async ({ name }) => {
-    const { problems } = await simulate({
-      ...{ seed: 1, tour: 0, histories: Number.MAX_SAFE_INTEGER, limit_ms: faultSeconds * 1_000 },
-      ...{ mutation: name, lanes: 1 },
-    })
-    const [problem] = problems
-    expect(problem, `${name} is not found in ${faultSeconds} s`).toBeDefined()
-    expect(problem!.positions.length, problem!.text).toBeLessThanOrEqual(mostFaultSteps)
+test('a history that shows a fault is reduced to a few steps', async () => {
+  const { problems } = await simulate({
+    ...{ seed: 1, tour: 0, histories: Number.MAX_SAFE_INTEGER, limit_ms: 120_000 },
+    ...{ mutation: 'consent_not_compared', lanes: 1 },
   })
+  const [problem] = problems
+  expect(problem).toBeDefined()
+  expect(problem!.positions.length, problem!.text).toBeLessThanOrEqual(mostFaultSteps)
 })

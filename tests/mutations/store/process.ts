@@ -1,19 +1,19 @@
 /**
- * A process that holds a store against all rules, and each mutant of it against the rule that is about it:
- * `node process.ts ADAPTER [URL]`, with the URL of a PostgreSQL server. Prints a line of JSON for each: its name, `none`
- * without a mutation, and the rules that it breaks, with the reason. A mutant that does not open ends the process.
+ * A process that holds a store with an edit against the rule that is about it: `node process.ts ADAPTER [URL]`, with the URL
+ * of a PostgreSQL server. Each line on standard input is the name of an edit, or `none`, which is held against all rules; the
+ * response is one line of JSON: the rules that it breaks, with the reason. A store that does not open ends the process.
  */
 import { randomBytes } from 'node:crypto'
+import { createInterface } from 'node:readline'
 import pg from 'pg'
 import type { openPostgresStore } from '#store/postgres/index.ts'
 import { stateFiles } from '#store/sqlite/copies/state-files.ts'
 import type { openSqliteStore } from '#store/sqlite/index.ts'
+import { type Edit, findEdit } from '../edits.ts'
 import { importMutant } from '../mutant-modules.ts'
-import type { Edit } from '../mutation.ts'
-import { type Adapter, storeMutations } from './mutations.ts'
 import { type StoreNodes, type StoreRule, sha256Hex, sharedRules, storeRules } from './rules.ts'
 
-const [adapter = 'sqlite', url = ''] = process.argv.slice(2) as [Adapter?, string?]
+const [adapter = 'sqlite', url = ''] = process.argv.slice(2)
 const rules: Record<string, StoreRule> = adapter === 'sqlite' ? storeRules : { ...storeRules, ...sharedRules }
 /** For a rule that a mutant makes wait. */
 const longest_ms = 25_000
@@ -32,8 +32,11 @@ const waiting = `
     UNION SELECT late.pid FROM waiting, late WHERE waiting.pid = ANY(pg_blocking_pids(late.pid)))
   SELECT count(*)::int AS count FROM waiting`
 
-await check('none', [], Object.keys(rules))
-for (const mutation of storeMutations[adapter]) await check(mutation.name, [mutation], [mutation.noticed_by])
+for await (const name of createInterface(process.stdin)) {
+  const edit = name === 'none' ? null : findEdit(name)
+  const about = edit?.checks[adapter === 'sqlite' ? 'store' : 'postgres']
+  await check(name, edit === null ? [] : [edit], about === undefined ? Object.keys(rules) : [about])
+}
 
 async function check(name: string, edits: readonly Edit[], about: readonly string[]): Promise<void> {
   const { close, ...nodes } = await (adapter === 'sqlite' ? openFile(name, edits) : openNodes(name, edits))
@@ -48,7 +51,7 @@ async function check(name: string, edits: readonly Edit[], about: readonly strin
   } finally {
     await close()
   }
-  process.stdout.write(`${JSON.stringify({ name, broken })}\n`)
+  process.stdout.write(`${JSON.stringify(broken)}\n`)
 }
 
 type Opened = StoreNodes & { close(): Promise<void> }
