@@ -151,6 +151,18 @@ test('shares are of the run without faults, and a missed one fails', () => {
   ])
 })
 
+test('each expected latency is judged by its own figure', () => {
+  const gameday = load({ expect: 'expect: { median: 50ms, p95: 95ms, p99: 98ms }' })
+  const faulted = playedRun(() => null)
+  const waits = faulted.waits.map((wait, index) => ({ ...wait, latency_ms: index + 1 }))
+  const { expectations } = judgeRuns(gameday, createPlan(gameday), { without: faulted, with: { ...faulted, waits } })
+  expect(expectations.map(({ expectation, actual, ok }) => [expectation, actual, ok])).toEqual([
+    ['median', 50, true],
+    ['p95', 95, true],
+    ['p99', 99, false],
+  ])
+})
+
 test('a run without any fill is no measure of one with faults', () => {
   const empty = playedRun(() => 'decided')
   const { expectations, ok } = judge(empty, empty)

@@ -69,6 +69,18 @@ describe('readRecording', () => {
     expect(kept).not.toMatch(/secret plan|k{8}|t{8}/)
   })
 
+  it.each([
+    ['a path', `https://ads.example/tenant/sk_live_${'k'.repeat(32)}`],
+    ['a name', `https://sk_live_${'k'.repeat(32)}.ads.example`],
+    ['a user', `https://sk_live_${'k'.repeat(32)}@ads.example`],
+  ])('keeps no key that the service is addressed by, as %s', (_, address) => {
+    const files = [{ ...entry('GET', `${address}/assets/one.png`) }]
+    const { exchanges } = readRecording(har(entry('POST', `${address}/v1/placements`, { body: request }), ...files))
+    expect(exchanges.map(({ path }) => path)).toEqual(['/v1/placements', '/assets/one.png'])
+    expect(exchanges[0]!.base_url).toContain('ads.example')
+    expect(JSON.stringify(exchanges)).not.toMatch(/k{8}/)
+  })
+
   it('leaves out an entry of which a kill left the beginning, and counts it', () => {
     const entries = ['one', 'two'].map((name) => JSON.stringify(entry('GET', `http://h/v1/decisions/${name}`)))
     const text = `{"log":{"version":"1.2","entries":[\n${entries.join(',\n')}\n]}}\n`
