@@ -30,6 +30,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
         'tests/simulation/smoke.test.ts',
         'tests/mutation-score/verdict.test.ts',
         'tests/runner/*.test.ts',
+        'tests/histories/checks.test.ts',
       ],
       globalSetup: built,
       // A test of processes uses a third of a processor, and waits for the rest of its time.

@@ -3,9 +3,9 @@
  * again as a client does that has no response, also to other nodes, and also when they had one.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Action, Operation, Outcome } from '#tests/histories/history.ts'
 import type { Dice } from '#tests/reliability/dice.ts'
-import type { Action, Operation, Outcome } from './history.ts'
-import { type Project, secretKey } from './projects.ts'
+import { secretKey } from './projects.ts'
 
 interface ClientOptions {
   urls: readonly string[]
@@ -27,7 +27,7 @@ export interface Clients {
 
 interface KnownSlot {
   slot_id: string
-  project: Project
+  project: string
   asset_token: string | null
 }
 
@@ -53,7 +53,7 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
   const beacons: Extract<Action, { kind: 'beacon' }>[] = []
   /** The same body each time that it is sent. */
   const occurred = new Map<string, number>()
-  const chains = new Map<Project, number>()
+  const chains = new Map<string, number>()
   const avoided = new Map<number, { until_ms: number; for_ms: number }>()
   let count = 0
 
@@ -70,9 +70,9 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
 
   async function send(client: number, node: number, action: Action): Promise<Operation> {
     const number = ++count
-    const called_ms = now()
+    const called = now()
     const outcome = await exchange(urls[node]!, request(action))
-    const operation = { number, client, node, action, called_ms, ended_ms: now(), outcome }
+    const operation = { number, client, node, action, called, ended: now(), outcome }
     operations.push(operation)
     learn(operation)
     return operation
@@ -104,7 +104,7 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
     if (roll < 0.48) return { kind: 'poll', slot_id: slot.slot_id, wait_ms: dice.pick([0, 500, 2_000]) }
     if (roll < 0.58) return { kind: 'consent', project, session, decision: dice.pick(['personalized', 'denied']) }
     if (roll < 0.84) return chooseBeacon()
-    if (roll < 0.86) return { kind: 'settings', project, latency_ms: dice.pick([0, 150, 400]) }
+    if (roll < 0.86) return { kind: 'settings', project, change: String(dice.pick([0, 150, 400])) }
     if (roll < 0.9) return { kind: 'read_consent', project, session }
     if (roll < 0.95 && beacons.length > 0) return { kind: 'read_beacon', beacon_id: chooseOld().beacon_id }
     if (roll < 0.97) return { kind: 'read_settings', project }
@@ -132,7 +132,7 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
       ...{ method, path: `/_sandbox/${path}`, headers: { 'x-sandbox-token': token } },
       ...(body === undefined ? {} : { body }),
     })
-    const bearer = (project: Project) => ({ authorization: `Bearer ${secretKey(project)}` })
+    const bearer = (project: string) => ({ authorization: `Bearer ${secretKey(project)}` })
     switch (action.kind) {
       case 'place': {
         const { project, session: session_id, consent, wait_ms } = action
@@ -165,7 +165,7 @@ export function createClients({ urls, token, receiver, dice, now }: ClientOption
         return { method: 'POST', path: '/v1/beacons', headers: bearer(project), body }
       }
       case 'settings':
-        return control(`projects/${action.project}`, 'PATCH', { decision_latency_ms: action.latency_ms })
+        return control(`projects/${action.project}`, 'PATCH', { decision_latency_ms: Number(action.change) })
       case 'read_consent':
         return control(`consent?limit=1000&client_id=${action.project}&session_id=${action.session}`)
       case 'read_beacon':

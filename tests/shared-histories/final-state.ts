@@ -5,77 +5,45 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { encodeId } from '#contract/ids.ts'
+import { type ChainEntry, readList, readState, type State } from '#tests/histories/state.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { type Project, projects } from './projects.ts'
+import { projects } from './projects.ts'
 
-export interface FinalSlot {
-  slot_id: string
-  client_id: string
-  session_id: string | null
-  /** null: not decided. */
-  fill: boolean | null
-  format: string | null
-}
-
-export interface FinalBeacon {
-  slot_id: string
-  beacon_id: string
-  event: string
-}
-
-export interface FinalConsent {
-  client_id: string
-  session_id: string
-  revision: number
-  lifecycle_state: string
-  semantic_targeting: boolean
-}
-
-export interface ChainEntry {
-  seq: number
-  entry: string
-  hash: string
-}
-
-export interface FinalState {
-  slots: FinalSlot[]
+/** What an export has of a state. */
+export interface ExportedState extends Pick<State, 'chains' | 'revisions' | 'callbacks' | 'events'> {
+  slots: Pick<State['slots'][number], 'slot_id' | 'client_id' | 'session_id' | 'fill' | 'format'>[]
   /** Accepted ones. */
-  beacons: FinalBeacon[]
-  consents: FinalConsent[]
-  chains: Map<Project, ChainEntry[]>
-  /** By project: the number of the last change of its settings. */
-  revisions: Map<Project, number>
-  callbacks: { slot_id: string; status: string }[]
+  beacons: Pick<State['beacons'][number], 'slot_id' | 'beacon_id' | 'event'>[]
+  consents: Omit<State['consents'][number], 'is_current'>[]
 }
 
-export interface ExportedState extends FinalState {
-  events: { seq: number; type: string; slot_id: string | null }[]
-}
-
-/** Reads the whole state by the control plane of a node. */
-export async function readState(url: string, token: string): Promise<FinalState> {
+/** Reads the whole state by the control plane of a node, but for the events, which come from an export. */
+export async function readReported(url: string, token: string, { events }: ExportedState): Promise<State> {
   const read = <Body>(path: string) => get<Body>(`${url}/_sandbox/${path}`, token)
-  const list = async <Item>(path: string): Promise<Item[]> => {
-    const items: Item[] = []
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const next = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
-      const page: { items: Item[]; next_cursor: string | null } = await read(`${path}limit=1000${next}`)
-      items.push(...page.items)
-      cursor = page.next_cursor
-    }
-    return items
-  }
-  const chains: FinalState['chains'] = new Map()
-  for (const project of projects) chains.set(project, await readChain(project, read))
-  const settings = await list<{ client_id: Project; config_revision: number }>('projects?')
-  return {
-    slots: await list<FinalSlot>('placements?'),
-    beacons: await list<FinalBeacon>('beacons?verdict=accepted&'),
-    consents: await list<FinalConsent>('consent?'),
-    chains,
-    revisions: new Map(settings.map(({ client_id, config_revision }) => [client_id, config_revision])),
-    callbacks: await list('callbacks?'),
-  }
+  return { ...(await readState(read, projects)), callbacks: await readList(read, 'callbacks'), events, isFinal: true }
+}
+
+/** Returns what one node exports and another one does not report, or the other way round. */
+export function compareStates(exported: ExportedState, reported: State): string[] {
+  const texts = ({ slots, beacons, consents, chains, revisions, callbacks }: ExportedState) => ({
+    slots: slots.map(({ slot_id, client_id, session_id, fill, format }) =>
+      [slot_id, client_id, session_id, fill, format].join(' '),
+    ),
+    beacons: beacons.map(({ slot_id, beacon_id, event }) => [slot_id, beacon_id, event].join(' ')),
+    consents: consents.map(({ client_id, session_id, revision, lifecycle_state, semantic_targeting }) =>
+      [client_id, session_id, revision, lifecycle_state, semantic_targeting].join(' '),
+    ),
+    chains: [...chains].flatMap(([project, chain]) => chain.map(({ seq, hash }) => [project, seq, hash].join(' '))),
+    revisions: [...revisions].map((pair) => pair.join(' ')),
+    callbacks: callbacks.map(({ slot_id, status }) => [slot_id, status].join(' ')),
+  })
+  const accepted = reported.beacons.filter(({ verdict }) => verdict === 'accepted')
+  const [one, other] = [texts(exported), texts({ ...reported, beacons: accepted })]
+  return (Object.keys(one) as (keyof typeof one)[]).flatMap((name) => {
+    const [mine, theirs] = [new Set(one[name]), new Set(other[name])]
+    const only = [...one[name], ...other[name]].find((text) => !mine.has(text) || !theirs.has(text))
+    return only === undefined ? [] : [`two nodes report different ${name}: ${only}`]
+  })
 }
 
 /** Resolves when no slot waits for its decision and no callback for its delivery, at the latest after that time. */
@@ -86,18 +54,6 @@ export async function untilQuiet(url: string, token: string, patience_ms: number
     const isOpen = callbacks.items.some(({ status }) => status === 'waiting' || status === 'retrying')
     if (pending.items.length === 0 && !isOpen) return
   }
-}
-
-async function readChain(project: Project, read: <Body>(path: string) => Promise<Body>): Promise<ChainEntry[]> {
-  const entries: ChainEntry[] = []
-  for (let after: number | null = 0; after !== null; ) {
-    const part: { entries: ChainEntry[]; next_seq: number | null } = await read(
-      `projects/${project}/evidence?limit=1000&checkpoint=false&after_seq=${after}`,
-    )
-    entries.push(...part.entries.map(({ seq, entry, hash }) => ({ seq, entry, hash })))
-    after = part.next_seq
-  }
-  return entries
 }
 
 /** What a node reports as a failure is tried again: the faults have ended. */
@@ -144,11 +100,11 @@ function readDatabase(db: Database.Database): ExportedState {
   const beacons = all<{ slot_id: number; beacon_id: string; event: string }>(
     'SELECT slot_id, beacon_id, event FROM beacon',
   )
-  const consents = all<Omit<FinalConsent, 'semantic_targeting'> & { semantic_targeting: number }>(
+  const consents = all<Omit<ExportedState['consents'][number], 'semantic_targeting'> & { semantic_targeting: number }>(
     `SELECT client_id, session_id, revision, state AS lifecycle_state, semantic_targeting FROM consent
      JOIN session ON session.id = consent.session JOIN project ON project.id = session.project_id`,
   )
-  const chains = projects.map((project): [Project, ChainEntry[]] => [
+  const chains = projects.map((project): [string, ChainEntry[]] => [
     project,
     all<ChainEntry & { hash: Buffer }>(
       `SELECT seq, entry, hash FROM evidence JOIN project ON project.id = project_id WHERE client_id = ? ORDER BY seq`,
@@ -165,7 +121,7 @@ function readDatabase(db: Database.Database): ExportedState {
     consents: consents.map((row) => ({ ...row, semantic_targeting: row.semantic_targeting === 1 })),
     chains: new Map(chains),
     revisions: new Map(
-      all<{ client_id: Project; config_revision: number }>('SELECT client_id, config_revision FROM project').map(
+      all<{ client_id: string; config_revision: number }>('SELECT client_id, config_revision FROM project').map(
         ({ client_id, config_revision }) => [client_id, config_revision],
       ),
     ),

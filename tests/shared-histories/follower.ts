@@ -1,7 +1,7 @@
 /** Followers of the event stream, which come back where they were when it breaks, at any node. */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Followed, SeenEvent } from '#tests/histories/history.ts'
 import type { Dice } from '#tests/reliability/dice.ts'
-import type { Followed, SeenEvent } from './history.ts'
 
 export interface Follower {
   readonly followed: Followed

@@ -8,13 +8,15 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { type CheckName, checkHistory, type Problem } from '#tests/histories/checks.ts'
+import type { CallbackSeen, History } from '#tests/histories/history.ts'
+import { describe } from '#tests/histories/known.ts'
+import type { State } from '#tests/histories/state.ts'
 import { createDice, type Dice } from '#tests/reliability/dice.ts'
-import { checkHistory, type Problem } from './checks/checks.ts'
 import { createClients } from './clients.ts'
 import { type DatabaseControl, type FaultKind, faultKinds } from './faults.ts'
-import { type ExportedState, type FinalState, readExport, readState, untilQuiet } from './final-state.ts'
+import { compareStates, type ExportedState, readExport, readReported, untilQuiet } from './final-state.ts'
 import { follow } from './follower.ts'
-import type { CallbackSeen, History } from './history.ts'
 import { type Cluster, startCluster } from './nodes.ts'
 
 export interface RunOptions {
@@ -40,11 +42,15 @@ export interface RunOptions {
   instead?: string
 }
 
+/** With what happened to nodes, network and database, and when, in milliseconds. */
+export type FaultyHistory = History & { seed: number; faults: readonly { at_ms: number; text: string }[] }
+
 export interface Run {
-  history: History
+  history: FaultyHistory
   exported: ExportedState
-  reported: FinalState
-  problems: Problem[]
+  reported: State
+  /** Of nodes that report different states, too, and of responses. */
+  problems: Problem<CheckName | 'nodes' | 'responses'>[]
   /** By kind of fault. */
   counts: Record<string, number>
 }
@@ -54,6 +60,11 @@ const clocks = [[-30_000, 0, 30_000], [-30_000, 30_000], [-60_000, 0, 60_000], [
 const clientCount = 8
 const followerCount = 3
 const quietMs = 75_000
+/**
+ * Nodes keep settings and keys, and are notified of changes. A node whose connection for notifications is dead without an end
+ * keeps what it has for 4.5 s at most, until the second heartbeat without a response; a slow network adds its delay.
+ */
+const staleMs = 5_000
 
 export async function runHistory(options: RunOptions): Promise<Run> {
   const { seed, env = {}, flags = [], instead } = options
@@ -108,7 +119,7 @@ async function record(options: RunOptions, { cluster, dice, receiver, skews }: P
   const followers = Array.from({ length: followerCount }, (_, index) =>
     follow(index, urls, token, createDice(dice.below(2 ** 32))),
   )
-  const faults: History['faults'][number][] = []
+  const faults: FaultyHistory['faults'][number][] = []
   const counts: Record<string, number> = {}
   let isOver = false
   const running = Array.from({ length: clientCount }, (_, client) => clients.run(client, () => isOver))
@@ -132,18 +143,39 @@ async function record(options: RunOptions, { cluster, dice, receiver, skews }: P
     const [one, other] = [dice.pick(urls), dice.pick(urls)]
     await untilQuiet(one, token, quiet_ms)
     const exported = await readExport(one, token)
-    const reported = await readState(other, token)
+    const reported = await readReported(other, token, exported)
     await untilCaughtUp(followers, exported.events.at(-1)?.seq ?? 0)
     await Promise.all(followers.map(({ stop }) => stop()))
     const history = {
       ...{ seed, operations: clients.operations, faults, callbacks: receiver.callbacks },
       followed: followers.map(({ followed }) => followed),
+      ...{ frames: new Map<string, number>(), stale: staleMs },
     }
-    return { history, exported, reported, counts, problems: checkHistory(history, exported, reported) }
+    const problems = [
+      ...checkHistory(history, reported),
+      ...compareStates(exported, reported).map((text) => ({ check: 'nodes' as const, text })),
+      ...checkResponses(history).map((text) => ({ check: 'responses' as const, text })),
+    ]
+    return { history, exported, reported, counts, problems }
   } finally {
     isOver = true
     await Promise.allSettled([...running, ...followers.map(({ stop }) => stop())])
   }
+}
+
+/** Whatever fails is a 503 that may be sent again; and nothing that these clients send is wrong. */
+export function checkResponses(history: Pick<History, 'operations'>): string[] {
+  const bad = history.operations.flatMap(({ outcome, ...operation }) => {
+    const name = `${describe({ outcome, ...operation })}, ${operation.action.kind},`
+    if (outcome.kind === 'unknown' && /^5(?!03)/.test(outcome.why)) return [`${name} is answered with ${outcome.why}`]
+    const isRefusable = operation.action.kind === 'beacon'
+    if (outcome.kind !== 'refused' || isRefusable) return []
+    return [`${name} is refused with ${outcome.status} ${JSON.stringify(outcome.body)}`]
+  })
+  const isEmpty = history.operations
+    .filter(({ action }) => action.kind === 'place')
+    .every(({ outcome }) => outcome.kind !== 'done')
+  return isEmpty ? [...bad, 'no placement was acknowledged: there is nothing to check'] : bad
 }
 
 interface Harm {

@@ -1,7 +1,9 @@
 /**
- * What clients know of a sandbox: what it has acknowledged. Each model compares this with what the sandbox reports. A write
- * counts as acknowledged when the process has written its response, whatever becomes of it on the way.
+ * What clients know of a sandbox: what it has acknowledged, as operations of a history. A write counts as acknowledged when
+ * the process has written its response, whatever becomes of it on the way.
  */
+import type { History, Operation } from '#tests/histories/history.ts'
+import { readRevisions } from '#tests/histories/known.ts'
 import { type Event, type Project, projects } from './steps/steps.ts'
 
 export interface KnownSlot {
@@ -10,51 +12,20 @@ export interface KnownSlot {
   session: number
   /** As the first response had it, null while it is pending. */
   fill: boolean | null
-  format: string | null
   asset_token: string | null
   /** When the client had the response, by the clock of the sandbox: at most a second too early. */
   known_at_ms: number
   /** About when it was decided, by that clock; null when it was moved meanwhile. */
   decided_by_ms: number | null
-  /** Of the creative: CSS pixels, and the length of a clip. */
-  creative: { width: number; height: number; duration_ms: number | null } | null
-  /** The state in which it was acknowledged. */
+}
+
+/** An operation, and the state in which it was sent. */
+export interface Sent extends Operation {
   generation: number
 }
 
-export interface KnownBeacon {
-  beacon_id: string
-  slot_id: string
-  event: Event
-  generation: number
-}
-
-export interface KnownConsent {
-  project: Project
-  session: number
-  revision: number
-  state: string
-  purposes: { semantic_targeting: boolean; prompt_shared: boolean }
-}
-
-export interface ChainEntry {
-  seq: number
-  entry: string
-  hash: string
-}
-
-/** What is known of one state. A snapshot or an export has a copy of it. */
-export interface Known {
-  slots: Map<string, KnownSlot>
-  /** By slot_id and beacon_id. */
-  beacons: Map<string, KnownBeacon>
-  /** By project and session: the newest. */
-  consents: Map<string, KnownConsent>
-  /** The newest settings: their revision, and how long an ad must be in view. */
-  settings: Map<Project, { revision: number; view_ms: number }>
-  /** The entries that have been read, by project. */
-  chains: Map<Project, ChainEntry[]>
-}
+/** What was acknowledged in one state. A snapshot or an export has a copy of it. */
+export type Known = readonly Sent[]
 
 export interface SentBeacon {
   beacon_id: string
@@ -66,6 +37,10 @@ export interface SentBeacon {
 
 export interface Acknowledged {
   known: Known
+  /** Every operation so far, also of other states. */
+  sent: Sent[]
+  /** Counts what clients see, one after the other: calls and ends of operations. */
+  order: number
   /** Counts the states: it goes up when one is replaced. */
   generation: number
   /** Requests under way that replace the state. */
@@ -77,8 +52,6 @@ export interface Acknowledged {
   slots: KnownSlot[]
   beacons: SentBeacon[]
   activations: { token: string; project: Project; expires_at_ms: number }[]
-  /** The caps that each slot was requested with. */
-  caps: Map<string, Caps>
   /** Clients that wait for a decision at a socket. */
   sockets: Set<OpenSocket>
   /** Counts how often the clock of the sandbox was moved, and requests under way that move it. */
@@ -93,38 +66,23 @@ export interface OpenSocket {
   messages: string[]
 }
 
-/** Fills that a session may have, and prompts between two of them; null: any number. */
-export interface Caps {
-  session: number | null
-  interval: number | null
-}
-
 /** Of the settings that nobody has changed. */
-const usual = { revision: 1, view_ms: 1_000 }
+const usual = { config_revision: 1, settings: { viewability: { duration_ms: 1_000 } } }
 
 /** A new sandbox: everything is known of it. */
 export function freshKnown(): Known {
-  return { ...emptyKnown(), settings: new Map(projects.map((project) => [project, { ...usual }])) }
-}
-
-/** A state of which nothing is known. */
-export function emptyKnown(): Known {
-  return { slots: new Map(), beacons: new Map(), consents: new Map(), settings: new Map(), chains: new Map() }
-}
-
-export function copyKnown({ slots, beacons, consents, settings, chains }: Known): Known {
-  return {
-    slots: new Map(slots),
-    beacons: new Map(beacons),
-    consents: new Map(consents),
-    settings: new Map(settings),
-    chains: new Map([...chains].map(([project, entries]) => [project, [...entries]])),
-  }
+  return projects.map((project) => ({
+    action: { kind: 'read_settings', project },
+    outcome: { kind: 'done', body: usual },
+    ...{ number: 0, client: 0, node: 0, called: -1, ended: -1, generation: 0 },
+  }))
 }
 
 export function nothingAcknowledged(): Acknowledged {
   return {
     known: freshKnown(),
+    sent: [],
+    order: 0,
     generation: 0,
     replacing: 0,
     saved: new Map(),
@@ -132,7 +90,6 @@ export function nothingAcknowledged(): Acknowledged {
     slots: [],
     beacons: [],
     activations: [],
-    caps: new Map(),
     sockets: new Set(),
     clocks: 0,
     movingClocks: 0,
@@ -141,9 +98,26 @@ export function nothingAcknowledged(): Acknowledged {
 
 /** Another state is in force. `known`: what is known of it. */
 export function replaceState(acknowledged: Acknowledged, known: Known | null): void {
-  acknowledged.known = known === null ? emptyKnown() : copyKnown(known)
+  acknowledged.known = known ?? []
   acknowledged.generation++
 }
 
-export const sessionKey = (project: Project, session: number): string => `${project}/${session}`
-export const beaconKey = (slot_id: string, beacon_id: string): string => `${slot_id}/${beacon_id}`
+/** Returns the history of the present state. What was sent to another one may have happened in this one, or not. */
+export function readHistory(
+  { known, sent, generation }: Pick<Acknowledged, 'known' | 'sent' | 'generation'>,
+  frames: ReadonlyMap<string, number> = new Map(),
+): History {
+  const numbers = new Set(known.map(({ number }) => number))
+  const others = sent.filter(
+    (each) => !numbers.has(each.number) && (each.action.kind !== 'settings' || each.generation === generation),
+  )
+  const own = known.map((each) => ({ ...each, isEarlier: each.generation !== generation }))
+  return { operations: [...own, ...others], followed: [], callbacks: [], frames, stale: 0 }
+}
+
+/** Returns the newest revision of consent that was acknowledged for a session; 0 for none. */
+export function newestRevision(known: Known, project: Project, session: number): number {
+  const history = { operations: known, followed: [], callbacks: [], frames: new Map(), stale: 0 }
+  const revisions = readRevisions(history).get(`${project}/session-${session}`) ?? []
+  return Math.max(0, ...revisions.map(({ revision }) => revision))
+}

@@ -84,8 +84,8 @@ function findHistory(index: number): History & { flag: string; seed: number } {
   return { flag: `--seed ${seed}`, seed, ...drawHistory(seed) }
 }
 
-function describe(problem: { model: string; text: string } | null): string | null {
-  return problem === null ? null : `${problem.model}: ${problem.text}`
+function describe(problem: { check: string; text: string } | null): string | null {
+  return problem === null ? null : `${problem.check}: ${problem.text}`
 }
 
 function print(line: LaneLine): void {

@@ -1,16 +1,4 @@
-/** Something that must never happen, and the model that has noticed it. */
-export interface Problem {
-  model:
-    | 'writes'
-    | 'evidence'
-    | 'consent'
-    | 'billing'
-    | 'tokens'
-    | 'rates'
-    | 'events'
-    | 'decisions'
-    | 'refusals'
-    | 'responses'
-    | 'reports'
-  text: string
-}
+/** Something that must never happen, and the check that has noticed it: one of a whole history, or one of responses. */
+import type { CheckName, Problem as HistoryProblem } from '#tests/histories/checks.ts'
+
+export type Problem = HistoryProblem<CheckName | 'rates' | 'refusals' | 'responses' | 'reports'>

@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- [--seed N] [--histories K] [--minutes M] [--only 3,7,9] [--kept 1] [--tour 1]`: takes the whole sandbox through histories
  * of requests, faults, crashes and clock jumps, each of which follows from its seed. One history is printed as a whole.
- * Exits 1 when a model does not hold, after it has printed the shortest history that shows it.
+ * Exits 1 when a check finds something, after it has printed the shortest history that shows it.
  */
 import { parseArgs } from 'node:util'
 import { edits } from '#tests/mutations/edits.ts'
@@ -40,7 +40,7 @@ for (const problem of simulation.problems) {
   process.stdout.write(`Repeat it: npm run simulate -- ${flag} --only ${positions.join(',')}\n\n`)
 }
 process.stdout.write(`${describeFigures(seed, simulation)}\n`)
-process.exitCode = simulation.texts.some((text) => text.includes('\nFOUND by the model of ')) ? 1 : 0
+process.exitCode = simulation.texts.some((text) => text.includes('\nFOUND by the check of ')) ? 1 : 0
 
 function describeFigures(
   from: number,

@@ -10,11 +10,11 @@ import { tours } from './steps/tours.ts'
 
 const failed = readKept().map(({ seed, found }, kept) => ({ seed, found, kept }))
 
-/** What to read first where a model does not hold. */
+/** What to read first where a check finds something. */
 const describeProblems = (problems: Awaited<ReturnType<typeof simulate>>['problems']) =>
   problems.map(({ flag, positions, text }) => `${flag} --only ${positions.join(',')}\n${text}`)
 
-test('no history of new seeds breaks a model', async () => {
+test('no history of new seeds breaks a promise', async () => {
   const seed = Math.floor(Math.random() * 1e9)
   const { problems, histories, steps, requests, took_ms, counts } = await simulate({
     ...{ seed, histories: Number.MAX_SAFE_INTEGER, limit_ms: suiteSeconds * 1_000 },

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { simulate } from './lanes.ts'
 
-test('histories of requests, faults and crashes break no model', async () => {
+test('histories of requests, faults and crashes break no promise', async () => {
   const seed = Math.floor(Math.random() * 1e9)
   const { problems, texts, histories } = await simulate({ seed, histories: 6, lanes: 1 })
   expect(

@@ -6,7 +6,7 @@ import { createOperator } from './operator.ts'
 import {
   createSender,
   credential,
-  originOf,
+  findOrigin,
   pick,
   publishableKey,
   type RequestStep,
@@ -61,7 +61,12 @@ export function createClient(parts: SenderParts): Client {
       case 'activate': {
         const { project } = step
         const body = { publishable_key: publishableKey(project) }
-        await call(step, { method: 'POST', path: '/v1/browser/activate', headers: { origin: originOf(project) }, body })
+        await call(step, {
+          method: 'POST',
+          path: '/v1/browser/activate',
+          headers: { origin: findOrigin(project) },
+          body,
+        })
         return
       }
       case 'follow':

@@ -1,5 +1,6 @@
 /** Other followers of the events: each gets those that it asked for, once and in order, as the follower of all has them. */
-import { readEvents, type SeenEvent } from '../models/events.ts'
+import type { SeenEvent } from '#tests/histories/history.ts'
+import { readEvents } from './follower.ts'
 import type { RequestStep, Sender } from './sender.ts'
 
 type FollowStep = Extract<RequestStep, { kind: 'follow' }>
@@ -49,7 +50,7 @@ function compare({ follower, report }: Sender, { seen, since_seq, type }: Follow
   const [expected, got] = [describe(all).join(', '), describe(seen).join(', ')]
   if (expected !== got) {
     report({
-      model: 'events',
+      check: 'events',
       text: `a follower from ${since_seq} got ${got || 'nothing'}, and there were ${expected || 'none'}`,
     })
   }

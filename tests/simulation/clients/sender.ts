@@ -2,18 +2,18 @@
 import type { Acknowledged } from '../acknowledged.ts'
 import type { Arrival } from '../learning/arrival.ts'
 import type { Learner } from '../learning/learner.ts'
-import type { Follower } from '../models/events.ts'
 import type { Problem } from '../problem.ts'
 import type { Project, RequestAction } from '../steps/steps.ts'
 import { atOnce, type Network, type Outcome, type Received, type Sent, type Travel } from '../virtual/network.ts'
 import type { Scheduler } from '../virtual/scheduler.ts'
+import type { Follower } from './follower.ts'
 
 const origin = 'http://localhost:3000'
 const strictOrigin = 'https://app.example.com'
 
 export const secretKey = (project: Project) => `sk_test_sandbox_${project.slice('proj_'.length)}`
 export const publishableKey = (project: Project) => `pk_test_sandbox_${project.slice('proj_'.length)}`
-export const originOf = (project: Project) => (project === 'proj_strict' ? strictOrigin : origin)
+export const findOrigin = (project: Project) => (project === 'proj_strict' ? strictOrigin : origin)
 
 /** What a client does in a step. */
 export type RequestStep = RequestAction & { travel: Travel }
@@ -111,7 +111,7 @@ export function credential(
   activation: { token: string; project: Project } | null,
 ): Record<string, string> {
   if (activation === null) return { authorization: `Bearer ${secretKey(project)}` }
-  return { authorization: `Bearer ${activation.token}`, origin: originOf(activation.project) }
+  return { authorization: `Bearer ${activation.token}`, origin: findOrigin(activation.project) }
 }
 
 export function pick<Item>(items: readonly Item[], position: number): Item | null {

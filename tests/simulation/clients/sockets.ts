@@ -1,5 +1,6 @@
 /** Clients that wait for a decision at a WebSocket (RFC 6455): they get one frame, and leave. */
-import type { KnownSlot, OpenSocket } from '../acknowledged.ts'
+import { readViews } from '#tests/histories/known.ts'
+import { type KnownSlot, type OpenSocket, readHistory } from '../acknowledged.ts'
 import type { Connection } from '../virtual/upgrades.ts'
 import { credential, pick, type RequestStep, readJson, type Sender } from './sender.ts'
 
@@ -26,7 +27,7 @@ export async function openSocket(sender: Sender, step: SocketStep): Promise<void
     path: `${path}/decision/ws?ticket=${ticket}`,
   })
   if (again && acknowledged.generation === generation)
-    report({ model: 'refusals', text: `a ticket of ${slot.slot_id} opens two sockets` })
+    report({ check: 'refusals', text: `a ticket of ${slot.slot_id} opens two sockets` })
 }
 
 interface Target {
@@ -83,7 +84,7 @@ function checkMessage(
   { messages, generation }: OpenSocket,
   { slot_id }: KnownSlot,
 ): void {
-  const add = (text: string) => report({ model: 'writes', text: `a socket of ${slot_id} ${text}` })
+  const add = (text: string) => report({ check: 'decisions', text: `a socket of ${slot_id} ${text}` })
   if (messages.length > 1) add('gets another decision')
   const {
     slot_id: named,
@@ -98,9 +99,8 @@ function checkMessage(
   }
   if (named !== slot_id) add(`gets the decision of ${named}`)
   if (status !== 'ready') add(`gets a decision that is ${status}`)
-  const known = acknowledged.known.slots.get(slot_id)
-  if (known == null || known.fill === null || generation !== acknowledged.generation || acknowledged.replacing > 0)
-    return
+  const [known] = readViews(readHistory(acknowledged)).get(slot_id) ?? []
+  if (known === undefined || generation !== acknowledged.generation || acknowledged.replacing > 0) return
   if (known.fill !== fill && no_fill_reason !== 'slot_expired') add(`gets ${fill}, and its decision was ${known.fill}`)
 }
 

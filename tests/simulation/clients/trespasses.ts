@@ -6,7 +6,7 @@ import type { KnownSlot } from '../acknowledged.ts'
 import type { Project, Trespass } from '../steps/steps.ts'
 import { atOnce, type Outcome } from '../virtual/network.ts'
 import { type Beacons, frameCredential } from './beacons.ts'
-import { credential, originOf, publishableKey, type RequestStep, readJson, type Sender, secretKey } from './sender.ts'
+import { credential, findOrigin, publishableKey, type RequestStep, readJson, type Sender, secretKey } from './sender.ts'
 import { plainTerms, type Turns } from './turns.ts'
 
 type TrespassStep = Extract<RequestStep, { kind: 'trespass' }>
@@ -69,7 +69,7 @@ function checkRefused({ report }: Sender, { way }: TrespassStep, outcome: Outcom
   if (status === 429 || status === 503) return
   const reason = readJson<{ reason_code?: string }>(outcome)?.reason_code ?? 'none'
   if (status >= 400 && (codes.length === 0 || codes.includes(reason))) return
-  report({ model: 'refusals', text: `${way} is answered with ${status}, reason ${reason}` })
+  report({ check: 'refusals', text: `${way} is answered with ${status}, reason ${reason}` })
 }
 
 const isAccepted = (outcome: Outcome) => outcome !== 'lost' && outcome.status === 200
@@ -79,26 +79,26 @@ const ways: Readonly<Record<Trespass, (by: Trespasser) => Promise<void>>> = {
     refused(await activate('https://elsewhere.example'), 'origin_not_allowed')
   },
   async token_from_elsewhere({ activate, project, step, send, refused }) {
-    const token = readJson<{ activation_token?: string }>(await activate(originOf(project)))?.activation_token
+    const token = readJson<{ activation_token?: string }>(await activate(findOrigin(project)))?.activation_token
     if (token === undefined) return
     const headers = { authorization: `Bearer ${token}`, origin: 'http://localhost:3001' }
     refused(await send('POST', '/v1/placements', headers, plainBody(project, step)))
   },
   async key_in_a_page({ project, step, send, refused }) {
-    const headers = { ...credential(project, null), origin: originOf(project) }
+    const headers = { ...credential(project, null), origin: findOrigin(project) }
     refused(await send('POST', '/v1/placements', headers, plainBody(project, step)), 'secret_key_in_browser')
   },
   async beacon_token_for_a_placement({ frame, project, step, send, refused }) {
     const framed = await frame()
     if (framed === null) return
-    const headers = frameCredential(framed.token, originOf(project))
+    const headers = frameCredential(framed.token, findOrigin(project))
     refused(await send('POST', '/v1/placements', headers, plainBody(project, step)))
   },
   async beacon_token_for_another_fill({ sender, frame, project, send, beacon, refused }) {
     const framed = await frame()
     const other = sender.filled().find((slot) => slot.project === project && slot.slot_id !== framed?.slot.slot_id)
     if (framed === null || other === undefined) return
-    refused(await send('POST', '/v1/beacons', frameCredential(framed.token, originOf(project)), beacon(other)))
+    refused(await send('POST', '/v1/beacons', frameCredential(framed.token, findOrigin(project)), beacon(other)))
   },
   async beacon_token_from_two_origins({ sender, step, frame, send, beacon }) {
     const framed = await frame()
@@ -108,7 +108,7 @@ const ways: Readonly<Record<Trespass, (by: Trespasser) => Promise<void>>> = {
     const [one, other] = ['http://localhost:3000', 'http://localhost:3001']
     const outcomes = step.isAtOnce ? await Promise.all([from(one), from(other)]) : [await from(one), await from(other)]
     if (outcomes.every(isAccepted)) {
-      sender.report({ model: 'refusals', text: 'beacons of one frame are accepted from two origins' })
+      sender.report({ check: 'refusals', text: 'beacons of one frame are accepted from two origins' })
     }
   },
   async revoked_key({ sender, step, project, send, refused }) {
@@ -165,10 +165,10 @@ const ways: Readonly<Record<Trespass, (by: Trespasser) => Promise<void>>> = {
     if (isAccepted(first) && acknowledged.generation === generation && acknowledged.replacing === 0) refused(second)
   },
   async old_activation({ sender, step, activate, project, send }) {
-    const token = readJson<{ activation_token?: string }>(await activate(originOf(project)))?.activation_token
+    const token = readJson<{ activation_token?: string }>(await activate(findOrigin(project)))?.activation_token
     if (token === undefined) return
     await sender.control(step, 'clock/advance', { by_ms: 11 * minute })
-    const headers = { authorization: `Bearer ${token}`, origin: originOf(project) }
+    const headers = { authorization: `Bearer ${token}`, origin: findOrigin(project) }
     await send('GET', `/v1/projects/${project}/config`, headers)
   },
   async old_frame({ sender, step, fill, send }) {

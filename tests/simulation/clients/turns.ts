@@ -1,5 +1,5 @@
 /** Placements, their frames, and the consent of their sessions. */
-import { type KnownSlot, sessionKey } from '../acknowledged.ts'
+import { type KnownSlot, newestRevision } from '../acknowledged.ts'
 import type { Demand, Project } from '../steps/steps.ts'
 import { atOnce } from '../virtual/network.ts'
 import type { Beacons } from './beacons.ts'
@@ -134,7 +134,7 @@ export function createTurns(sender: Sender, beacons: Beacons): Turns {
 
   async function sendConsent(step: Step<'consent'>): Promise<void> {
     const { project, session, expires_in_ms, expects, decision } = step
-    const known = acknowledged.known.consents.get(sessionKey(project, session))?.revision ?? 0
+    const known = newestRevision(acknowledged.known, project, session)
     const body = {
       client_id: project,
       session_id: `session-${session}`,

@@ -1,19 +1,15 @@
-/** Reads the whole state when nothing is under way, and checks it against every model. */
+/** Reads the whole state when nothing is under way, and checks it. */
 import { createHash } from 'node:crypto'
+import { checkHistory } from '#tests/histories/checks.ts'
+import { readState, type State } from '#tests/histories/state.ts'
+import { readHistory } from '../acknowledged.ts'
 import { NoResponse } from '../clients/sender.ts'
-import { checkBilling } from '../models/billing.ts'
-import { checkCaps } from '../models/caps.ts'
-import { checkConsent } from '../models/consent.ts'
-import { checkEvidence } from '../models/evidence.ts'
-import { checkTokens } from '../models/tokens.ts'
-import { checkWrites } from '../models/writes.ts'
 import type { Problem } from '../problem.ts'
 import { projects } from '../steps/steps.ts'
-import { type Facts, readFacts } from './facts.ts'
 import { recover } from './recovery.ts'
 import type { Run } from './run.ts'
 
-/** Ends a history: a model does not hold. */
+/** Ends a history: a check has found something. */
 export class Found extends Error {
   readonly problem: Problem
   constructor(problem: Problem) {
@@ -23,7 +19,7 @@ export class Found extends Error {
 }
 
 export async function audit(run: Run): Promise<void> {
-  const { scheduler, acknowledged, follower, lines, process: simulated, learner, disk, add } = run
+  const { scheduler, acknowledged, follower, lines, process: simulated, learner, disk, problems, add } = run
   while (run.network.busy > 0 && !simulated.isDead) await scheduler.next()
   await scheduler.pass(2)
   const read = await readUnchanged(run).catch((error: unknown) => {
@@ -35,33 +31,66 @@ export async function audit(run: Run): Promise<void> {
     await recover(run)
     return audit(run)
   }
-  const { facts, text } = read
+  const { state, text } = read
   lines.push(`  state ${createHash('sha256').update(text).digest('hex').slice(0, 12)}, ${follower.count} events`)
-  add('writes', checkWrites(facts, acknowledged))
-  add('evidence', checkEvidence(facts, acknowledged))
-  add('consent', checkConsent(facts, acknowledged))
-  add('decisions', checkCaps(facts, acknowledged))
-  add('billing', checkBilling(facts, acknowledged))
-  add('tokens', checkTokens(facts, follower.frames))
-  add('events', follower.check(facts, acknowledged))
+  problems.push(
+    ...checkHistory(readHistory(acknowledged, follower.frames), { ...state, events: [...follower.events()] }),
+  )
+  add('decisions', findWaiting(run, state))
+  noteChains(run, state)
   checkGone(run)
   checkNow(run)
   learner.mayFail = disk.fault !== null
 }
 
 /** Reads until nothing has changed in between: decisions are made by themselves. */
-async function readUnchanged(run: Run): Promise<{ facts: Facts; text: string }> {
-  const { scheduler, follower, client } = run
+async function readUnchanged(run: Run): Promise<{ state: State; text: string }> {
+  const { scheduler, follower } = run
   const project = projects[run.audits++ % projects.length]!
-  let before = await readFacts(client, project)
+  let before = await readAll(run, project)
   for (let tries = 0; tries < 20; tries++) {
     const { count } = follower
-    const after = await readFacts(client, project)
+    const after = await readAll(run, project)
     if (after.text === before.text && follower.count === count) return after
     before = after
     await scheduler.pass(50)
   }
   throw new Error('the state does not come to rest')
+}
+
+/** @param project the one whose own report is read */
+async function readAll({ client }: Run, project: string): Promise<{ state: State; text: string }> {
+  const texts: string[] = []
+  const get = async <Body>(path: string): Promise<Body> => {
+    const { status, body } = await client.read(`/_sandbox/${path}`)
+    const text = body.toString('utf8')
+    if (status !== 200) throw new Error(`GET ${path} is answered with ${status}: ${text}`)
+    texts.push(text)
+    return JSON.parse(text) as Body
+  }
+  return { state: await readState(get, projects, [project]), text: JSON.stringify(texts) }
+}
+
+/** Nothing is under way: who waits at a socket for a decision that was made has it. */
+function findWaiting({ acknowledged: { sockets, generation } }: Run, { slots }: State): string[] {
+  const decided = new Set(slots.flatMap(({ slot_id, fill }) => (fill === null ? [] : [slot_id])))
+  return [...sockets].flatMap((socket) =>
+    socket.generation === generation && socket.messages.length === 0 && decided.has(socket.slot_id)
+      ? [`${socket.slot_id} is decided, and a socket that waits for it has nothing`]
+      : [],
+  )
+}
+
+/** What was read of the chains is never changed. */
+function noteChains({ acknowledged }: Run, { chains }: State): void {
+  const others = acknowledged.known.filter(({ action }) => action.kind !== 'read_chain')
+  const called = ++acknowledged.order
+  const reads = [...chains].map(([project, entries]) => ({
+    ...{ number: 0, client: 0, node: 0, called, ended: called, generation: acknowledged.generation },
+    action: { kind: 'read_chain', project, after_seq: 0 } as const,
+    outcome: { kind: 'done', body: { entries, next_seq: null } } as const,
+  }))
+  acknowledged.known = [...others, ...reads]
 }
 
 /** A stream that has gone back behind a number says so to a follower that has it. */
@@ -84,12 +113,12 @@ export const longestLatencyMs = 3_000
 export async function checkDecided(run: Run): Promise<void> {
   const { body } = await run.client.read('/_sandbox/clock')
   const { now_ms } = JSON.parse(body.toString('utf8')) as { now_ms: number }
-  const { facts } = await readFacts(run.client, 'proj_demo')
-  const late = facts.placements.filter(
+  const { state } = await readAll(run, 'proj_demo')
+  const late = state.slots.filter(
     ({ fill, created_at_ms }) => fill === null && created_at_ms + longestLatencyMs + 1_000 < now_ms,
   )
   run.add(
-    'writes',
+    'decisions',
     late.map(({ slot_id }) => `${slot_id} is pending, and is never decided`),
   )
   checkNow(run)

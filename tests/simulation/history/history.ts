@@ -1,4 +1,4 @@
-/** One history: the steps of a seed, taken in a simulated process, and checked against every model. */
+/** One history: the steps of a seed, taken in a simulated process, and checked. */
 import { createDice } from '#tests/reliability/dice.ts'
 import type { Problem } from '../problem.ts'
 import type { History, RequestAction, Step } from '../steps/steps.ts'
@@ -10,7 +10,7 @@ import { createRun, type Run } from './run.ts'
 export interface HistoryResult {
   /** What happened, line by line: the same for the same seed and steps. */
   text: string
-  /** The first problem; null when every model holds. */
+  /** The first problem; null without one. */
   problem: Problem | null
   /** Steps until then. */
   steps: number
@@ -40,7 +40,7 @@ export async function runHistory({ steps, ...options }: HistoryOptions): Promise
     }
     await end(run)
   } catch (error) {
-    if (!(error instanceof Found)) problems.push({ model: 'responses', text: describeError(error) })
+    if (!(error instanceof Found)) problems.push({ check: 'responses', text: describeError(error) })
   } finally {
     run.process.die('crash')
     await run.process.bury()
@@ -48,7 +48,7 @@ export async function runHistory({ steps, ...options }: HistoryOptions): Promise
     process.off('unhandledRejection', stray).off('uncaughtException', stray)
   }
   const problem = problems[0] ?? null
-  if (problem !== null) lines.push(`FOUND by the model of ${problem.model}: ${problem.text}`)
+  if (problem !== null) lines.push(`FOUND by the check of ${problem.check}: ${problem.text}`)
   const requests = lines.filter((line) => /^ {2}\d+ [A-Z]+ \//.test(line)).length
   const { now_ms, count: tasks } = scheduler
   return { text: `${lines.join('\n')}\n`, problem, steps: done, counts, virtual_ms: now_ms, tasks, requests }

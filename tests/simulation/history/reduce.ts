@@ -19,7 +19,7 @@ export async function reduce({ steps, ...options }: HistoryOptions, found: Histo
   const shows = async (wanted: number[]): Promise<boolean> => {
     if (tries++ >= maxTries) return false
     const tried = await runHistory({ ...options, steps: wanted.map((position) => steps[position - 1]!) })
-    if (tried.problem?.model !== found.problem?.model) return false
+    if (tried.problem?.check !== found.problem?.check) return false
     positions = wanted.slice(0, Math.max(tried.steps, 0))
     result = tried
     return true

@@ -1,11 +1,11 @@
 /** A history while it runs: the simulated process, its computer and its clients, and what was found. */
 import { createDice } from '#tests/reliability/dice.ts'
-import { type Acknowledged, copyKnown, freshKnown, type Known, nothingAcknowledged } from '../acknowledged.ts'
+import { type Acknowledged, freshKnown, type Known, nothingAcknowledged } from '../acknowledged.ts'
 import { type Client, createClient } from '../clients/client.ts'
+import { createFollower, type Follower } from '../clients/follower.ts'
+import { createReceiver, type Receiver } from '../clients/receiver.ts'
 import { createLearner, type Learner } from '../learning/learner.ts'
-import { createReceiver, type Receiver } from '../models/callbacks.ts'
-import { createFollower, type Follower } from '../models/events.ts'
-import { createRateModel } from '../models/rates.ts'
+import { createRateModel } from '../learning/rates.ts'
 import type { Problem } from '../problem.ts'
 import { createDisk, type Disk } from '../virtual/disk.ts'
 import { createNetwork, type Network } from '../virtual/network.ts'
@@ -35,7 +35,7 @@ export interface Run {
   gone: { seq: number; isTold: boolean } | null
   audits: number
   count(kind: string): void
-  add(model: Problem['model'], texts: readonly string[]): void
+  add(check: Problem['check'], texts: readonly string[]): void
 }
 
 interface RunOptions {
@@ -54,7 +54,7 @@ export function createRun({ seed, start, isInMemory }: RunOptions): Run {
     (end) => simulated.die(end),
     () => {
       const { known, generation, replacing } = acknowledged
-      run.flushed = { known: copyKnown(known), generation, isMixed: replacing > 0 }
+      run.flushed = { known, generation, isMixed: replacing > 0 }
     },
   )
   const options = isInMemory ? { database: ':memory:' } : {}
@@ -74,7 +74,7 @@ export function createRun({ seed, start, isInMemory }: RunOptions): Run {
     count(kind) {
       counts[kind] = (counts[kind] ?? 0) + 1
     },
-    add: (model, texts) => void problems.push(...texts.map((text) => ({ model, text }))),
+    add: (check, texts) => void problems.push(...texts.map((text) => ({ check, text }))),
   }
   receiveCallbacks(run)
   return run
@@ -89,7 +89,7 @@ function receiveCallbacks({ network, receiver, acknowledged, learner, lines, pro
     const { status, problem } = receiver.take(String(body))
     lines.push(`  a callback is answered with ${status ?? 'nothing'}`)
     count('callback')
-    if (problem !== null) problems.push({ model: 'writes', text: problem })
+    if (problem !== null) problems.push({ check: 'callbacks', text: problem })
     return status === null ? 'refused' : { status }
   }
 }

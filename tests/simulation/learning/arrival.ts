@@ -1,5 +1,5 @@
 /** A request that the process has received, and what was known then. */
-import type { Acknowledged, Known } from '../acknowledged.ts'
+import type { Acknowledged, Known, Sent } from '../acknowledged.ts'
 import type { Problem } from '../problem.ts'
 import type { Received } from '../virtual/network.ts'
 
@@ -12,8 +12,8 @@ export interface Arrival {
   replaces: boolean
   /** What is known of the snapshot that it restores. */
   snapshot: Known | null
-  /** Of a beacon. */
-  beacon_id: string | null
+  /** What it does, as an operation of the history; null for what is none. */
+  operation: Sent | null
   /** Of a consent. */
   expected_revision: number | null
   /** How often the rate buckets had been forgotten, and the clock moved. */

@@ -3,22 +3,15 @@
  * on. Requests that are under way at the same time have no order: only what has been acknowledged before a request arrives
  * is compared with its response.
  */
-import {
-  type Acknowledged,
-  beaconKey,
-  copyKnown,
-  emptyKnown,
-  freshKnown,
-  type Known,
-  replaceState,
-} from '../acknowledged.ts'
+import { type Acknowledged, freshKnown, type Known, type Sent as Operation, replaceState } from '../acknowledged.ts'
 import type { RequestStep } from '../clients/sender.ts'
-import type { RateModel } from '../models/rates.ts'
 import type { Problem } from '../problem.ts'
 import type { Project } from '../steps/steps.ts'
 import type { Received, Sent } from '../virtual/network.ts'
+import { readAction, readOutcome } from './actions.ts'
 import { type Arrival, type Learning, readBody, readDate } from './arrival.ts'
 import { createDecisionLearner } from './decisions.ts'
+import type { RateModel } from './rates.ts'
 import { checkTimes } from './times.ts'
 
 export interface Learner {
@@ -32,9 +25,6 @@ export interface Learner {
   /** A commit is going to fail, or has just failed: responses may say so. */
   mayFail: boolean
 }
-
-/** It may have been acknowledged in another state: its event was sent there. */
-const earlier = -1
 
 const replacing = /^\/_sandbox\/(reset|import|snapshots\/[^/]+\/restore)$/
 
@@ -52,12 +42,13 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
       if (path.startsWith('/_sandbox/clock/')) acknowledged.movingClocks++
       const arrival: Arrival = {
         snapshot: method === 'POST' ? findSnapshot(path) : null,
-        ...{ path, replaces, generation: acknowledged.generation, known: copyKnown(acknowledged.known) },
+        ...{ path, replaces, generation: acknowledged.generation, known: acknowledged.known },
         ...{
           isMixed: acknowledged.replacing > 0,
           rates: rates.epoch,
           clocks: acknowledged.movingClocks > 0 ? -1 : acknowledged.clocks,
-          ...readNames(sent),
+          operation: note(sent),
+          expected_revision: readExpectedRevision(sent),
         },
       }
       if (replaces) {
@@ -81,27 +72,45 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
       }
       if (isAnswered) return
       if (replaces) replaceState(acknowledged, null)
-      const project = /^\/_sandbox\/projects\/([^/]+)/.exec(path)?.[1] as Project | undefined
-      if (project !== undefined) {
-        rates.forgetLimits()
-        acknowledged.known.settings.delete(project)
-      }
+      const project = /^\/_sandbox\/projects\/([^/]+)/.exec(path)?.[1]
+      if (project !== undefined) rates.forgetLimits()
       const name = /^\/_sandbox\/snapshots\/([^/]+)$/.exec(path)?.[1]
       if (name !== undefined) acknowledged.saved.set(name, null)
     },
     checkResponse,
     learn: (step, arrival) => (received) => {
+      acknowledge(arrival, received)
       if (step.kind === 'place' || step.kind === 'poll') return decisions.learnSlot(step, arrival, received)
       if (step.kind === 'restore') checkSnapshot(arrival, received)
       if (received.status >= 300) return
-      if (step.kind === 'consent') return decisions.learnConsent(step, arrival, received)
-      if (step.kind === 'beacon') return learnBeacon(step, arrival, received)
+      if (step.kind === 'consent') return decisions.checkConsent(step, arrival, received)
+      if (step.kind === 'beacon') return checkBeacon(step, received)
       if (arrival.path === '/v1/browser/activate') return learnActivation(step, received)
       learnState(step, arrival, received)
     },
     forgetBuckets: () => rates.forget(),
   }
   return learner
+
+  /** Notes what a request does, before anything is known of its outcome. */
+  function note(sent: Sent): Operation | null {
+    const action = readAction(sent, acknowledged.slots)
+    if (action === null) return null
+    const operation: Operation = {
+      ...{ number: acknowledged.sent.length + 1, client: 0, node: 0, action, generation: acknowledged.generation },
+      ...{ called: ++acknowledged.order, ended: Number.POSITIVE_INFINITY },
+      outcome: { kind: 'unknown', why: 'no response' },
+    }
+    acknowledged.sent.push(operation)
+    return operation
+  }
+
+  function acknowledge(arrival: Arrival, received: Received): void {
+    const { operation } = arrival
+    const outcome = operation === null ? null : readOutcome(operation.action, received)
+    if (operation === null || outcome === null || !isKnown(arrival)) return
+    acknowledged.known = [...acknowledged.known, { ...operation, outcome, ended: ++acknowledged.order }]
+  }
 
   /** What is known of the snapshot that is restored, unless it is written or removed at the same time. */
   function findSnapshot(path: string): Known | null {
@@ -112,7 +121,7 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
 
   function checkSnapshot({ path, snapshot }: Arrival, { status }: Received): void {
     if (status < 400 || status >= 500 || snapshot === null || findSnapshot(path) !== snapshot) return
-    add({ model: 'writes', text: `POST ${path} is answered with ${status}, and it was saved` })
+    add({ check: 'responses', text: `POST ${path} is answered with ${status}, and it was saved` })
   }
 
   function checkResponse(sent: Sent, arrival: Arrival, received: Received): void {
@@ -120,10 +129,10 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
     const { status, headers, body } = received
     checkRate(sent, arrival, received)
     if (headers['x-sandbox-fault'] !== undefined) return
-    for (const text of checkTimes(sent, received, acknowledged)) add({ model: 'tokens', text })
+    for (const text of checkTimes(sent, received, acknowledged)) add({ check: 'tokens', text })
     if (status < 500 || (status === 503 && (learner.mayFail || acknowledged.replacing > 0))) return
     add({
-      model: 'responses',
+      check: 'responses',
       text: `${method} ${path} is answered with ${status}: ${body.toString('utf8').slice(0, 300)}`,
     })
   }
@@ -132,37 +141,22 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
     if (received.headers['x-sandbox-fault'] !== undefined) return
     const reason = received.status === 429 ? readBody<{ reason_code: string }>(received).reason_code : null
     if (reason === 'rate_limited' && !/^[1-9]\d*$/.test(received.headers['retry-after'] ?? '')) {
-      add({ model: 'rates', text: `${path} is refused, and its response does not say for how long` })
+      add({ check: 'rates', text: `${path} is refused, and its response does not say for how long` })
     }
     const project = /^Bearer sk_test_sandbox_(.+)$/.exec(headers.authorization ?? '')?.[1]
     if (project === undefined || path.startsWith('/v1/beacons') || arrival.rates !== rates.epoch) return
     const isOneOfMany = [...open].some((other) => other !== arrival && other.path.startsWith('/v1/'))
     const response = { status: received.status, at_ms: readDate(received), reason, isOneOfMany }
     const problem = rates.note(`proj_${project}` as Project, response)
-    if (problem !== null) add({ model: 'rates', text: problem })
+    if (problem !== null) add({ check: 'rates', text: problem })
   }
 
-  function learnBeacon(step: Extract<RequestStep, { kind: 'beacon' }>, arrival: Arrival, received: Received): void {
-    const { duplicate, billable } = readBody<{ duplicate: boolean; billable: boolean }>(received)
-    if (billable) add({ model: 'billing', text: 'a beacon is answered as billable: the sandbox bills nothing' })
-    if (step.changes === 'token') add({ model: 'tokens', text: 'a beacon with a token that was made up is accepted' })
+  function checkBeacon(step: Extract<RequestStep, { kind: 'beacon' }>, received: Received): void {
+    const { billable } = readBody<{ billable: boolean }>(received)
+    if (billable) add({ check: 'billing', text: 'a beacon is answered as billable: the sandbox bills nothing' })
+    if (step.changes === 'token') add({ check: 'tokens', text: 'a beacon with a token that was made up is accepted' })
     if (step.changes === 'project' && step.activation === null) {
-      add({ model: 'tokens', text: 'a beacon with the key of another project is accepted' })
-    }
-    const sent = acknowledged.beacons.find(({ beacon_id }) => beacon_id === arrival.beacon_id)
-    if (sent === undefined || !isKnown(arrival)) return
-    const key = beaconKey(sent.slot_id, sent.beacon_id)
-    const isOld = arrival.known.beacons.has(key)
-    if (isOld && !duplicate)
-      add({ model: 'billing', text: `${sent.beacon_id} was accepted before, and is accepted again` })
-    if (isOld && step.changes === 'event' && step.repeats !== null) {
-      add({ model: 'billing', text: `another beacon with the id of ${sent.beacon_id} is accepted` })
-    }
-    if (step.changes !== 'event') {
-      const generation = duplicate
-        ? (acknowledged.known.beacons.get(key)?.generation ?? earlier)
-        : acknowledged.generation
-      acknowledged.known.beacons.set(key, { ...sent, generation })
+      add({ check: 'tokens', text: 'a beacon with the key of another project is accepted' })
     }
   }
 
@@ -175,43 +169,20 @@ export function createLearner(acknowledged: Acknowledged, rates: RateModel, add:
   }
 
   function learnState(step: RequestStep, arrival: Arrival, received: Received): void {
-    if (step.kind === 'settings') learnSettings(step, arrival, received)
-    else if (step.kind === 'save') acknowledged.saved.set(`snap-${step.name}`, arrival.isMixed ? null : arrival.known)
+    if (step.kind === 'settings') {
+      if (isKnown(arrival) && step.rate !== null) rates.setLimit(step.project, step.rate)
+    } else if (step.kind === 'save') acknowledged.saved.set(`snap-${step.name}`, arrival.isMixed ? null : arrival.known)
     else if (step.kind === 'forget') acknowledged.saved.delete(`snap-${step.name}`)
     else if (step.kind === 'export')
-      acknowledged.files.push({ bytes: received.body, known: arrival.isMixed ? emptyKnown() : arrival.known })
+      acknowledged.files.push({ bytes: received.body, known: arrival.isMixed ? [] : arrival.known })
     else if (step.kind === 'reset') replaceState(acknowledged, freshKnown())
     else if (step.kind === 'restore')
       replaceState(acknowledged, arrival.isMixed ? null : (acknowledged.saved.get(`snap-${step.name}`) ?? null))
     else if (step.kind === 'import') replaceState(acknowledged, acknowledged.files[step.file]!.known)
   }
-
-  /** Every change has a revision of its own: two that have the same one were written over each other. */
-  function learnSettings(step: Extract<RequestStep, { kind: 'settings' }>, arrival: Arrival, received: Received): void {
-    if (!isKnown(arrival)) return
-    const { project, rate } = step
-    const { config_revision: revision, settings } = readBody<{
-      config_revision: number
-      settings: { viewability: { duration_ms: number } }
-    }>(received)
-    const before = arrival.known.settings.get(project)
-    const now = acknowledged.known.settings.get(project)
-    if (revision <= (before?.revision ?? 0)) {
-      const text = `settings are at revision ${revision} after ${before?.revision} was acknowledged`
-      add({ model: 'writes', text })
-    } else if (revision === now?.revision) {
-      add({ model: 'writes', text: `two changes of the settings of ${project} are both revision ${revision}` })
-    }
-    if (rate !== null) rates.setLimit(project, rate)
-    if (revision <= (now?.revision ?? 0)) return
-    acknowledged.known.settings.set(project, { revision, view_ms: settings.viewability.duration_ms })
-  }
 }
 
-function readNames({ path, body }: Sent): Pick<Arrival, 'beacon_id' | 'expected_revision'> {
-  const isRead = (path === '/v1/beacons' || path === '/v1/consent') && typeof body === 'string'
-  const { beacon_id = null, expected_revision = null } = isRead
-    ? (JSON.parse(body) as { beacon_id?: string; expected_revision?: number })
-    : {}
-  return { beacon_id, expected_revision }
+function readExpectedRevision({ path, body }: Sent): number | null {
+  if (path !== '/v1/consent' || typeof body !== 'string') return null
+  return (JSON.parse(body) as { expected_revision?: number }).expected_revision ?? null
 }

@@ -40,7 +40,7 @@ export function createFlushes(folder: string, before: ReadonlyMap<string, Buffer
     file(found) {
       const within = folders().find((each) => statSync(each).ino === found)
       if (within !== undefined) return flushNames(within)
-      const path = typeof found === 'string' ? found : pathOf(found)
+      const path = typeof found === 'string' ? found : findPath(found)
       const stat = path === null ? undefined : statSync(path, { throwIfNoEntry: false })
       if (path !== null && stat !== undefined) contents.set(stat.ino, readFileSync(path))
     },
@@ -82,7 +82,7 @@ export function createFlushes(folder: string, before: ReadonlyMap<string, Buffer
     return new Map(found.toSorted(([one], [other]) => (one < other ? -1 : 1)))
   }
 
-  function pathOf(inode: number): string | null {
+  function findPath(inode: number): string | null {
     const name = [...list()].find(([, each]) => each === inode)?.[0]
     return name === undefined ? null : join(folder, name)
   }

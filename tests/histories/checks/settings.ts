@@ -1,20 +1,13 @@
 /** Settings: each change has a revision of its own, none that was acknowledged is lost, and a read sees what was acknowledged. */
-import type { FinalState } from '../final-state.ts'
 import { type ActionOf, type History, isBefore, listDone, type Operation, pickKind } from '../history.ts'
-import type { Project } from '../projects.ts'
-import { describe } from './known.ts'
-
-/**
- * Nodes keep settings and keys, and are notified of changes. A node whose connection for notifications is dead without an end
- * keeps what it has for 4.5 s at most, until the second heartbeat without a response; a slow network adds its delay.
- */
-const staleMs = 5_000
+import { describe } from '../known.ts'
+import type { State } from '../state.ts'
 
 interface Settings {
   config_revision: number
 }
 
-export function checkSettings(history: History, { revisions }: FinalState): string[] {
+export function checkSettings(history: History, { revisions }: State): string[] {
   const changes = Map.groupBy(
     listDone<Settings, ActionOf<'settings'>>(pickKind(history, 'settings')),
     ({ action }) => action.project,
@@ -30,11 +23,12 @@ export function checkSettings(history: History, { revisions }: FinalState): stri
         )
       }
     }
-    problems.push(...checkOrder(project, acknowledged))
+    const read = reads.filter(({ action }) => action.project === project)
+    problems.push(...checkOrder(project, acknowledged, read))
   }
   for (const { body, ...read } of reads) {
     const earlier = (changes.get(read.action.project) ?? []).find(
-      (change) => change.body.config_revision > body.config_revision && change.ended_ms + staleMs < read.called_ms,
+      (change) => change.body.config_revision > body.config_revision && change.ended + history.stale < read.called,
     )
     if (earlier === undefined) continue
     problems.push(
@@ -46,16 +40,15 @@ export function checkSettings(history: History, { revisions }: FinalState): stri
 
 /** A change that changes nothing has the revision before it. */
 function checkOrder(
-  project: Project,
+  project: string,
   changes: readonly (Operation<ActionOf<'settings'>> & { body: Settings })[],
+  reads: readonly (Operation & { body: Settings })[],
 ): string[] {
   return changes.flatMap((change) => {
     const { config_revision: revision } = change.body
-    const wrong = changes.find(
-      (other) =>
-        (other.body.config_revision > revision && isBefore(other, change)) ||
-        (other.body.config_revision === revision && other.action.latency_ms !== change.action.latency_ms),
-    )
+    const wrong =
+      [...changes, ...reads].find((other) => other.body.config_revision > revision && isBefore(other, change)) ??
+      changes.find((other) => other.body.config_revision === revision && other.action.change !== change.action.change)
     if (wrong === undefined) return []
     return [
       `settings of ${project}: ${describe(change)} has revision ${revision}, and ${describe(wrong)} ${wrong.body.config_revision}`,

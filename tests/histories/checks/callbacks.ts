@@ -1,9 +1,9 @@
 /** Callbacks: what is reported as delivered has arrived, and everything that arrives for a slot is its one decision. */
-import type { FinalState } from '../final-state.ts'
 import type { History } from '../history.ts'
-import { readViews } from './known.ts'
+import { readViews } from '../known.ts'
+import type { State } from '../state.ts'
 
-export function checkCallbacks(history: History, { callbacks, slots }: FinalState): string[] {
+export function checkCallbacks(history: History, { callbacks, slots }: State): string[] {
   const arrived = Map.groupBy(history.callbacks, ({ slot_id }) => slot_id)
   const views = readViews(history)
   const fills = new Map(slots.map(({ slot_id, fill }) => [slot_id, fill]))

@@ -3,14 +3,15 @@
  * of it. Its order is that of time: what was acknowledged stands before what was called later.
  */
 import { createHash } from 'node:crypto'
-import type { ChainEntry, FinalState } from '../final-state.ts'
 import { type ActionOf, type History, listDone, pickKind } from '../history.ts'
-import { describe } from './known.ts'
-import { readWindows, type Window } from './windows.ts'
+import { describe } from '../known.ts'
+import type { ChainEntry, State } from '../state.ts'
+import { readWindows, type Window } from '../windows.ts'
 
 export interface Entry {
   seq: number
   kind: 'decision' | 'consent' | 'beacon'
+  at_ms: number
   client_id: string
   slot_id: string
   beacon_id: string
@@ -19,6 +20,7 @@ export interface Entry {
   revision: number
   consent_revision: number
   lifecycle_state: string
+  expires_at_ms: number
   fill: boolean
 }
 
@@ -26,7 +28,7 @@ export function parseEntries(chain: readonly ChainEntry[]): Entry[] {
   return chain.map(({ entry }) => JSON.parse(entry) as Entry)
 }
 
-export function checkChains(history: History, state: FinalState): string[] {
+export function checkChains(history: History, state: State): string[] {
   const windows = readWindows(history)
   return [...state.chains].flatMap(([project, chain]) => {
     const dated = dateEntries(chain, windows)
@@ -78,12 +80,12 @@ function nameEntry(entry: Entry): string {
 }
 
 function checkOrder(project: string, dated: readonly Dated[]): string[] {
-  let latest = { seq: 0, called_ms: Number.NEGATIVE_INFINITY }
-  for (const { seq, called_ms, ended_ms } of dated) {
-    if (ended_ms < latest.called_ms) {
+  let latest = { seq: 0, called: Number.NEGATIVE_INFINITY }
+  for (const { seq, called, ended } of dated) {
+    if (ended < latest.called) {
       return [`entry ${seq} of ${project} had ended before what entry ${latest.seq} records was called`]
     }
-    if (called_ms > latest.called_ms) latest = { seq, called_ms }
+    if (called > latest.called) latest = { seq, called }
   }
   return []
 }
@@ -106,7 +108,7 @@ function checkReads(
       return [`${describe(read)} saw entry ${wrong.seq} of ${project}, which is not in its chain`]
     if (next_seq !== null) return []
     const last = after_seq + entries.length
-    const missed = dated.find(({ seq, ended_ms }) => seq > last && ended_ms < read.called_ms)
+    const missed = dated.find(({ seq, ended }) => seq > last && ended < read.called)
     return missed === undefined
       ? []
       : [`${describe(read)} does not see entry ${missed.seq} of ${project}, which was acknowledged before`]
@@ -114,10 +116,9 @@ function checkReads(
 }
 
 /** One entry for each beacon that is accepted. */
-function checkBeacons(project: string, chain: readonly ChainEntry[], { beacons, slots }: FinalState): string[] {
-  const own = new Set(slots.filter(({ client_id }) => client_id === project).map(({ slot_id }) => slot_id))
+function checkBeacons(project: string, chain: readonly ChainEntry[], { beacons }: State): string[] {
   const rows = beacons
-    .filter(({ slot_id }) => own.has(slot_id))
+    .filter(({ client_id, verdict }) => client_id === project && verdict === 'accepted')
     .map(({ slot_id, beacon_id }) => `${slot_id}/${beacon_id}`)
   const entries = parseEntries(chain)
     .filter(({ kind }) => kind === 'beacon')

@@ -2,8 +2,17 @@
  * Billing: each accepted beacon has the verdict that the rules give it (A75, A76), so of each placement at most one counts
  * per metric, and it is the earliest of those that do. The reports count the same.
  */
-import type { Acknowledged, KnownSlot } from '../acknowledged.ts'
-import type { BeaconFact, BillingFact, Facts } from '../history/facts.ts'
+import {
+  type ActionOf,
+  type History,
+  isBefore,
+  listDone,
+  type Measurements,
+  type Operation,
+  pickKind,
+} from '../history.ts'
+import { readViews, type View } from '../known.ts'
+import type { BillingReport, State, StateBeacon } from '../state.ts'
 
 const metrics: Readonly<Record<string, string>> = {
   render: 'rendered_impression',
@@ -12,35 +21,72 @@ const metrics: Readonly<Record<string, string>> = {
   play_completed: 'completed_view',
 }
 
-export function checkBilling({ beacons, billing, ofProject }: Facts, acknowledged: Acknowledged): string[] {
-  const problems: string[] = []
-  for (const [slot_id, all] of Map.groupBy(beacons, (beacon) => beacon.slot_id)) {
-    const accepted = all.filter(({ verdict }) => verdict === 'accepted').toReversed()
-    const twice = accepted.find(
-      ({ beacon_id }, index) => accepted.findIndex((other) => other.beacon_id === beacon_id) !== index,
-    )
-    if (twice !== undefined) problems.push(`${slot_id} ${twice.beacon_id} is accepted twice`)
-    for (const { beacon_id, verdict, metric, would_bill } of all) {
-      if (verdict !== 'accepted' && (metric !== null || would_bill))
-        problems.push(`${beacon_id} counts although it is ${verdict}`)
-    }
-    problems.push(...checkVerdicts(slot_id, accepted, acknowledged))
-  }
-  problems.push(...checkReport('the report', beacons, billing))
-  const { client_id } = ofProject
-  const own = beacons.filter((beacon) => beacon.client_id === client_id)
-  problems.push(...checkReport(`the report of ${client_id}`, own, ofProject.billing))
-  return problems
+/** What clients know that the verdict on a beacon depends on. */
+interface Knowledge {
+  views: ReadonlyMap<string, readonly View[]>
+  /** By beacon_id. */
+  measured: ReadonlyMap<string, Measurements | undefined>
+  /** By project: how long an ad must be in view. */
+  view_ms: ReadonlyMap<string, number>
 }
 
-function checkVerdicts(slot_id: string, accepted: readonly BeaconFact[], acknowledged: Acknowledged): string[] {
-  const slot = acknowledged.known.slots.get(slot_id) ?? null
+export function checkBilling(history: History, { beacons, reports }: State): string[] {
+  const known: Knowledge = {
+    views: readViews(history),
+    // Another beacon may have been sent with its id, and refused.
+    measured: new Map(
+      pickKind(history, 'beacon').flatMap(({ action: { beacon_id, event, measurements } }) =>
+        event === 'visible' ? [[beacon_id, measurements]] : [],
+      ),
+    ),
+    view_ms: readViewTimes(history),
+  }
+  const bySlot = [...Map.groupBy(beacons, ({ slot_id }) => slot_id)].flatMap(([slot_id, all]) => {
+    const counting = all.find(
+      ({ verdict, metric, would_bill }) => verdict !== 'accepted' && (metric !== null || would_bill),
+    )
+    return [
+      ...(counting === undefined ? [] : [`${counting.beacon_id} counts although it is ${counting.verdict}`]),
+      ...checkVerdicts(
+        slot_id,
+        all.filter(({ verdict }) => verdict === 'accepted'),
+        known,
+      ),
+    ]
+  })
+  const byReport = reports.flatMap(({ client_id, report }) => {
+    const own = client_id === null ? beacons : beacons.filter((beacon) => beacon.client_id === client_id)
+    return checkReport(client_id === null ? 'the report' : `the report of ${client_id}`, own, report)
+  })
+  return [...bySlot, ...byReport]
+}
+
+/** Those of the newest change, unless one may have happened since: then it is not known. */
+function readViewTimes(history: History): Map<string, number> {
+  interface Settings {
+    config_revision: number
+    settings?: { viewability: { duration_ms: number } }
+  }
+  const all = [...pickKind(history, 'settings'), ...pickKind(history, 'read_settings')]
+  return new Map(
+    [...Map.groupBy(all, ({ action }) => action.project)].flatMap(([project, operations]) => {
+      const done = listDone<Settings, ActionOf<'settings' | 'read_settings'>>(operations)
+      const newest = done.toSorted((one, other) => one.body.config_revision - other.body.config_revision).at(-1)
+      const mayHaveChanged = ({ action, outcome, ...operation }: Operation) =>
+        action.kind === 'settings' && outcome.kind === 'unknown' && !isBefore(operation, newest!)
+      if (newest?.body.settings === undefined || operations.some(mayHaveChanged)) return []
+      return [[project, newest.body.settings.viewability.duration_ms] as const]
+    }),
+  )
+}
+
+function checkVerdicts(slot_id: string, accepted: readonly StateBeacon[], known: Knowledge): string[] {
   const counted = new Set<string>()
   return inOrder(accepted).flatMap((beacon) => {
     const { beacon_id, event, reason_code } = beacon
     const name = `${beacon_id}, ${event} of ${slot_id},`
     const metric = metrics[event] ?? null
-    const reason = whyNot(beacon, accepted, slot, acknowledged)
+    const reason = whyNot(beacon, accepted, known)
     if (reason === 'unknown') {
       if (beacon.metric !== null) counted.add(beacon.metric)
       return []
@@ -57,19 +103,14 @@ function checkVerdicts(slot_id: string, accepted: readonly BeaconFact[], acknowl
   })
 }
 
-function inOrder(accepted: readonly BeaconFact[]): BeaconFact[] {
+function inOrder(accepted: readonly StateBeacon[]): StateBeacon[] {
   const places = new Map(accepted.map((beacon, index) => [beacon, index]))
   return accepted.toSorted((a, b) => a.occurred_at_ms - b.occurred_at_ms || places.get(a)! - places.get(b)!)
 }
 
 /** The code that a beacon has by itself, without a look at those that count; `unknown` where clients know too little. */
-function whyNot(
-  beacon: BeaconFact,
-  accepted: readonly BeaconFact[],
-  slot: KnownSlot | null,
-  acknowledged: Acknowledged,
-): string {
-  const { event, occurred_at_ms } = beacon
+function whyNot(beacon: StateBeacon, accepted: readonly StateBeacon[], known: Knowledge): string {
+  const { event, occurred_at_ms, slot_id } = beacon
   if (event === 'render' || event === 'heartbeat') return 'OK'
   const first = (wanted: string) => {
     const times = accepted.flatMap((each) => (each.event === wanted ? [each.occurred_at_ms] : []))
@@ -78,42 +119,32 @@ function whyNot(
   const rendered_ms = first('render')
   if (rendered_ms === null) return 'AWAITING_RENDER'
   if (event === 'play_completed') {
-    const length_ms = slot?.creative?.duration_ms
+    const length_ms = known.views.get(slot_id)?.[0]?.creative?.duration_ms
     if (length_ms == null) return 'unknown'
     // Nine tenths of a clip must have been played.
     return occurred_at_ms - (first('play_started') ?? rendered_ms) >= 0.9 * length_ms ? 'OK' : 'COMPLETED_TOO_FAST'
   }
-  return event === 'visible' ? judgeView(beacon, rendered_ms, slot, acknowledged) : 'OK'
-}
-
-interface Measurements {
-  visible_ratio: number
-  visible_ms: number
-  width_px?: number
-  height_px?: number
-  page_visible?: boolean
-  visibility_check?: string
+  return event === 'visible' ? judgeView(beacon, rendered_ms, known) : 'OK'
 }
 
 function judgeView(
-  { beacon_id, client_id, occurred_at_ms }: BeaconFact,
+  { beacon_id, slot_id, client_id, occurred_at_ms }: StateBeacon,
   rendered_ms: number,
-  slot: KnownSlot | null,
-  { known, beacons }: Acknowledged,
+  { views, measured, view_ms }: Knowledge,
 ): string {
-  const sent = beacons.find((each) => each.beacon_id === beacon_id)
-  const settings = known.settings.get(client_id)
-  if (sent === undefined || slot?.creative == null || settings === undefined) return 'unknown'
-  const { measurements: seen } = JSON.parse(sent.body) as { measurements?: Measurements }
+  const view = views.get(slot_id)?.[0]
+  const usual_ms = view_ms.get(client_id)
+  if (!measured.has(beacon_id) || view?.creative == null || usual_ms === undefined) return 'unknown'
+  const seen = measured.get(beacon_id)
   if (seen === undefined) return 'VISIBILITY_UNMEASURED'
   if (seen.page_visible === false) return 'PAGE_HIDDEN'
-  const { width, height } = slot.creative
+  const { width, height } = view.creative
   const [shownWidth, shownHeight] = [seen.width_px ?? width, seen.height_px ?? height]
   // 50 px, or half of what is less.
   if (shownWidth < Math.min(50, width / 2) || shownHeight < Math.min(50, height / 2)) return 'TOO_SMALL'
-  const isClip = slot.format === 'clip'
+  const isClip = view.format === 'clip'
   const share = !isClip && shownWidth * shownHeight >= 242_500 ? 0.3 : 0.5
-  const dwell_ms = isClip ? 2_000 : settings.view_ms
+  const dwell_ms = isClip ? 2_000 : usual_ms
   if (seen.visible_ratio < share || seen.visible_ms < dwell_ms) return 'BELOW_THRESHOLD'
   if (seen.visibility_check === 'none') return 'VISIBILITY_UNMEASURED'
   // A time in whole seconds may mean any part of that second; two clocks may differ by 50 ms.
@@ -121,7 +152,7 @@ function judgeView(
   return seen.visible_ms <= occurred_at_ms - rendered_ms + slack_ms ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'
 }
 
-function checkReport(name: string, beacons: readonly BeaconFact[], { lines, not_counted }: BillingFact): string[] {
+function checkReport(name: string, beacons: readonly StateBeacon[], { lines, not_counted }: BillingReport): string[] {
   const counted = countBy(
     beacons.filter(({ metric }) => metric !== null).map(({ client_id, metric }) => `${client_id} ${metric}`),
   )

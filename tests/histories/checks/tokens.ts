@@ -1,7 +1,8 @@
 /** Tokens: a beacon is accepted for as long as its token is good, and no longer. */
-import type { Facts } from '../history/facts.ts'
+import type { History } from '../history.ts'
+import type { State } from '../state.ts'
 
-/** The project's settings as they are unless someone changes them, which no step does (A05, A73). */
+/** The project's settings as they are unless someone changes them, which no history does (A05, A73). */
 const beacons_after_load_ms = 1_800_000
 const click_after_load_ms = 86_400_000
 const oldest_ms = 300_000
@@ -9,9 +10,8 @@ const ahead_ms = 60_000
 
 const ofClips = new Set(['play_started', 'play_completed', 'completion'])
 
-/** @param frames when the frame of a slot was first loaded */
-export function checkTokens({ placements, beacons }: Facts, frames: ReadonlyMap<string, number>): string[] {
-  const slots = new Map(placements.map((placement) => [placement.slot_id, placement]))
+export function checkTokens({ frames }: History, { slots: stored, beacons }: State): string[] {
+  const slots = new Map(stored.map((slot) => [slot.slot_id, slot]))
   return beacons.flatMap(({ verdict, slot_id, beacon_id, event, received_at_ms, occurred_at_ms }) => {
     if (verdict !== 'accepted') return []
     const slot = slots.get(slot_id)

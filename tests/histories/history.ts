@@ -1,20 +1,36 @@
 /**
- * What clients of a shared sandbox did and saw: for each operation when it was called, when it ended, and what its response
- * was. An operation without a response, or with a 5xx, may have happened or not, now or later.
+ * What clients of a sandbox did and saw, of one process or of several nodes that share a database: for each operation when it
+ * was called, when it ended, and what its response was. An operation without a response, or with a 5xx, may have happened or
+ * not, now or later.
  */
-import type { Project } from './projects.ts'
-
 export type Action =
-  | { kind: 'place'; project: Project; session: string; consent: boolean | null; wait_ms: number }
+  | { kind: 'place'; project: string; session: string; consent: boolean | null; wait_ms: number; caps?: Caps }
   | { kind: 'poll'; slot_id: string; wait_ms: number }
-  | { kind: 'consent'; project: Project; session: string; decision: 'personalized' | 'denied' }
-  | { kind: 'beacon'; slot_id: string; beacon_id: string; event: 'render' | 'click' }
-  | { kind: 'settings'; project: Project; latency_ms: number }
+  | { kind: 'consent'; project: string; session: string; decision: string }
+  | { kind: 'beacon'; slot_id: string; beacon_id: string; event: string; measurements?: Measurements | undefined }
+  /** `change`: two with the same text change nothing after one another. */
+  | { kind: 'settings'; project: string; change: string }
   /** Reads of the control plane. */
-  | { kind: 'read_consent'; project: Project; session: string }
+  | { kind: 'read_consent'; project: string; session: string }
   | { kind: 'read_beacon'; beacon_id: string }
-  | { kind: 'read_settings'; project: Project }
-  | { kind: 'read_chain'; project: Project; after_seq: number }
+  | { kind: 'read_settings'; project: string }
+  | { kind: 'read_chain'; project: string; after_seq: number }
+
+/** Fills that a session may have, and prompts between two of them; null: any number. */
+export interface Caps {
+  session: number | null
+  interval: number | null
+}
+
+/** Of a view, as its beacon has them. */
+export interface Measurements {
+  visible_ratio: number
+  visible_ms: number
+  width_px?: number
+  height_px?: number
+  page_visible?: boolean
+  visibility_check?: string
+}
 
 export type Outcome =
   /** The operation happened, or the read saw this. */
@@ -31,16 +47,19 @@ export interface Operation<Of extends Action = Action> {
   client: number
   node: number
   action: Of
-  /** Milliseconds since the history began, of one monotonic clock for all clients. */
-  called_ms: number
-  ended_ms: number
+  /** On one clock for all clients: milliseconds since the history began, or places in the order of a single process. */
+  called: number
+  ended: number
   outcome: Outcome
+  /** It was acknowledged by a state that another one has replaced since, which has a copy of it: its events were sent there. */
+  isEarlier?: boolean
 }
 
 /** An event as one follower got it. */
 export interface SeenEvent {
   seq: number
   type: string
+  at_ms?: number
   client_id: string | null
   slot_id: string | null
   data: { beacon_id?: string; consent_id?: string }
@@ -59,12 +78,13 @@ export interface CallbackSeen {
 }
 
 export interface History {
-  seed: number
   operations: readonly Operation[]
   followed: readonly Followed[]
   callbacks: readonly CallbackSeen[]
-  /** What was done to nodes, network and database, and when. */
-  faults: readonly { at_ms: number; text: string }[]
+  /** When the frame of a slot was first loaded. */
+  frames: ReadonlyMap<string, number>
+  /** How long after a change of settings, on the clock of the operations, a node may still use those before. */
+  stale: number
 }
 
 /** Operations of one kind. */
@@ -85,6 +105,6 @@ export function listDone<Body, Of extends Action>(
 }
 
 /** Whether one operation had ended before the other was called. */
-export function isBefore(one: Pick<Operation, 'ended_ms'>, other: Pick<Operation, 'called_ms'>): boolean {
-  return one.ended_ms < other.called_ms
+export function isBefore(one: Pick<Operation, 'ended'>, other: Pick<Operation, 'called'>): boolean {
+  return one.ended < other.called
 }

@@ -1,13 +1,16 @@
 /** Exactly once: of each beacon one is accepted, however often and wherever it is sent, and everybody who repeats it learns so. */
-import type { FinalState } from '../final-state.ts'
 import { type ActionOf, type History, isBefore, listDone, type Operation, pickKind } from '../history.ts'
-import { describe } from './known.ts'
+import { describe } from '../known.ts'
+import type { State } from '../state.ts'
 
 const nameBeacon = ({ slot_id, beacon_id }: { slot_id: string; beacon_id: string }) => `${slot_id}/${beacon_id}`
 
-export function checkBeacons(history: History, { beacons }: FinalState): string[] {
+export function checkBeacons(history: History, { beacons }: State): string[] {
   const sent = Map.groupBy(pickKind(history, 'beacon'), ({ action }) => nameBeacon(action))
-  const accepted = Map.groupBy(beacons, nameBeacon)
+  const accepted = Map.groupBy(
+    beacons.filter(({ verdict }) => verdict === 'accepted'),
+    nameBeacon,
+  )
   const problems: string[] = []
   for (const [name, rows] of accepted) {
     if (rows.length > 1) problems.push(`${name} is accepted ${rows.length} times`)
@@ -23,27 +26,25 @@ function checkResponses(name: string, operations: readonly Operation<ActionOf<'b
   const acknowledged = listDone<{ duplicate: boolean }, ActionOf<'beacon'>>(operations)
   const fresh = acknowledged.filter(({ body }) => !body.duplicate)
   if (fresh.length > 1) return [`${name} is counted twice: ${fresh.map(describe).join(', ')}`]
-  const problems: string[] = []
-  for (const { body, ...operation } of acknowledged) {
-    if (!body.duplicate) {
-      const earlier = acknowledged.find((other) => isBefore(other, operation))
-      if (earlier !== undefined)
-        problems.push(`${name}: ${describe(operation)} counts it after ${describe(earlier)} was acknowledged`)
-    } else if (!operations.some((other) => other.number !== operation.number && other.called_ms < operation.ended_ms)) {
-      problems.push(`${name}: ${describe(operation)} is a duplicate of nothing`)
-    }
-  }
-  for (const operation of operations) {
-    if (operation.outcome.kind !== 'refused') continue
+  return operations.flatMap((operation) => {
     const earlier = acknowledged.find((other) => isBefore(other, operation))
-    if (earlier !== undefined) {
-      const { status, body } = operation.outcome
-      problems.push(
+    const { outcome } = operation
+    if (outcome.kind === 'refused' && earlier !== undefined) {
+      const { status, body } = outcome
+      return [
         `${name}: ${describe(operation)} is refused with ${status} ${JSON.stringify(body)} after ${describe(earlier)}`,
-      )
+      ]
     }
-  }
-  return problems
+    if (outcome.kind !== 'done') return []
+    if (!(outcome.body as { duplicate: boolean }).duplicate) {
+      return earlier === undefined
+        ? []
+        : [`${name}: ${describe(operation)} counts it after ${describe(earlier)} was acknowledged`]
+    }
+    return operations.some((other) => other.number !== operation.number && other.called < operation.ended)
+      ? []
+      : [`${name}: ${describe(operation)} is a duplicate of nothing`]
+  })
 }
 
 function checkKept(
@@ -51,10 +52,11 @@ function checkKept(
   operations: readonly Operation<ActionOf<'beacon'>>[],
   row: { event: string } | null,
 ): string[] {
-  const first = operations.find(({ outcome }) => outcome.kind === 'done')
-  if (first === undefined) return []
-  if (row === null) return [`${name} was acknowledged by ${describe(first)}, and is lost`]
-  return row.event === first.action.event ? [] : [`${name} was a ${first.action.event}, and is a ${row.event}`]
+  const done = operations.filter(({ outcome }) => outcome.kind === 'done')
+  if (done.length === 0) return []
+  if (row === null) return [`${name} was acknowledged by ${describe(done[0]!)}, and is lost`]
+  const other = done.find(({ action }) => action.event !== row.event)
+  return other === undefined ? [] : [`${name} was a ${other.action.event}, and is a ${row.event}`]
 }
 
 /** A read sees what was acknowledged before it was called, at whatever node, and never two of it. */

@@ -1,10 +1,10 @@
 /** Each placement is decided once, every reader is given that decision, and nobody is given less after another had it. */
-import type { FinalState } from '../final-state.ts'
 import { type History, isBefore, pickKind } from '../history.ts'
+import { describe, readPolls, readSlots, readViews, type View } from '../known.ts'
+import type { State } from '../state.ts'
 import { parseEntries } from './chains.ts'
-import { describe, readPolls, readSlots, readViews, type View } from './known.ts'
 
-export function checkDecisions(history: History, state: FinalState): string[] {
+export function checkDecisions(history: History, state: State): string[] {
   return [
     ...checkSlots(history, state),
     ...[...readViews(history)].flatMap(([slot_id, views]) => checkViews(slot_id, views, history)),
@@ -14,7 +14,7 @@ export function checkDecisions(history: History, state: FinalState): string[] {
 }
 
 /** What was acknowledged is there, as it was decided, under a name of its own. */
-function checkSlots(history: History, { slots }: FinalState): string[] {
+function checkSlots(history: History, { slots, isFinal }: State): string[] {
   const stored = new Map(slots.map((slot) => [slot.slot_id, slot]))
   const problems = slots.length === stored.size ? [] : [`${slots.length - stored.size} slots are listed twice`]
   const named = new Map<string, number>()
@@ -30,7 +30,7 @@ function checkSlots(history: History, { slots }: FinalState): string[] {
       problems.push(`${slot_id} was placed for ${project}/${session}, and is of ${slot.client_id}/${slot.session_id}`)
     }
   }
-  for (const { slot_id, fill } of slots) if (fill === null) problems.push(`${slot_id} is still pending`)
+  for (const { slot_id, fill } of isFinal ? slots : []) if (fill === null) problems.push(`${slot_id} is still pending`)
   for (const [slot_id, [view]] of readViews(history)) {
     const slot = stored.get(slot_id)
     if (slot === undefined || (slot.fill === view!.fill && slot.format === view!.format)) continue
@@ -40,10 +40,13 @@ function checkSlots(history: History, { slots }: FinalState): string[] {
 }
 
 function checkViews(slot_id: string, views: readonly View[], history: History): string[] {
-  const terms = ({ fill, format, asset_token, declared, consent }: View) =>
-    JSON.stringify([fill, format, asset_token, declared, consent?.revision, consent?.lifecycle_state])
-  const [first] = views
-  const other = views.find((view) => terms(view) !== terms(first!))
+  const terms = ({ fill, format, asset_token, declared, consent }: View) => {
+    const state = consent?.lifecycle_state === 'expired' ? 'granted' : consent?.lifecycle_state
+    return JSON.stringify([fill, format, asset_token, declared, consent?.revision, state])
+  }
+  const present = views.filter(({ isExpired }) => !isExpired)
+  const [first] = present
+  const other = present.find((view) => terms(view) !== terms(first!))
   const problems: string[] = []
   if (other !== undefined) {
     const both = [first!, other].map((view) => `${describe(view.operation)} ${terms(view)}`)
@@ -61,7 +64,7 @@ function checkViews(slot_id: string, views: readonly View[], history: History): 
 }
 
 /** One entry of the chain for each decision. */
-function checkEntries({ chains, slots }: FinalState): string[] {
+function checkEntries({ chains, slots }: State): string[] {
   return [...chains].flatMap(([project, chain]) => {
     const entries = parseEntries(chain).filter(({ kind }) => kind === 'decision')
     const bySlot = Map.groupBy(entries, ({ slot_id }) => slot_id)
@@ -81,11 +84,9 @@ function checkEntries({ chains, slots }: FinalState): string[] {
 
 /** Clients poll only what was acknowledged to them. */
 function checkNotFound(history: History): string[] {
-  return pickKind(history, 'poll').flatMap(({ outcome, action, ...operation }) =>
-    outcome.kind === 'refused'
-      ? [
-          `${action.slot_id} was acknowledged, and is a ${outcome.status} for ${describe({ outcome, action, ...operation })}`,
-        ]
-      : [],
-  )
+  return pickKind(history, 'poll').flatMap((operation) => {
+    const { outcome, action } = operation
+    if (outcome.kind !== 'refused') return []
+    return [`${action.slot_id} was acknowledged, and is a ${outcome.status} for ${describe(operation)}`]
+  })
 }
