@@ -1,11 +1,11 @@
 /**
- * A test runner for Stryker, and its plugin: it loads the tests of the rules once, and runs those that reach a mutant in
+ * A test runner for Stryker, and its plugin: it loads the tests of all areas once, and runs those that reach a mutant in
  * the same process. Stryker's own runner for vitest starts a run of vitest for each mutant, which costs most of a second.
  */
-import { globSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
+import { areas, areasVariable } from './areas.ts'
 import { type CollectedTest, collectTests } from './test-functions.ts'
 
 /** What the instrumented code reads and counts: Stryker's, in its global variable. */
@@ -37,9 +37,10 @@ const root = pathToFileURL(`${process.cwd()}/`).href
  * What is loaded again, with a query in its URL, for a mutant of what runs when modules are loaded. All other modules are
  * shared.
  */
-const rules = [`${root}sandbox/domain/`, `${root}sandbox/store/writes/`]
+const changed = new Set(areas.flatMap(({ files, tests }) => [...files, ...tests]).map((file) => root + file))
 let generation = 0
-const testFiles = globSync('sandbox/{domain,store/writes}/*.test.ts').sort()
+const about = process.env[areasVariable]?.split(',')
+const testFiles = areas.filter(({ name }) => about?.includes(name) !== false).flatMap(({ tests }) => tests)
 
 /** The modules that each module imports, by URL. */
 const imported = new Map<string, string[]>()
@@ -50,7 +51,7 @@ registerHooks({
     const resolved = nextResolve(specifier, context)
     const { search, href } = new URL(context.parentURL ?? root)
     if (search === '') imported.set(href, [...(imported.get(href) ?? []), resolved.url])
-    const isOwn = search !== '' && rules.some((folder) => resolved.url.startsWith(folder))
+    const isOwn = search !== '' && changed.has(resolved.url)
     return isOwn ? { ...resolved, url: resolved.url + search } : resolved
   },
 })

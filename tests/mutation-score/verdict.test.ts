@@ -4,7 +4,7 @@ import { type Explanation, judgeMutants, percent, type Report } from './verdict.
 const source = 'const one =\n  1 +\n  2\nconst two = 2\n'
 
 /** Mutants of a.ts with these results, and one of b.ts that was noticed. */
-function reportOf(...statuses: string[]): Report {
+function createReport(...statuses: string[]): Report {
   const location = { start: { line: 1, column: 13 }, end: { line: 3, column: 4 } }
   const at = { start: { line: 2, column: 3 }, end: { line: 3, column: 4 } }
   const mutants = statuses.map((status) => ({
@@ -26,7 +26,7 @@ const judge = (report: Report, explanations: Explanation[]) => judgeMutants(repo
 const explanation = { in: 'a.ts', code: '1 + 2', becomes: '1 - 2', why: 'nobody looks at it' }
 
 test('a mutant that no test notices lowers the score, one that runs without an end does not', () => {
-  const verdict = judge(reportOf('Killed', 'Timeout', 'Survived', 'NoCoverage'), [])
+  const verdict = judge(createReport('Killed', 'Timeout', 'Survived', 'NoCoverage'), [])
   expect(verdict).toMatchObject({ noticed: 3, total: 5, stale: [] })
   expect(verdict.files).toEqual([
     { file: 'a.ts', noticed: 2, total: 4 },
@@ -38,15 +38,15 @@ test('a mutant that no test notices lowers the score, one that runs without an e
 })
 
 test('an explanation covers as many survivors as it says', () => {
-  const explained = judge(reportOf('Survived', 'Killed'), [explanation])
+  const explained = judge(createReport('Survived', 'Killed'), [explanation])
   expect([explained.unexplained, explained.stale]).toEqual([[], []])
-  const two = judge(reportOf('Survived', 'Survived'), [explanation])
+  const two = judge(createReport('Survived', 'Survived'), [explanation])
   expect(two).toMatchObject({ unexplained: [], stale: [{ found: 2 }] })
-  expect(judge(reportOf('Survived', 'Survived'), [{ ...explanation, count: 2 }]).stale).toEqual([])
+  expect(judge(createReport('Survived', 'Survived'), [{ ...explanation, count: 2 }]).stale).toEqual([])
 })
 
 test('an explanation of nothing is stale', () => {
-  const verdict = judge(reportOf('Killed'), [explanation])
+  const verdict = judge(createReport('Killed'), [explanation])
   expect(verdict.stale).toEqual([{ explanation, found: 0 }])
 })
 
@@ -58,18 +58,18 @@ test.each([
   [{ becomes: '2' }, false],
   [{ in: 'b.ts' }, false],
 ])('an explanation of %j fits: %s', (change, fits) => {
-  const { unexplained } = judge(reportOf('Survived'), [{ ...explanation, ...change }])
+  const { unexplained } = judge(createReport('Survived'), [{ ...explanation, ...change }])
   expect(unexplained.length).toBe(fits ? 0 : 1)
 })
 
 test('without a mutant in each file, or with one that has no result, there is no verdict', () => {
-  expect(() => judgeMutants(reportOf('Killed'), ['a.ts', 'c.ts'], [])).toThrow('c.ts has no mutants')
-  expect(() => judge(reportOf(), [])).toThrow('a.ts has no mutants: nothing of it was checked.')
-  expect(() => judge(reportOf('RuntimeError'), [])).toThrow('a.ts:2 has a mutant without a result: RuntimeError')
+  expect(() => judgeMutants(createReport('Killed'), ['a.ts', 'c.ts'], [])).toThrow('c.ts has no mutants')
+  expect(() => judge(createReport(), [])).toThrow('a.ts has no mutants: nothing of it was checked.')
+  expect(() => judge(createReport('RuntimeError'), [])).toThrow('a.ts:2 has a mutant without a result: RuntimeError')
 })
 
 test('an explanation of a file that was not chosen is left alone', () => {
-  const verdict = judgeMutants(reportOf('Killed'), ['b.ts'], [explanation])
+  const verdict = judgeMutants(createReport('Killed'), ['b.ts'], [explanation])
   expect(verdict).toMatchObject({ total: 1, stale: [] })
 })
 

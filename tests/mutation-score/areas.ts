@@ -1,0 +1,46 @@
+/** What `npm run mutation-score` changes, by area, with the tests beside it that must notice, and how many they notice at least. */
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '../..')
+
+export interface Area {
+  name: string
+  /** Files that are changed, relative to the repository. */
+  files: readonly string[]
+  tests: readonly string[]
+  /** Percent of the changes: what was measured, rounded down. It may only rise. */
+  least: number
+  /** Whether each change that no test notices must be explained in explained.ts. */
+  isExplained: boolean
+}
+
+/** The variable with the names of the areas that a run is about, separated by commas. */
+export const areasVariable = 'MUTATION_AREAS'
+
+export const areas: readonly Area[] = [
+  {
+    name: 'rules',
+    // transaction.ts has types alone.
+    ...list(['sandbox/{domain,store/writes}/*.ts'], ['**/transaction.ts']),
+    ...{ least: 90, isExplained: true },
+  },
+  {
+    // What is kept and what is not. How it passes needs servers: recorder.test.ts, whose failures end a process.
+    name: 'recordings',
+    ...list(['src/recordings/{recorded,secret}-*.ts', 'src/contract/recordings/*.ts']),
+    ...{ least: 60, isExplained: false },
+  },
+  { name: 'reconciliation', ...list(['src/reconciliation/*.ts']), least: 60, isExplained: false },
+  { name: 'game days', ...list(['src/gameday/*.ts'], ['**/page-*.ts']), least: 50, isExplained: false },
+  { name: "the console's numbers", ...list(['sandbox/console/{meter,timeline}*.ts']), least: 60, isExplained: false },
+  { name: 'CORS', ...list(['sandbox/pipeline/cors*.ts']), least: 90, isExplained: false },
+]
+
+function list(patterns: readonly string[], exclude: readonly string[] = []): Pick<Area, 'files' | 'tests'> {
+  const found = globSync(patterns, { cwd: root, exclude })
+    .map((file) => file.replaceAll('\\', '/'))
+    .sort()
+  const isTest = (file: string) => file.endsWith('.test.ts')
+  return { files: found.filter((file) => !isTest(file)), tests: found.filter(isTest) }
+}
