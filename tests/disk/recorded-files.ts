@@ -88,7 +88,7 @@ export function createRecordedFiles() {
   }
 
   function flushFolder(folder: string): void {
-    const isIn = (changes: NameChange[]) => changes.every(({ name }) => folderOf(name) === folder)
+    const isIn = (changes: NameChange[]) => changes.every(({ name }) => findFolder(name) === folder)
     for (const changes of pendingNames.filter(isIn)) applyNames(durableNames, changes)
     pendingNames = pendingNames.filter((changes) => !isIn(changes))
   }
@@ -139,7 +139,7 @@ function emptyFile(): RecordedFile {
   return { durable: Buffer.alloc(0), pending: [], now: new GrowingBuffer() }
 }
 
-function folderOf(name: string): string {
+function findFolder(name: string): string {
   const folder = dirname(name)
   return folder === '.' ? '' : folder
 }

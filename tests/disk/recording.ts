@@ -124,12 +124,12 @@ async function runLoad(url: string, { dice, visitors, turns, onAnswer }: LoadOpt
 }
 
 const changes: Record<StateChange['kind'], (change: StateChange) => [path: string, body: object]> = {
-  snapshot: (change) => [`/_sandbox/snapshots/${nameOf(change)}`, { replace: true }],
-  restore: (change) => [`/_sandbox/snapshots/${nameOf(change)}/restore`, {}],
+  snapshot: (change) => [`/_sandbox/snapshots/${readName(change)}`, { replace: true }],
+  restore: (change) => [`/_sandbox/snapshots/${readName(change)}/restore`, {}],
   reset: () => ['/_sandbox/reset', {}],
 }
 
-const nameOf = (change: StateChange) => ('name' in change ? change.name : '')
+const readName = (change: StateChange) => ('name' in change ? change.name : '')
 
 /** Changes the state while nothing else is under way; the request before it says so in the records. */
 async function changeState(url: string, next: StateChange, onAnswer: (answer: Answer) => void): Promise<void> {

@@ -4,7 +4,7 @@ import type { RunResult } from '#qa/result.ts'
 import { spawnSvc } from '#tests/cli/process.ts'
 import { startTestCli, temporaryDirectory } from '#tests/cli/test-cli.ts'
 
-function summaryOf({ cases }: RunResult) {
+function summarize({ cases }: RunResult) {
   const of = (outcome: string) =>
     cases.filter((each) => each.outcome === outcome).map(({ id, reason }) => ({ id, reason }))
   return {
@@ -18,7 +18,7 @@ function summaryOf({ cases }: RunResult) {
 test('every built-in suite that needs no browser passes against a fresh sandbox', async () => {
   await using cli = await startTestCli()
   const { code, stdout } = await cli.svc('qa run --fresh -o json')
-  const { passed, ...others } = summaryOf(JSON.parse(stdout) as RunResult)
+  const { passed, ...others } = summarize(JSON.parse(stdout) as RunResult)
   expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
   expect(passed).toBeGreaterThanOrEqual(250)
   expect(code).toBe(0)
@@ -28,20 +28,20 @@ test('they pass against one sandbox that runs, four at a time, and leave it as i
   const SVC_HOME = temporaryDirectory()
   const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '--ephemeral', '-o', 'json'], { SVC_HOME })
   const { url } = JSON.parse(await firstLine) as { url: string }
-  const before = await stateOf(url)
+  const before = await readState(url)
   const { code, stdout, stderr } = await spawnSvc(['qa', 'run', '--workers', '4', '-o', 'json'], { SVC_HOME }).ended
-  const after = await stateOf(url)
+  const after = await readState(url)
   child.kill('SIGTERM')
   expect((await ended).code).toBe(0)
   expect([0, 5], stderr).toContain(code)
-  const { passed, ...others } = summaryOf(JSON.parse(stdout) as RunResult)
+  const { passed, ...others } = summarize(JSON.parse(stdout) as RunResult)
   expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
   expect(passed).toBeGreaterThanOrEqual(250)
   expect(after).toEqual(before)
 })
 
 /** State that a run changes and must restore. */
-async function stateOf(url: string) {
+async function readState(url: string) {
   const read = async (path: string) =>
     (await fetch(`${url}/_sandbox/${path}`)).json() as Promise<Record<string, unknown>>
   const { offset_ms, frozen } = await read('clock')

@@ -42,16 +42,16 @@ registerHooks({
 
 /** Imports a module of the sandbox with the edits made, in it and in all that it imports. `file`: relative to the repository. */
 export function importMutant<Module>(file: string, name: string, edits: readonly Edit[]): Promise<Module> {
-  const urlOf = (path: string) => new URL(path, rootUrl).href
+  const toUrl = (path: string) => new URL(path, rootUrl).href
   texts = new Map(
     edits.map((edit) => {
       const { file, source } = applyEdit(edit)
-      return [urlOf(file), source]
+      return [toUrl(file), source]
     }),
   )
-  own = withImporters([urlOf(file), ...texts.keys()])
+  own = withImporters([toUrl(file), ...texts.keys()])
   // With the ending of a source file: modules look at their own URL to find what lies beside them.
-  return import(`${urlOf(file)}?mutant=${name}.ts`) as Promise<Module>
+  return import(`${toUrl(file)}?mutant=${name}.ts`) as Promise<Module>
 }
 
 /** Returns these modules and all that import them, directly or over others. */

@@ -21,12 +21,12 @@ for await (const name of createInterface(process.stdin)) {
 await close()
 
 async function startMutant(name: string) {
-  const edits = name === 'none' ? [] : await listEditsOf(findEdit(name))
+  const edits = name === 'none' ? [] : await prepareEdits(findEdit(name))
   const module = await importMutant<{ startSandbox: typeof startSandbox }>('sandbox/index.ts', name, edits)
   return module.startSandbox({ port: 0, seed: 1 })
 }
 
-async function listEditsOf(edit: Edit): Promise<Edit[]> {
+async function prepareEdits(edit: Edit): Promise<Edit[]> {
   return edit.checks.renderer === undefined ? [edit] : [edit, await serveRenderer(edit, join(folder, edit.name))]
 }
 

@@ -36,7 +36,7 @@ async function team(size: number, store = url, more = {}): Promise<Team> {
 }
 
 /** What the rows of a namespace say of themselves: numbers of events and of a chain, and what is stored twice. */
-async function rowsOf({ namespace }: Team, store = url) {
+async function readRows({ namespace }: Team, store = url) {
   const client = new pg.Client({ connectionString: store, options: `-c search_path="svc_${namespace}"` })
   await client.connect()
   try {
@@ -61,7 +61,7 @@ test('nodes that write side by side give different identifiers, and one gapless 
   expect(new Set(placed.map(({ body }) => body.slot_id)).size).toBe(120)
   const { chains } = (await apis[1]!.accept('evidence.verify')).body
   expect(chains.find(({ client_id }) => client_id === 'proj_demo')).toMatchObject({ entries: 120, broken_at: null })
-  expect(await rowsOf(on)).toEqual({ events_are_gapless: true, chains_are_gapless: true, slots: 120, beacons: 0 })
+  expect(await readRows(on)).toEqual({ events_are_gapless: true, chains_are_gapless: true, slots: 120, beacons: 0 })
 })
 
 test('each node reports what it did itself, and the journal that all of them share', async () => {
@@ -124,7 +124,7 @@ test('of the same beacon at three nodes one is counted; of the last fill that a 
     Array.from({ length: 12 }, (_, index) => apis[index % 3]!.send('POST', '/v1/beacons', { as: key, body: sent })),
   )
   expect(beacons.map(({ status }) => status)).toEqual(beacons.map(() => 200))
-  expect((await rowsOf(on)).beacons).toBe(1)
+  expect((await readRows(on)).beacons).toBe(1)
   const capped = asked({ session_id: 'capped', overrides: { frequency_cap: { session: 3 } } })
   const placed = await Promise.all(
     Array.from({ length: 15 }, (_, index) => apis[index % 3]!.accept('placements.create', { as: key, body: capped })),
@@ -276,11 +276,11 @@ test('a transaction that a deadlock ends is run again, and its request succeeds'
   } finally {
     await client.end()
   }
-  expect(await rowsOf(on)).toMatchObject({ events_are_gapless: true, chains_are_gapless: true, slots: 2 })
+  expect(await readRows(on)).toMatchObject({ events_are_gapless: true, chains_are_gapless: true, slots: 2 })
 })
 
 /** Resolves to a state directory in which commands find that node. */
-async function homeOf({
+async function startHome({
   url: base_url,
   database,
   pid,
@@ -298,7 +298,7 @@ async function homeOf({
 
 test('sandbox ps, sandbox status and doctor name the namespace, its nodes, and the database without its password', async () => {
   await using on = await team(2)
-  const home = await homeOf(on.nodes[0]!)
+  const home = await startHome(on.nodes[0]!)
   const of = (args: string) => svc(args, { env: { SVC_HOME: home } })
   const place = `${on.namespace}, 2 nodes on postgres://svc@127.0.0.1:`
   expect((await of('sandbox ps')).stdout).toContain(place.slice(0, 30))
@@ -359,7 +359,7 @@ test('a reset at one node is a new generation at the other', async () => {
       interval: 20,
     })
     .toBe(200)
-  expect((await rowsOf(on)).slots).toBe(1)
+  expect((await readRows(on)).slots).toBe(1)
 })
 
 test('a reset at one node ends the grants of the other', async () => {
@@ -416,7 +416,7 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
     const bothWait = (slots: number) => {
       const seen = async () => [
         (await client.query(`SELECT ${waiting}`)).rowCount,
-        (await rowsOf(on, server.url)).slots,
+        (await readRows(on, server.url)).slots,
       ]
       return expect.poll(seen, { interval: 20 }).toEqual([2, slots])
     }
@@ -428,7 +428,11 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
     let answered = 0
     for (const one of placed) void one.then(() => answered++)
     await bothWait(2)
-    expect(await rowsOf(on, server.url)).toMatchObject({ slots: 2, events_are_gapless: true, chains_are_gapless: true })
+    expect(await readRows(on, server.url)).toMatchObject({
+      slots: 2,
+      events_are_gapless: true,
+      chains_are_gapless: true,
+    })
     expect([answered, emitted.includes('placement.decided')]).toEqual([0, false])
     await setReplica('')
     expect((await Promise.all(placed)).map(({ status }) => status)).toEqual([200, 200])
@@ -478,7 +482,7 @@ test('while the database is gone requests get 503 with Retry-After; when it is b
     isOver = true
     await Promise.all(clients)
     expect([...statuses].toSorted()).toEqual([200, 503])
-    const rows = await rowsOf(on, server.url)
+    const rows = await readRows(on, server.url)
     expect(rows).toMatchObject({ events_are_gapless: true, chains_are_gapless: true })
     expect(rows.slots).toBeGreaterThanOrEqual(acknowledged)
   } finally {
@@ -490,7 +494,7 @@ test('sandbox ps, sandbox status and doctor say that a node is not ready while i
   const server = await startPostgres()
   try {
     await using on = await team(1, server.url)
-    const home = await homeOf(on.nodes[0]!)
+    const home = await startHome(on.nodes[0]!)
     await server.stop()
     await expect.poll(async () => (await fetch(`${on.nodes[0]!.url}/_sandbox/readyz`)).status).toBe(503)
     const of = async (args: string) => (await svc(args, { env: { SVC_HOME: home } })).stdout

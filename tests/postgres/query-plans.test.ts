@@ -119,25 +119,25 @@ test('evidence, lists, reports and the funnel read the rows of many slots togeth
   )
   const sent = vi.spyOn(pg.Client.prototype, 'query')
   onTestFinished(() => sent.mockRestore())
-  const readsOf = async (request: () => Promise<unknown>): Promise<number> => {
+  const countReads = async (request: () => Promise<unknown>): Promise<number> => {
     sent.mockClear()
     await request()
     const texts = sent.mock.calls.map(([query]) => (query as unknown as { text: string }).text)
     return texts.filter((text) => /\bFROM (beacon|slot JOIN|session|unnest)\b/.test(text)).length
   }
   const reads = {
-    verify: await readsOf(async () => {
+    verify: await countReads(async () => {
       const { ok, chains } = (await api.accept('evidence.verify')).body
       expect([ok, chains[0]!.entries]).toEqual([true, 3 * slots])
     }),
-    list: await readsOf(async () => {
+    list: await countReads(async () => {
       expect((await api.accept('beacons.list', { query: { limit: slots } })).body.items).toHaveLength(slots)
     }),
-    report: await readsOf(async () => {
+    report: await countReads(async () => {
       const { not_counted } = (await api.accept('billing.report')).body
       expect(not_counted.beacons.length).toBeGreaterThanOrEqual(20)
     }),
-    funnel: await readsOf(async () => {
+    funnel: await countReads(async () => {
       expect(JSON.stringify((await api.accept('placements.funnel')).body.formats)).toContain(`"framed":${slots}`)
     }),
   }

@@ -62,7 +62,7 @@ export async function compareAdapters(store: string, seed: number, count: number
     ...{ slots: [], tokens: [], jobs: [], snapshots: 0, now_ms: clocks[0].now(), beacons: 0 },
   }
   for (let index = 0; index < count; index++) {
-    const sent = nextOf(dice, known)
+    const sent = drawRequest(dice, known)
     const [one, other] = await Promise.all([answer(sqlite, sent), answer(postgres, sent)])
     expect(other, `seed ${seed}, request ${index}: ${JSON.stringify(sent)}`).toEqual(one)
     learn(known, sent, one)
@@ -72,14 +72,14 @@ export async function compareAdapters(store: string, seed: number, count: number
     const [one, other] = await Promise.all([answer(sqlite, sent), answer(postgres, sent)])
     expect(other, `seed ${seed}, at the end: ${path}`).toEqual(one)
   }
-  const [one, other] = await Promise.all([rowsOf(sqlite), rowsOf(postgres)])
+  const [one, other] = await Promise.all([readRows(sqlite), readRows(postgres)])
   for (const [table, rows] of Object.entries(one)) expect(other[table], `seed ${seed}, rows of ${table}`).toEqual(rows)
   expect(failures).toEqual([])
   return Object.fromEntries(Object.entries(one).map(([table, rows]) => [table, rows.length]))
 }
 
 /** Returns the next request: what a publisher, a page and a tester send, and some of it wrong. */
-function nextOf(dice: Dice, known: Known): Sent {
+function drawRequest(dice: Dice, known: Known): Sent {
   const who = dice.below(keys.length)
   const key = keys[who]!
   const client_id = dice.chance(0.95) ? clients[who]! : 'proj_demo'
@@ -191,7 +191,7 @@ const unequal = [
 ]
 
 /** Every row of the exported state, by table. */
-async function rowsOf(sandbox: Sandbox): Promise<Record<string, unknown[]>> {
+async function readRows(sandbox: Sandbox): Promise<Record<string, unknown[]>> {
   const exported = await fetch(`${sandbox.url}/_sandbox/export`)
   const path = join(temporaryDirectory(), 'exported.db')
   const bytes = Buffer.from(await exported.arrayBuffer())
@@ -204,7 +204,7 @@ async function rowsOf(sandbox: Sandbox): Promise<Record<string, unknown[]>> {
       .all() as string[]
     return Object.fromEntries(
       tables.map((table) => {
-        const rows = db.prepare(selectOf(table)).all() as Record<string, unknown>[]
+        const rows = db.prepare(writeSelect(table)).all() as Record<string, unknown>[]
         return [
           table,
           rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !unequal.includes(name)))),
@@ -217,7 +217,7 @@ async function rowsOf(sandbox: Sandbox): Promise<Record<string, unknown[]>> {
 }
 
 /** Sessions are compared by name: their numbers need not be without gaps. */
-function selectOf(table: string): string {
+function writeSelect(table: string): string {
   if (table === 'session') return 'SELECT project_id, session_id FROM session ORDER BY 1, 2'
   if (table === 'meta')
     return "SELECT name, iif(name = 'clock', json_remove(value, '$.offset_ms'), value) AS value FROM meta ORDER BY 1"

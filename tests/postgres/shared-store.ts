@@ -28,7 +28,7 @@ export async function onSharedStore(options: SandboxOptions): Promise<SandboxOpt
   const store = process.env[serverVariable]
   if (store === undefined || options.store !== undefined) return options
   const { database = ':memory:', ...rest } = options
-  const namespace = await namespaceOf(database, store)
+  const namespace = await findNamespace(database, store)
   await applyEdits(database, store, namespace)
   return { ...rest, store: process.env[pooledVariable] ?? store, namespace }
 }
@@ -59,7 +59,7 @@ export async function storeOfItsOwn(): Promise<SandboxOptions> {
 export async function storedTexts({ database = '', store }: SandboxOptions): Promise<string[]> {
   const server = store ?? process.env[serverVariable]
   if (server === undefined) return textsIn(dirname(database))
-  const schema = store === undefined ? schemaOf(database) : 'svc'
+  const schema = store === undefined ? nameSchema(database) : 'svc'
   const client = new pg.Client({ connectionString: server })
   await client.connect()
   try {
@@ -108,7 +108,7 @@ export async function changeSnapshot(database: string, name: string, change: (by
 }
 
 async function onNamespace(url: string, database: string, work: (client: pg.Client) => Promise<unknown>) {
-  const client = new pg.Client({ connectionString: url, options: `-c search_path="${schemaOf(database)}"` })
+  const client = new pg.Client({ connectionString: url, options: `-c search_path="${nameSchema(database)}"` })
   await client.connect()
   try {
     await work(client)
@@ -118,7 +118,7 @@ async function onNamespace(url: string, database: string, work: (client: pg.Clie
 }
 
 /** The schema of the namespace that stands for a file. */
-function schemaOf(database: string): string {
+function nameSchema(database: string): string {
   return `svc_${spaces.find((space) => space.database === database)!.name}`
 }
 
@@ -132,7 +132,7 @@ export function editShared(database: string, edit: Edit): boolean {
 /** The namespaces of this worker, and the file that each stands for. */
 const spaces: { name: string; database: string; isStarted: boolean }[] = []
 
-async function namespaceOf(database: string, url: string): Promise<string> {
+async function findNamespace(database: string, url: string): Promise<string> {
   const present = database === ':memory:' ? undefined : spaces.find((space) => space.database === database)
   if (present !== undefined) return present.name
   const free = await findFree(url)

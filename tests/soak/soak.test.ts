@@ -133,7 +133,7 @@ test('memory, open files and the write-ahead log do not grow', () => {
   const third = Math.floor(samples.length / 3)
   const early = samples.slice(third, 2 * third)
   const late = samples.slice(-third)
-  const filesOf = (of: Sample[]) =>
+  const countFiles = (of: Sample[]) =>
     quantile(
       of.map(({ files }) => files),
       0.5,
@@ -143,7 +143,7 @@ test('memory, open files and the write-ahead log do not grow', () => {
   // With the free pages of V8 and SQLite.
   expect(Math.max(...samples.map(({ memory_mb }) => memory_mb))).toBeLessThan(400)
   if (minutes >= 5) expect(last!.resident_bytes).toBeLessThan(first!.resident_bytes + 24e6)
-  expect(filesOf(late)).toBeLessThan(filesOf(early) + 16)
+  expect(countFiles(late)).toBeLessThan(countFiles(early) + 16)
   // 64 MiB, and the state that a restore writes at once: a page may be written twice, when it leaves the cache too early.
   expect(samples.filter(({ log_mb, file_mb }) => log_mb > 68 + 2 * file_mb)).toEqual([])
   const names = readdirSync(directory).filter((name) => !name.startsWith('sandbox.db'))
@@ -193,12 +193,12 @@ async function sample(): Promise<Sample> {
     at_ms: performance.now(),
     memory_mb: (await child.memory()) / 1e6,
     files: readdirSync(`/proc/${child.pid}/fd`).length,
-    log_mb: megabytesOf(`${database}-wal`),
-    file_mb: megabytesOf(database),
+    log_mb: readMegabytes(`${database}-wal`),
+    file_mb: readMegabytes(database),
   }
 }
 
-function megabytesOf(file: string): number {
+function readMegabytes(file: string): number {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1e6
 }
 
