@@ -46,12 +46,16 @@ describe('the list', () => {
   })
 })
 
+/** A guard against hanging: a test waits for a checker that is free. */
+const timeout = 3_600_000
+
 for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check][]) {
   describe(name, () => {
     const pool = createPool(check)
     afterAll(pool.close)
 
-    test.concurrent.for(listEdits(name).filter((edit) => isDue(name, edit)))('$name: $wrong', async (edit, context) => {
+    const due = listEdits(name).filter((edit) => isDue(name, edit))
+    test.concurrent.for(due)('$name: $wrong', { timeout }, async (edit, context) => {
       const found = await pool.check(edit)
       const escaped = (name === 'suites' || name === 'renderer') && escapes.includes(edit.name)
       context.expect(found.length > 0, found.join('\n')).toBe(!escaped)
@@ -59,7 +63,9 @@ for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Chec
 
     // Histories of the product as it is are those of test:simulation and test:shared.
     if (name !== 'simulation' && name !== 'shared')
-      test('what noticed an edit finds nothing without one', async () => expect(await pool.check(null)).toEqual([]))
+      test('what noticed an edit finds nothing without one', { timeout }, async () =>
+        expect(await pool.check(null)).toEqual([]),
+      )
   })
 }
 

@@ -49,8 +49,7 @@ test('the tours, which do everything once, break none', async () => {
 
 test('a history that shows a fault is reduced to a few steps', async () => {
   const { problems } = await simulate({
-    ...{ seed: 1, tour: 0, histories: Number.MAX_SAFE_INTEGER, limit_ms: 120_000 },
-    ...{ mutation: 'consent_not_compared', lanes: 1 },
+    ...{ seed: 1, tour: 0, histories: tours.length, mutation: 'consent_not_compared', lanes: 1 },
   })
   const [problem] = problems
   expect(problem).toBeDefined()
