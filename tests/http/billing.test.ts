@@ -237,7 +237,7 @@ describe('a divided report', () => {
 describe('a report that goes on from an earlier one', () => {
   test('is that of all beacons, whatever has happened meanwhile', async () => {
     await using on = await stage({ rate_limit: 'off' })
-    await followReports(on, 12, 70)
+    await followReports(on, 12, 30)
   })
 })
 

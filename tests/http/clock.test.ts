@@ -1,7 +1,5 @@
 /** The clock moved over HTTP: no test sleeps, and no clock is passed in. */
 import { describe, expect, test } from 'vitest'
-import { createClient } from '#client/index.ts'
-import type { SandboxEvent } from '#contract/resources/events.ts'
 import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
 import { type Api, connect } from './call.ts'
 import { activate, asked, day_ms, fill, folder, key, origin, startSandbox } from './stage.ts'
@@ -48,94 +46,6 @@ async function poll(api: Api, slot_id: string, wait_ms = 0) {
   return (await api.accept('decisions.get', { as: key, params: { slot_id }, query: { wait_ms } })).body
 }
 
-describe('by advancing the clock alone:', () => {
-  test('an activation token is valid for ten minutes', async () => {
-    await using on = await frozen()
-    const as = await activate(on.api)
-    await on.advance(10 * minute_ms - 1)
-    await on.api.accept('placements.create', { as, origin, body: asked() })
-    await on.advance(1)
-    const { body } = await on.api.refuse('placements.create', { as, origin, body: asked() })
-    expect(body.reason_code).toBe('activation_token_expired')
-  })
-
-  test('a consent snapshot expires, and with it the fills it is bound to', async () => {
-    await using on = await frozen()
-    const expires_at_ms = (await on.now()) + 2 * minute_ms
-    await on.api.accept('consent.set', { as: key, body: { ...session, expires_at_ms } })
-    const { asset_token } = await fill(on.api)
-    const params = { asset_token }
-    await on.api.accept('render.frame', { params })
-    expect(await on.advance(2 * minute_ms)).toBe(expires_at_ms)
-    expect((await on.api.refusePage('render.frame', { params })).reason_code).toBe('consent_expired')
-    const { body } = await on.api.accept('placements.create', { as: key, body: asked() })
-    expect(body.authoritative_consent?.lifecycle_state).toBe('expired')
-    expect(body.decision).toMatchObject({ fill: false, no_fill_reason: 'consent_not_granted' })
-  })
-
-  test('an asset token can be loaded within five minutes, and again for half an hour', async () => {
-    await using on = await frozen()
-    const late = { asset_token: (await fill(on.api)).asset_token }
-    const intime = { asset_token: (await fill(on.api)).asset_token }
-    await on.advance(5 * minute_ms)
-    await on.api.accept('render.frame', { params: intime })
-    await on.advance(1)
-    expect((await on.api.refusePage('render.frame', { params: late })).reason_code).toBe('asset_token_expired')
-    await on.advance(30 * minute_ms - 1)
-    await on.api.accept('render.frame', { params: intime })
-    await on.advance(1)
-    expect((await on.api.refusePage('render.frame', { params: intime })).reason_code).toBe('asset_token_expired')
-  })
-
-  test('a rate bucket is refilled', async () => {
-    await using on = await frozen({ rate_limit: '1/min' })
-    const call = { as: key, params: { client_id: 'proj_demo' } }
-    await on.api.accept('projects.config', call)
-    expect((await on.api.refuse('projects.config', call)).headers['retry-after']).toBe('60')
-    await on.advance(30_000)
-    expect((await on.api.refuse('projects.config', call)).headers['retry-after']).toBe('30')
-    await on.advance(30_000)
-    await on.api.accept('projects.config', call)
-  })
-
-  test('a pending decision is made before advance responds, and expires', async () => {
-    await using on = await frozen({ decision_latency_ms: minute_ms })
-    const slot_id = await pending(on.api)
-    await on.advance(minute_ms - 1)
-    expect((await poll(on.api, slot_id)).status).toBe('pending')
-    await on.advance(1)
-    expect(await poll(on.api, slot_id)).toMatchObject({ status: 'ready', decision: { fill: true } })
-    await on.advance(10 * minute_ms)
-    expect((await poll(on.api, slot_id)).status).toBe('expired')
-  })
-
-  test('a daily frequency cap ends after a day', async () => {
-    await using on = await frozen()
-    const outcome = async () => {
-      const body = asked({ overrides: { frequency_cap: { user_per_day: 1 } } })
-      const { decision } = (await on.api.accept('placements.create', { as: key, body })).body
-      return decision?.fill === false ? decision.no_fill_reason : 'filled'
-    }
-    expect(await outcome()).toBe('filled')
-    await on.advance(day_ms - 1)
-    expect(await outcome()).toBe('frequency_cap_exceeded')
-    await on.advance(2)
-    expect(await outcome()).toBe('filled')
-  })
-
-  test('a beacon is stale when the clock has advanced', async () => {
-    await using on = await frozen()
-    const { asset_token } = await fill(on.api)
-    const send = {
-      as: key,
-      body: { beacon_id: 'beacon-stale', asset_token, event: 'render', occurred_at_ms: await on.now() },
-    }
-    await on.api.accept('render.frame', { params: { asset_token } })
-    await on.advance(5 * minute_ms + 1)
-    expect((await on.api.refuse('beacons.send', send)).body.reason_code).toBe('beacon_stale')
-  })
-})
-
 describe('a frozen clock', () => {
   test('stops time: no decision is made, nothing expires', async () => {
     await using on = await frozen({ decision_latency_ms: 1 })
@@ -145,16 +55,6 @@ describe('a frozen clock', () => {
     expect((await on.api.accept('clock.show')).body).toMatchObject({ now_ms: before, frozen: true })
     await on.api.accept('clock.resume', { body: {} })
     expect((await poll(on.api, slot_id, 5_000)).status).toBe('ready')
-  })
-
-  test('resumes from where it stopped, not from the time of the host', async () => {
-    await using on = await frozen()
-    const to_ms = Date.UTC(2030, 0, 1)
-    expect((await on.api.accept('clock.set', { body: { to_ms } })).body).toMatchObject({ now_ms: to_ms, frozen: true })
-    const { body } = await on.api.accept('clock.resume', { body: {} })
-    expect(body.frozen).toBe(false)
-    expect(body.now_ms - to_ms).toBeGreaterThanOrEqual(0)
-    expect(body.now_ms - to_ms).toBeLessThan(minute_ms)
   })
 })
 
@@ -176,17 +76,6 @@ describe('a move', () => {
     const reached = await Promise.all(Array.from({ length: 20 }, () => on.advance(1_000)))
     expect(reached.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => start + (index + 1) * 1_000))
     expect(await on.now()).toBe(start + 20_000)
-  })
-
-  test('is in the Date header from its own response on, and in info', async () => {
-    await using on = await frozen()
-    const to_ms = Date.UTC(2027, 0, 1)
-    const set = await on.api.accept('clock.set', { body: { to_ms } })
-    expect(set.headers.date).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
-    const info = await on.api.accept('sandbox.info')
-    expect(info.headers.date).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
-    expect(info.body.clock).toMatchObject({ now_ms: to_ms, frozen: true })
-    expect((await on.api.accept('health.live')).headers.date).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
   })
 
   test('to the earliest or latest time leaves everything working, and a placement fills', async () => {
@@ -214,45 +103,6 @@ describe('a move', () => {
     await on.api.accept('clock.resume', { body: {} })
     const { body } = await on.api.accept('clock.set', { body: { to_ms: null } })
     expect([body.offset_ms, body.frozen]).toEqual([0, false])
-  })
-
-  test('of a running clock keeps it running with the same offset', async () => {
-    await using on = await steered()
-    await on.advance(day_ms)
-    expect((await on.api.accept('clock.show')).body).toMatchObject({ offset_ms: day_ms, frozen: false })
-    await on.advance(minute_ms)
-    expect((await on.api.accept('sandbox.info')).body.clock).toMatchObject({ offset_ms: day_ms + minute_ms })
-  })
-
-  test('emits an event, at the time it has moved to', async () => {
-    await using on = await frozen()
-    const now_ms = await on.advance(1_000)
-    await on.api.accept('clock.resume', { body: {} })
-    const events: SandboxEvent[] = []
-    const stream = createClient({ base_url: on.sandbox.url }).events.stream({
-      query: { since_seq: 0, type: 'clock.*' },
-    })
-    for await (const event of stream) if (events.push(event) === 3) break
-    expect(events.map(({ data }) => data.frozen)).toEqual([true, true, false])
-    expect(events[1]).toMatchObject({ type: 'clock.changed', at_ms: now_ms, slot_id: null, data: { now_ms } })
-  })
-
-  test('that is invalid is rejected and changes nothing', async () => {
-    await using on = await frozen()
-    const before = await on.now()
-    const reason = async (id: 'clock.advance' | 'clock.set' | 'clock.freeze', body: unknown) =>
-      (await on.api.refuse(id, { body })).body.reason_code
-    for (const by_ms of [-1, 0.5, '31m', null, 221_845_392_000_000]) {
-      expect([by_ms, await reason('clock.advance', { by_ms })]).toEqual([by_ms, 'schema_invalid'])
-    }
-    for (const to_ms of [-1, 0.5, '2027-01-01', 221_845_392_000_001]) {
-      expect([to_ms, await reason('clock.set', { to_ms })]).toEqual([to_ms, 'schema_invalid'])
-    }
-    expect(await reason('clock.set', {})).toBe('schema_invalid')
-    expect(await reason('clock.freeze', { now: true })).toBe('field_unknown')
-    const stranger = { origin: 'https://evil.example', body: { by_ms: day_ms } }
-    expect((await on.api.refuse('clock.advance', stranger)).body.reason_code).toBe('origin_refused')
-    expect(await on.now()).toBe(before)
   })
 })
 

@@ -1,7 +1,7 @@
 /** Fault rules and the scenario in use are part of the state: wherever it is restored, the same requests keep breaking. */
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { asked, fill, folder, key, type Stage, stage } from './stage.ts'
 
 const half = { rate: 0.5, seed: 7 }
@@ -15,11 +15,12 @@ async function statusesOf(on: Stage, count: number): Promise<number[]> {
 }
 
 /** The statuses of 24 requests under a rule of `half`, in a sandbox of its own. */
-async function expected(): Promise<number[]> {
+let whole: readonly number[] = []
+beforeAll(async () => {
   await using on = await stage()
   await on.api.accept('faults.add', { body: half })
-  return await statusesOf(on, 24)
-}
+  whole = await statusesOf(on, 24)
+})
 
 const rules = async (on: Stage) => (await on.api.accept('faults.list')).body.items
 const save = (on: Stage, name: string) => on.api.accept('snapshots.save', { params: { name }, body: {} })
@@ -33,17 +34,12 @@ async function exported(on: Stage): Promise<Buffer> {
   return Buffer.from(await body.arrayBuffer())
 }
 
-describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
-  const options = () => {
-    const at = folder()
-    return { at, database: where === 'file' ? `${at.path}/sandbox.db` : ':memory:' }
-  }
-
-  test('a snapshot contains the rules with their counts: the same requests break again', async () => {
-    const { at, database } = options()
-    using _ = at
+test.each(['memory', 'file'])(
+  'of a sandbox in %s > a snapshot contains the rules with their counts: the same requests break again',
+  async (where) => {
+    using at = folder()
+    const database = where === 'file' ? `${at.path}/sandbox.db` : ':memory:'
     await using on = await stage({ database })
-    const whole = await expected()
     await on.api.accept('faults.add', { body: half })
     expect(await statusesOf(on, 10)).toEqual(whole.slice(0, 10))
     const before = await rules(on)
@@ -60,64 +56,62 @@ describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
     expect(await statusesOf(on, 3)).toEqual([200, 200, 200])
     await restore(on, 'half-way')
     expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
-  })
+  },
+)
 
-  test('a snapshot without rules removes present ones, and a new rule gets a new number', async () => {
-    const { at, database } = options()
-    using _ = at
-    await using on = await stage({ database })
-    await save(on, 'quiet')
-    const { fault_id } = (await on.api.accept('faults.add', { body: {} })).body
-    await use(on, 'rate_limited')
-    await restore(on, 'quiet')
-    expect(await rules(on)).toEqual([])
-    expect(await active(on)).toEqual([])
-    expect(await statusesOf(on, 2)).toEqual([200, 200])
-    expect((await on.api.accept('faults.add', { body: {} })).body.fault_id).not.toBe(fault_id)
-  })
+test('a snapshot without rules removes present ones, and a new rule gets a new number', async () => {
+  using at = folder()
+  const database = `${at.path}/sandbox.db`
+  await using on = await stage({ database })
+  await save(on, 'quiet')
+  const { fault_id } = (await on.api.accept('faults.add', { body: {} })).body
+  await use(on, 'rate_limited')
+  await restore(on, 'quiet')
+  expect(await rules(on)).toEqual([])
+  expect(await active(on)).toEqual([])
+  expect(await statusesOf(on, 2)).toEqual([200, 200])
+  expect((await on.api.accept('faults.add', { body: {} })).body.fault_id).not.toBe(fault_id)
+})
 
-  test('a scenario is restored with its rules and its changes of decisions', async () => {
-    const { at, database } = options()
-    using _ = at
-    await using on = await stage({ database })
-    await use(on, 'no_fill')
-    await save(on, 'no-fill')
-    await use(on, 'rate_limited')
-    await save(on, 'rate-limited')
-    await on.api.accept('scenario.clear')
-    await restore(on, 'rate-limited')
-    expect(await active(on)).toEqual(['rate_limited'])
-    expect((await rules(on)).map(({ scenario }) => scenario)).toContain('rate_limited')
-    expect(await statusesOf(on, 1)).toEqual([429])
-    await restore(on, 'no-fill')
-    expect(await active(on)).toEqual(['no_fill'])
-    const { body } = await on.api.accept('placements.create', { as: key, body: asked() })
-    expect(body.decision?.fill).toBe(false)
-    expect((await on.api.accept('scenario.clear')).body).toEqual({ cleared: 'no_fill' })
-    await fill(on.api)
-  })
+test('a scenario is restored with its rules and its changes of decisions', async () => {
+  using at = folder()
+  const database = `${at.path}/sandbox.db`
+  await using on = await stage({ database })
+  await use(on, 'no_fill')
+  await save(on, 'no-fill')
+  await use(on, 'rate_limited')
+  await save(on, 'rate-limited')
+  await on.api.accept('scenario.clear')
+  await restore(on, 'rate-limited')
+  expect(await active(on)).toEqual(['rate_limited'])
+  expect((await rules(on)).map(({ scenario }) => scenario)).toContain('rate_limited')
+  expect(await statusesOf(on, 1)).toEqual([429])
+  await restore(on, 'no-fill')
+  expect(await active(on)).toEqual(['no_fill'])
+  const { body } = await on.api.accept('placements.create', { as: key, body: asked() })
+  expect(body.decision?.fill).toBe(false)
+  expect((await on.api.accept('scenario.clear')).body).toEqual({ cleared: 'no_fill' })
+  await fill(on.api)
+})
 
-  test('an import brings the rules of the other sandbox, with their counts', async () => {
-    const whole = await expected()
-    const { at, database } = options()
-    using _ = at
-    let file: Buffer
-    {
-      await using from = await stage()
-      await from.api.accept('faults.add', { body: half })
-      await statusesOf(from, 5)
-      file = await exported(from)
-    }
-    await using to = await stage({ database })
-    const headers = { 'content-type': 'application/gzip' }
-    const reply = await request(`${to.sandbox.url}/_sandbox/import`, { method: 'POST', headers, body: file })
-    expect([reply.statusCode, await reply.body.json()]).toMatchObject([200, { ok: true }])
-    expect(await statusesOf(to, 19)).toEqual(whole.slice(5))
-  })
+test('an import brings the rules of the other sandbox, with their counts', async () => {
+  using at = folder()
+  const database = `${at.path}/sandbox.db`
+  let file: Buffer
+  {
+    await using from = await stage()
+    await from.api.accept('faults.add', { body: half })
+    await statusesOf(from, 5)
+    file = await exported(from)
+  }
+  await using to = await stage({ database })
+  const headers = { 'content-type': 'application/gzip' }
+  const reply = await request(`${to.sandbox.url}/_sandbox/import`, { method: 'POST', headers, body: file })
+  expect([reply.statusCode, await reply.body.json()]).toMatchObject([200, { ok: true }])
+  expect(await statusesOf(to, 19)).toEqual(whole.slice(5))
 })
 
 test('a restart keeps the rules and the scenario, and warns about them', async () => {
-  const whole = await expected()
   using at = folder()
   const database = `${at.path}/sandbox.db`
   {

@@ -24,44 +24,6 @@ async function slotCount(on: Stage): Promise<number> {
 }
 
 describe('a fault rule', () => {
-  test('by default responds to every request with 503 injected_fault, and nothing takes effect', async () => {
-    await using on = await stage()
-    const { fault_id } = await add(on)
-    const { status, headers, body } = await place(on)
-    expect(status).toBe(503)
-    expect(headers).toMatchObject({ 'retry-after': '1', 'x-sandbox-fault': fault_id })
-    expect(body).toMatchObject({ error: 'unavailable', reason_code: 'injected_fault', retryable: true })
-    expect(await slotCount(on)).toBe(0)
-  })
-
-  test('with two failures lets the third request through', async () => {
-    await using on = await stage()
-    await add(on, { times: 2 })
-    expect(await statusesOf(on, 4)).toEqual([503, 503, 200, 200])
-  })
-
-  test('with the same seed breaks the same requests in another sandbox', async () => {
-    const run = async (seed: number) => {
-      await using on = await stage()
-      await add(on, { rate: 0.5, seed })
-      return await statusesOf(on, 24)
-    }
-    const broken = await run(7)
-    expect(new Set(broken)).toEqual(new Set([200, 503]))
-    expect(await run(7)).toEqual(broken)
-    expect(await run(8)).not.toEqual(broken)
-  })
-
-  test('expires on the sandbox clock', async () => {
-    await using on = await stage()
-    const { expires_at_ms } = await add(on, { ttl_ms: 60_000 })
-    expect(expires_at_ms).toBe(on.clock.now() + 60_000)
-    on.clock.advance(59_999)
-    expect((await place(on)).status).toBe(503)
-    on.clock.advance(1)
-    expect((await place(on)).status).toBe(200)
-  })
-
   test('comes before the credential and the rate, as a broken network would', async () => {
     await using on = await stage({ rate_limit: '1/min' })
     await add(on, { times: 3 })
@@ -81,13 +43,6 @@ describe('a fault rule', () => {
 })
 
 describe('a fault rule matches', () => {
-  test('method and path', async () => {
-    await using on = await stage()
-    await add(on, { method: 'GET', path: '/v1/decisions/' })
-    const { slot_id } = await fill(on.api)
-    await on.api.refuse('decisions.get', { as: key, params: { slot_id } })
-  })
-
   test('the prefix of the key, also the publishable key of an activation', async () => {
     await using on = await stage()
     await add(on, { key: 'sk_live_' })
@@ -142,18 +97,6 @@ describe('a fault rule matches', () => {
 })
 
 describe('a fault rule responds', () => {
-  test('with the given status and reason code; either implies the other', async () => {
-    await using on = await stage()
-    await add(on, { status: 429, retry_after_s: 30 })
-    expect(await place(on)).toMatchObject({
-      status: 429,
-      headers: { 'retry-after': '30' },
-      body: { reason_code: 'rate_limited' },
-    })
-    await add(on, { reason_code: 'activation_token_expired' })
-    expect(await place(on)).toMatchObject({ status: 401, body: { reason_code: 'activation_token_expired' } })
-  })
-
   test('with a status that the contract does not know', async () => {
     await using on = await stage()
     await add(on, { status: 502 })
@@ -162,15 +105,6 @@ describe('a fault rule responds', () => {
       502,
       'injected_fault',
     ])
-  })
-
-  test('with Retry-After as a date of the sandbox clock, or without', async () => {
-    await using on = await stage()
-    await add(on, { retry_after_format: 'http_date', retry_after_s: 90 })
-    const date = new Date(on.clock.now() + 90_000).toUTCString()
-    expect((await place(on)).headers['retry-after']).toBe(date)
-    await add(on, { retry_after_format: 'none' })
-    expect((await place(on)).headers['retry-after']).toBeUndefined()
   })
 
   test('so that the page can read it', async () => {
@@ -205,14 +139,6 @@ describe('a fault rule responds', () => {
     expect(await slotCount(on)).toBe(2)
   })
 
-  test('with rewritten fields', async () => {
-    await using on = await stage()
-    await add(on, { effect: 'rewrite', rewrite: { status: 'deferred', 'placement.surprise': [1] } })
-    const { status, body } = await place(on)
-    expect(status).toBe(200)
-    expect(body).toMatchObject({ status: 'deferred', placement: { surprise: [1], format: expect.any(String) } })
-  })
-
   test('with rewritten fields of a response without a body: HEAD and 304 stay as they are', async () => {
     await using on = await stage()
     const path = `${on.sandbox.url}/v1/projects/proj_demo/config`
@@ -223,43 +149,6 @@ describe('a fault rule responds', () => {
     const unchanged = await fetch(path, { headers: { ...headers, 'if-none-match': etag } })
     expect([head.status, await head.text(), unchanged.status, await unchanged.text()]).toEqual([200, '', 304, ''])
     expect(await (await fetch(path, { headers })).json()).toMatchObject({ mode: 'live' })
-  })
-
-  test('with a closed connection, before the request takes effect', async () => {
-    await using on = await stage()
-    await add(on, { effect: 'drop', times: 1 })
-    await add(on, { effect: 'reset', times: 1 })
-    await expect(place(on)).rejects.toMatchObject({ code: 'ECONNRESET' })
-    await expect(place(on)).rejects.toThrow('socket hang up')
-    expect(await slotCount(on)).toBe(0)
-    expect((await place(on)).status).toBe(200)
-  })
-
-  test('with a lost acknowledgement: the beacon counts, its response is lost, and the retry is a duplicate', async () => {
-    await using on = await stage()
-    const filled = await fill(on.api)
-    await add(on, { effect: 'drop', served: true, path: '/v1/beacons', times: 1 })
-    const body = beacon(on.clock, filled, 'render')
-    await expect(on.api.accept('beacons.send', { as: key, body })).rejects.toThrow('socket hang up')
-    expect((await on.api.accept('beacons.send', { as: key, body })).body).toMatchObject({ duplicate: true })
-    expect((await on.api.accept('beacons.list')).body.items.map(({ verdict }) => verdict).toSorted()).toEqual([
-      'accepted',
-      'duplicate',
-    ])
-  })
-
-  test('with an error although the request took effect', async () => {
-    await using on = await stage()
-    await add(on, { served: true, status: 500 })
-    expect((await place(on)).status).toBe(500)
-    expect(await slotCount(on)).toBe(1)
-  })
-
-  test('late, and otherwise normally', async () => {
-    await using on = await stage()
-    const { fault_id } = await add(on, { effect: 'delay', latency_ms: 60 })
-    const { status, headers } = await place(on)
-    expect([status, headers['x-sandbox-fault']]).toEqual([200, fault_id])
   })
 
   test('to requests of the sandbox itself: those of the backend of the demo host', async () => {

@@ -1,12 +1,9 @@
 import { connect as openSocket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import type { Endpoint } from '#contract/endpoint.ts'
-import { contract, type EndpointId, v1 } from '#contract/index.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
 import type { Api, Call } from '../call.ts'
-import { activate, asked, beacon, fill, key, liveKey, origin, otherKey, publishable, stage } from '../stage.ts'
-
-const oversized = 'x'.repeat(65_537)
-const text = { 'content-type': 'text/plain' }
+import { activate, asked, beacon, fill, key, origin, stage } from '../stage.ts'
 
 async function reasonOf(api: Api, id: EndpointId, call: Call): Promise<string> {
   return (await api.refuse(id, call)).body.reason_code
@@ -16,81 +13,7 @@ function pathsOf(fields: { path: string }[]): string[] {
   return fields.map(({ path }) => path)
 }
 
-describe('the first failure answers, in one fixed order', () => {
-  test('size, content type, credential, key class, JSON, schema, project, rule: each mistake hides those after it', async () => {
-    await using on = await stage()
-    const wrong = asked({ client_id: 'proj_other', overrides: { allowed_formats: [] } })
-    const cases: [Call, string][] = [
-      [{ raw: oversized, headers: text }, 'payload_too_large'],
-      [{ raw: '{', headers: text }, 'content_type_unsupported'],
-      [{ raw: '{' }, 'credential_missing'],
-      [{ raw: '{', as: 'sk_test_unknown' }, 'key_unknown'],
-      [{ raw: '{', as: publishable }, 'key_class'],
-      [{ raw: '{', as: key, origin }, 'secret_key_in_browser'],
-      [{ raw: '{', as: key }, 'json_malformed'],
-      [{ body: { ...wrong, typo: 1 }, as: key }, 'field_unknown'],
-      [{ body: wrong, as: key }, 'project_mismatch'],
-      [{ body: { ...wrong, client_id: 'proj_demo' }, as: key }, 'formats_empty'],
-    ]
-    for (const [call, reason] of cases) expect(await reasonOf(on.api, 'placements.create', call)).toBe(reason)
-  })
-
-  test('route and method come before size and credential', async () => {
-    await using on = await stage()
-    expect((await on.api.send('POST', '/v1/placement', { raw: oversized })).body).toMatchObject({
-      reason_code: 'not_found',
-    })
-    expect((await on.api.send('PUT', '/v1/placements', { raw: oversized })).body).toMatchObject({
-      reason_code: 'method_not_allowed',
-    })
-  })
-
-  test('the rate comes after the key class and before the body', async () => {
-    await using on = await stage({ rate_limit: '1/min' })
-    expect(await reasonOf(on.api, 'placements.create', { as: key, raw: '{' })).toBe('json_malformed')
-    expect(await reasonOf(on.api, 'placements.create', { as: key, raw: '{' })).toBe('rate_limited')
-    expect(await reasonOf(on.api, 'placements.create', { as: publishable, raw: '{' })).toBe('key_class')
-  })
-
-  test('a refused beacon says first what is wrong with its credential, then with its body, then with its token', async () => {
-    await using on = await stage()
-    const body = { beacon_id: 'beacon-1', asset_token: 'ast_x', event: 'render', occurred_at_ms: 1 }
-    const cases: [Call, string][] = [
-      [{ raw: 'x'.repeat(8193) }, 'payload_too_large'],
-      [{ body: [body] }, 'credential_missing'],
-      [{ body: [body], as: key }, 'batch_not_supported'],
-      [{ body: { ...body, event: 'viewed' }, as: key }, 'schema_invalid'],
-      [{ body, as: key }, 'asset_token_invalid'],
-    ]
-    for (const [call, reason] of cases) expect(await reasonOf(on.api, 'beacons.send', call)).toBe(reason)
-  })
-})
-
 describe('credentials', () => {
-  test('what is missing or unknown is 401, what is of the wrong kind is 403', async () => {
-    await using on = await stage()
-    const filled = await fill(on.api)
-    const call = { params: { slot_id: filled.slot_id } }
-    const cases: [Call, string][] = [
-      [{}, 'credential_missing'],
-      [{ headers: { authorization: '' } }, 'credential_missing'],
-      [{ headers: { authorization: 'Basic c2tfdGVzdDo=' } }, 'credential_missing'],
-      [{ headers: { authorization: key } }, 'credential_missing'],
-      [{ headers: { authorization: 'Bearer' } }, 'credential_missing'],
-      [{ as: 'anything' }, 'key_unknown'],
-      [{ as: 'sk_test_nobody' }, 'key_unknown'],
-      [{ as: 'sk_live_sandbox_demo_' }, 'key_unknown'],
-      [{ as: 'pk_test_nobody' }, 'key_class'],
-      [{ as: publishable }, 'key_class'],
-      [{ as: filled.asset_token }, 'key_class'],
-      [{ as: 'at_x', origin }, 'activation_token_invalid'],
-    ]
-    for (const [credential, reason] of cases) {
-      expect(await reasonOf(on.api, 'decisions.get', { ...call, ...credential })).toBe(reason)
-    }
-    await on.api.accept('decisions.get', { ...call, headers: { authorization: `bearer ${key}` } })
-  })
-
   test('a bearer that is no key at all gets another message than an unknown key', async () => {
     await using on = await stage()
     const call = { params: { slot_id: 'slot_00000000000' } }
@@ -103,57 +26,9 @@ describe('credentials', () => {
       'The key is unknown.',
     )
   })
-
-  test('every endpoint with a credential asks for it before it reads the body', async () => {
-    await using on = await stage()
-    for (const [id, { credentials, method }] of Object.entries(v1)) {
-      if (credentials.length === 0) continue
-      const params = { slot_id: 'slot_0', client_id: 'proj_demo' }
-      const call = method === 'POST' ? { params, raw: '{' } : { params }
-      expect(await reasonOf(on.api, id as EndpointId, call)).toBe('credential_missing')
-    }
-  })
-
-  test("another project's client_id is refused; its slots and config look unknown", async () => {
-    await using on = await stage()
-    const { slot_id } = await fill(on.api)
-    expect(await reasonOf(on.api, 'placements.create', { as: otherKey, body: asked() })).toBe('project_mismatch')
-    expect(await reasonOf(on.api, 'jobs.create', { as: otherKey, body: { client_id: 'proj_demo' } })).toBe(
-      'project_mismatch',
-    )
-    const consent = { client_id: 'proj_demo', session_id: 's' }
-    expect(await reasonOf(on.api, 'consent.set', { as: otherKey, body: consent })).toBe('project_mismatch')
-    const foreign = await on.api.refuse('decisions.get', { as: otherKey, params: { slot_id } })
-    const unknown = await on.api.refuse('decisions.get', { as: otherKey, params: { slot_id: 'slot_00000000000' } })
-    expect(foreign.status).toBe(404)
-    expect({ ...foreign.body, request_id: '' }).toEqual({ ...unknown.body, request_id: '' })
-    expect(await reasonOf(on.api, 'decisions.get', { as: liveKey, params: { slot_id } })).toBe('not_found')
-    expect(await reasonOf(on.api, 'projects.config', { as: otherKey, params: { client_id: 'proj_demo' } })).toBe(
-      'not_found',
-    )
-  })
 })
 
 describe('paths and methods', () => {
-  test('an unknown path is 404 with a hint, for every method', async () => {
-    await using on = await stage()
-    for (const path of [
-      '/v1',
-      '/v1/',
-      '/v2/placements',
-      '/v1/placements/',
-      '/v1/placements/x',
-      '/nothing',
-      '/v1//jobs',
-    ]) {
-      for (const method of ['GET', 'POST', 'DELETE']) {
-        const { status, body } = await on.api.send(method, path)
-        expect([path, status]).toEqual([path, 404])
-        expect(body).toMatchObject({ error: 'not_found', reason_code: 'not_found' })
-      }
-    }
-  })
-
   test('repeated slashes and one at the end get the right path as a hint', async () => {
     await using on = await stage()
     for (const [path, right] of [
@@ -259,26 +134,6 @@ describe('paths and methods', () => {
     expect(await meant(7)).toBeUndefined()
   })
 
-  test('a path that exists says which methods it takes', async () => {
-    await using on = await stage()
-    const cases: [string, string, string][] = [
-      ['GET', '/v1/placements', 'POST, OPTIONS'],
-      ['DELETE', '/v1/jobs', 'POST, OPTIONS'],
-      ['POST', '/v1/decisions/slot_1', 'GET, HEAD, OPTIONS'],
-      ['PATCH', '/v1/projects/proj_demo/config', 'GET, HEAD, OPTIONS'],
-      ['POST', '/v1/render.js', 'GET, HEAD, OPTIONS'],
-      ['POST', '/v1/render/ast_1', 'GET, HEAD, OPTIONS'],
-      ['PROPFIND', '/v1/beacons', 'POST, OPTIONS'],
-      ['POST', '/v1/test-assets/banner', 'GET, HEAD, OPTIONS'],
-    ]
-    for (const [method, path, allow] of cases) {
-      const { status, headers, body } = await on.api.send(method, path)
-      expect([path, status, headers.allow]).toEqual([path, 405, allow])
-      const others = allow.replace(', OPTIONS', '').replace(', ', ' or ')
-      expect(body).toMatchObject({ error: 'method_not_allowed', hint: `Use ${others} here.` })
-    }
-  })
-
   test('a path that is not well-formed is 400', async () => {
     await using on = await stage()
     expect((await on.api.send('GET', '/v1/render/%zz')).body).toMatchObject({ reason_code: 'http_malformed' })
@@ -302,48 +157,6 @@ describe('bodies', () => {
     const at = (length: number) => small.replace(/}$/, `${' '.repeat(length - small.length)}}`)
     expect(await reasonOf(on.api, 'beacons.send', { as: key, raw: at(8_193) })).toBe('payload_too_large')
     await on.api.accept('beacons.send', { as: key, raw: at(8_192) })
-  })
-
-  test('a non-empty body needs Content-Type application/json; parameters of it do not matter', async () => {
-    await using on = await stage()
-    const raw = JSON.stringify(asked())
-    for (const type of [
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'text/json',
-      'application/jsonp',
-      '',
-      undefined,
-    ]) {
-      const { status, body } = await on.api.refuse('placements.create', {
-        as: key,
-        raw,
-        headers: { 'content-type': type },
-      })
-      expect([type, status, body.error]).toEqual([type, 415, 'unsupported_media_type'])
-    }
-    for (const type of ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="UTF-8"']) {
-      await on.api.accept('placements.create', { as: key, raw, headers: { 'content-type': type } })
-    }
-  })
-
-  test('a Content-Encoding other than identity is 415 and named', async () => {
-    await using on = await stage()
-    const body = asked()
-    const { status, body: error } = await on.api.refuse('placements.create', {
-      as: key,
-      body,
-      headers: { 'content-encoding': 'gzip' },
-    })
-    expect([status, error.message]).toEqual([415, 'The Content-Encoding gzip is not supported.'])
-    await on.api.accept('placements.create', { as: key, body, headers: { 'content-encoding': 'identity' } })
-  })
-
-  test('an empty body is said to be empty, with or without a Content-Type', async () => {
-    await using on = await stage()
-    for (const call of [{}, { raw: '' }, { raw: '', headers: text }, { raw: ' \n' }]) {
-      expect(await reasonOf(on.api, 'placements.create', { as: key, ...call })).toBe('body_empty')
-    }
   })
 
   test('what is not JSON is 400', async () => {
@@ -424,56 +237,9 @@ describe('bodies', () => {
     const { fields } = (await on.api.refuse('beacons.send', { as: key, body })).body
     expect(fields).toMatchObject([{ path: 'beacon_id', expected: '8 to 128 characters of A-Z, a-z, 0-9 and . _ : -' }])
   })
-
-  test('JSON that is no object is 400 at every endpoint that takes a body', async () => {
-    await using on = await stage()
-    for (const raw of ['null', '[]', '"text"', '5', 'true']) {
-      for (const id of ['placements.create', 'jobs.create', 'consent.set'] as const) {
-        expect(await reasonOf(on.api, id, { as: key, raw })).toBe('schema_invalid')
-      }
-      const reason = raw === '[]' ? 'batch_not_supported' : 'schema_invalid'
-      expect(await reasonOf(on.api, 'beacons.send', { as: key, raw })).toBe(reason)
-      const { status } = await on.api.refuse('browser.activate', { origin, raw })
-      expect(status).toBe(400)
-    }
-  })
 })
 
 describe('fields', () => {
-  test('an unknown field is named by its path, at every level', async () => {
-    await using on = await stage()
-    const placements: [Record<string, unknown>, string][] = [
-      [{ typo: 1 }, 'typo'],
-      [{ prompt: { topic: 'tea', txt: '' } }, 'prompt.txt'],
-      [{ slot_hint: { max_widht: 1 } }, 'slot_hint.max_widht'],
-      [{ overrides: { allowed_format: [] } }, 'overrides.allowed_format'],
-      [{ overrides: { bidfloors: { video: 1 } } }, 'overrides.bidfloors.video'],
-      [{ overrides: { publisher: { name: 'a' } } }, 'overrides.publisher.name'],
-      [{ overrides: { frequency_cap: { day: 1 } } }, 'overrides.frequency_cap.day'],
-      [{ consent: { ads: true } }, 'consent.ads'],
-    ]
-    for (const [more, path] of placements) {
-      const { body } = await on.api.refuse('placements.create', { as: key, body: asked(more) })
-      expect([body.reason_code, pathsOf(body.fields)]).toEqual(['field_unknown', [path]])
-    }
-    const others: [EndpointId, Call, string][] = [
-      ['jobs.create', { body: { client_id: 'proj_demo', test_outcome: 'no_fill' } }, 'test_outcome'],
-      ['jobs.create', { body: { client_id: 'proj_demo', context: { session: 1 } } }, 'context.session'],
-      ['consent.set', { body: { client_id: 'proj_demo', session_id: 's', ttl: 1 } }, 'ttl'],
-      ['decisions.get', { params: { slot_id: 'slot_1' }, query: { wait: 1 } }, 'wait'],
-      ['projects.config', { params: { client_id: 'proj_demo' }, query: { v: 1 } }, 'v'],
-      ['placements.create', { query: { wait: 1 }, body: asked() }, 'wait'],
-    ]
-    for (const [id, call, path] of others) {
-      const { body } = await on.api.refuse(id, { as: key, ...call })
-      expect([id, body.reason_code, pathsOf(body.fields)]).toEqual([id, 'field_unknown', [path]])
-    }
-    const filled = await fill(on.api)
-    const more = { measurements: { ratio: 1 } }
-    const refused = await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, filled, 'render', more) })
-    expect([refused.body.reason_code, pathsOf(refused.body.fields)]).toEqual(['field_unknown', ['measurements.ratio']])
-  })
-
   test('a member called __proto__ is unknown everywhere, even where any member is kept', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
@@ -525,34 +291,6 @@ describe('fields', () => {
       const { body } = await on.api.refuse(id, { as: key, body: {} })
       const field = body.fields.find((each) => each.path === path)!
       expect([field.message, field.expected.slice(0, 6)]).toEqual(['is missing', 'one of'])
-    }
-  })
-
-  test('members of a job are named as they were sent, whichever shape the job came in', async () => {
-    await using on = await stage()
-    const flat = { client_id: 'proj_demo', slot_config: { allowed_formats: [] } }
-    const browser = { contract_version: 'a/v1', context: { client_id: 'proj_demo' } }
-    const cases: [unknown, string, string][] = [
-      [{ client_id: 'proj_demo', slots_requested: 5 }, 'slots_requested_out_of_range', 'slots_requested'],
-      [flat, 'formats_empty', 'slot_config.allowed_formats'],
-      [
-        { ...browser, job: { job_type: 'chat', slots_requested: 0 } },
-        'slots_requested_out_of_range',
-        'job.slots_requested',
-      ],
-      [
-        {
-          ...browser,
-          job: { job_type: 'chat' },
-          slot_config: { allowed_formats: ['clip'], native_template_id: 'card' },
-        },
-        'format_combination_unsupported',
-        'slot_config.native_template_id',
-      ],
-    ]
-    for (const [job, reason, path] of cases) {
-      const { body } = await on.api.refuse('jobs.create', { as: key, body: job })
-      expect([body.reason_code, pathsOf(body.fields)]).toEqual([reason, [path]])
     }
   })
 

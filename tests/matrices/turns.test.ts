@@ -2,11 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-
 import { expect, test } from 'vitest'
 import { manualClock, type Sandbox } from '#sandbox/index.ts'
 import { activate, beacon, fill, folder, origin, stage } from '#tests/http/stage.ts'
-import { addBeacons, addPending } from './large-state.ts'
+import { addBeacons, addPending } from '#tests/reliability/large-state.ts'
 
 const clock = () => manualClock(Date.UTC(2026, 5, 1))
 
