@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FaultDraft } from '#contract/resources/sandbox/faults.ts'
-import { activate, asked, beacon, fill, key, liveKey, origin, publishable, type Stage, stage } from './stage.ts'
+import { asked, key, liveKey, origin, publishable, type Stage, stage } from './stage.ts'
 
 type Draft = Partial<FaultDraft>
 
@@ -17,10 +17,6 @@ async function statusesOf(on: Stage, count: number): Promise<number[]> {
   const statuses: number[] = []
   for (let index = 0; index < count; index++) statuses.push((await place(on)).status)
   return statuses
-}
-
-async function slotCount(on: Stage): Promise<number> {
-  return (await on.api.accept('placements.list')).body.items.length
 }
 
 describe('a fault rule', () => {
@@ -53,32 +49,6 @@ describe('a fault rule matches', () => {
     expect(refused.body.reason_code).toBe('injected_fault')
   })
 
-  test('the session, of a body and of the slot that a request is about', async () => {
-    await using on = await stage()
-    const mine = await fill(on.api, { body: asked({ session_id: 'mine' }) })
-    const other = await fill(on.api, { body: asked({ session_id: 'other' }) })
-    await add(on, { session_id: 'mine' })
-    expect((await place(on, { session_id: 'mine' })).status).toBe(503)
-    expect((await place(on, { session_id: 'other' })).status).toBe(200)
-    await on.api.refuse('decisions.get', { as: key, params: { slot_id: mine.slot_id } })
-    await on.api.accept('decisions.get', { as: key, params: { slot_id: other.slot_id } })
-    await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, mine, 'render') })
-    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, other, 'render') })
-  })
-
-  test('the format, allowed or filled', async () => {
-    await using on = await stage()
-    const clip = await fill(on.api, { format: 'clip' })
-    const banner = await fill(on.api, { format: 'banner' })
-    await add(on, { format: 'clip' })
-    expect((await place(on, { overrides: { allowed_formats: ['banner', 'clip'] } })).status).toBe(503)
-    expect((await place(on, { overrides: { allowed_formats: ['banner'] } })).status).toBe(200)
-    await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, clip, 'render') })
-    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, banner, 'render') })
-    const frame = (token: string) => on.api.send('GET', `/v1/render/${token}`)
-    expect([(await frame(clip.asset_token)).status, (await frame(banner.asset_token)).status]).toEqual([503, 200])
-  })
-
   test('files: render.js, test assets and creatives, with an error that any page may read', async () => {
     await using on = await stage()
     await add(on, { path: '/v1/render.js', status: 500 })
@@ -97,48 +67,6 @@ describe('a fault rule matches', () => {
 })
 
 describe('a fault rule responds', () => {
-  test('with a status that the contract does not know', async () => {
-    await using on = await stage()
-    await add(on, { status: 502 })
-    const response = await fetch(`${on.sandbox.url}/v1/render.js`)
-    expect([response.status, ((await response.json()) as { reason_code: string }).reason_code]).toEqual([
-      502,
-      'injected_fault',
-    ])
-  })
-
-  test('so that the page can read it', async () => {
-    await using on = await stage()
-    const token = await activate(on.api)
-    await add(on)
-    const { headers } = await on.api.send('POST', '/v1/placements', { as: token, origin, body: asked() })
-    expect(headers['access-control-allow-origin']).toBe(origin)
-    expect(headers['access-control-expose-headers']).toContain('x-sandbox-fault')
-    const elsewhere = await on.api.send('POST', '/v1/placements', { origin: 'https://evil.example', body: asked() })
-    expect(elsewhere.headers['access-control-allow-origin']).toBeUndefined()
-    const preflight = await on.api.send('OPTIONS', '/v1/placements', {
-      origin,
-      headers: { 'access-control-request-method': 'POST' },
-    })
-    expect(preflight.status).toBe(204)
-  })
-
-  test('with a truncated body, or one that is not JSON', async () => {
-    await using on = await stage()
-    await add(on, { effect: 'truncate', served: true, path: '/v1/placements' })
-    await expect(place(on)).rejects.toThrow('aborted')
-    expect(await slotCount(on)).toBe(1)
-    await add(on, { effect: 'garble', served: true })
-    const garbled = await fetch(`${on.sandbox.url}/v1/placements`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(asked()),
-    })
-    expect([garbled.status, garbled.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
-    await expect(garbled.json()).rejects.toThrow(SyntaxError)
-    expect(await slotCount(on)).toBe(2)
-  })
-
   test('with rewritten fields of a response without a body: HEAD and 304 stay as they are', async () => {
     await using on = await stage()
     const path = `${on.sandbox.url}/v1/projects/proj_demo/config`

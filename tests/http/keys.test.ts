@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '#sandbox/index.ts'
-import { activate, asked, edit, fill, folder, key, origin, publishable, stage } from './stage.ts'
+import { activate, asked, edit, fill, folder, key, stage } from './stage.ts'
 
 const params = { client_id: 'proj_demo' }
 
@@ -84,43 +84,6 @@ describe('the keys of a project', () => {
 })
 
 describe('a revoked key', () => {
-  test('is rejected from the next request on, other keys are not', async () => {
-    await using on = await stage()
-    const { body } = await on.api.accept('keys.create', { params, body: {} })
-    await fill(on.api, { as: body.key })
-    on.clock.advance(7)
-    const revoked = await on.api.accept('keys.revoke', { params: { key_id: body.key_id } })
-    expect(revoked.body).toMatchObject({ key_id: body.key_id, revoked_at_ms: on.clock.now() })
-    const refused = await on.api.refuse('placements.create', { as: body.key, body: asked() })
-    expect([refused.status, refused.body.reason_code]).toEqual([401, 'key_revoked'])
-    await fill(on.api)
-    on.clock.advance(7)
-    const again = await on.api.accept('keys.revoke', { params: { key_id: body.key_id } })
-    expect(again.body).toEqual(revoked.body)
-  })
-
-  test('cannot activate any more, and its tokens end', async () => {
-    await using on = await stage()
-    const token = await activate(on.api)
-    const { body } = await on.api.accept('keys.list', { params })
-    const { key_id } = body.items.find((item) => item.class === 'publishable')!
-    await on.api.accept('keys.revoke', { params: { key_id } })
-    const call = { origin, body: { publishable_key: publishable } }
-    const refused = await on.api.refuse('browser.activate', call)
-    expect([refused.status, refused.body.reason_code]).toEqual([401, 'key_revoked'])
-    const ended = await on.api.refuse('placements.create', { as: token, origin, body: asked() })
-    expect([ended.status, ended.body.reason_code]).toEqual([401, 'key_revoked'])
-  })
-
-  test('a removed origin ends the tokens that were issued to it', async () => {
-    await using on = await stage()
-    const token = await activate(on.api)
-    const update = { params, body: { allowed_origins: ['https://app.example.com'] } }
-    await on.api.accept('projects.update', update)
-    const ended = await on.api.refuse('placements.create', { as: token, origin, body: asked() })
-    expect([ended.status, ended.body.reason_code]).toEqual([403, 'origin_not_allowed'])
-  })
-
   test('of the seed stays revoked after a restart, and is restored by a reset', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import { manualClock } from '#sandbox/index.ts'
-import { activate, asked, beacon, fill, folder, key, origin, publishable, stage, strictKey } from './stage.ts'
+import { activate, asked, beacon, fill, folder, key, origin, stage } from './stage.ts'
 
 const demo = { client_id: 'proj_demo' }
 
@@ -159,24 +159,6 @@ describe('a change of settings', () => {
     })
   })
 
-  test('applies to the next request: decisions, config, origins, rates', async () => {
-    await using on = await stage()
-    await fill(on.api)
-    const before = await on.api.accept('projects.config', { as: key, params: demo })
-    const body = { enabled: false, allowed_origins: ['https://new.example'], rate_limits: { default: '1/min' } }
-    await on.api.accept('projects.update', { params: demo, body })
-    const no = await on.api.accept('placements.create', { as: key, body: asked() })
-    expect(no.body.decision).toMatchObject({ fill: false, no_fill_reason: 'policy_block' })
-    expect((await on.api.refuse('placements.create', { as: key, body: asked() })).status).toBe(429)
-    const call = { origin, body: { publishable_key: publishable } }
-    expect((await on.api.refuse('browser.activate', call)).body.reason_code).toBe('origin_not_allowed')
-    await activate(on.api, publishable, 'https://new.example')
-    await on.api.accept('projects.update', { params: demo, body: { rate_limits: { default: 'off' } } })
-    const after = await on.api.accept('projects.config', { as: key, params: demo })
-    expect(after.body).toMatchObject({ enabled: false, config_revision: 3 })
-    expect(after.headers.etag).not.toBe(before.headers.etag)
-  })
-
   test('also applies to placements that were decided before', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
@@ -193,15 +175,5 @@ describe('a change of settings', () => {
     const { body } = await on.api.accept('projects.show', { params: demo })
     expect(body.settings).toMatchObject(Object.assign({}, ...bodies))
     expect(body.config_revision).toBe(5)
-  })
-
-  test('does not affect other projects, and no page of another origin may make one', async () => {
-    await using on = await stage()
-    await on.api.accept('projects.update', { params: { client_id: 'proj_other' }, body: { enabled: false } })
-    await fill(on.api)
-    const call = { params: demo, body: { enabled: false }, origin: 'https://evil.example' }
-    expect((await on.api.refuse('projects.update', call)).body.reason_code).toBe('origin_refused')
-    const config = await on.api.accept('projects.config', { as: strictKey, params: { client_id: 'proj_strict' } })
-    expect(config.body.enabled).toBe(true)
   })
 })

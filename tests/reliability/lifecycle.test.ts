@@ -7,7 +7,6 @@ import Database from 'better-sqlite3'
 import { request } from 'undici'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
-import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { type Sandbox, SandboxError, type SandboxOptions, startSandbox } from '#sandbox/index.ts'
 import { startChild } from './child.ts'
 import { beaconOf, get, headers, newDatabase, place, placementOf, post, type Served } from './served.ts'
@@ -237,20 +236,6 @@ describe('close()', () => {
     // Sockets of finished requests are closed a moment later.
     await expect.poll(() => activeResources() - before).toBeLessThan(10)
   })
-})
-
-test('the journal is bounded, and counts what it dropped', async () => {
-  await using sandbox = await start({ journal_limit: 100, rate_limit: 'off' })
-  for (let turn = 0; turn < 30; turn++) {
-    const path = '/v1/projects/proj_demo/config'
-    await Promise.all(Array.from({ length: 10 }, () => get(sandbox, path)))
-  }
-  const list = await get<{ items: unknown[] }>(sandbox, '/_sandbox/requests?limit=1000')
-  const { journal } = await get<SandboxInfo>(sandbox, '/_sandbox/info')
-  expect(journal).toMatchObject({ enabled: true, limit: 100, size: list.items.length })
-  expect(journal.size).toBeGreaterThanOrEqual(100)
-  expect(journal.size).toBeLessThanOrEqual(100 + 64)
-  expect(journal.dropped).toBe(300 - journal.size)
 })
 
 test('a consent conflict in the same turn as successful beacons affects none of them', async () => {

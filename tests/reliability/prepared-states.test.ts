@@ -71,24 +71,6 @@ test('in memory, a state that was prepared before a reset replaces nothing, and 
   }
 })
 
-test('in memory, many restores at a time each take their turn', async () => {
-  const store = open('memory')
-  try {
-    await store.appendEvent(event(1))
-    await store.saveSnapshot('kept', false)
-    const restore = async (at_ms: number) => {
-      const next = await prepared(store)
-      await next.replace(at_ms)
-      await next.discard()
-    }
-    // SQLite attaches ten databases at most.
-    await Promise.all(Array.from({ length: 12 }, (_, turn) => restore(turn + 2)))
-    expect(await times(store)).toHaveLength(2)
-  } finally {
-    await store.close()
-  }
-})
-
 test('a snapshot that was saved again or deleted since it was prepared is not restored', async () => {
   const store = open('file')
   try {
