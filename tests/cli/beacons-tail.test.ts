@@ -1,406 +1,59 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Signal, System } from '#cli/run/system.ts'
-import { writeLocator } from '#cli/settings/state-directory.ts'
-import { createClient } from '#client/index.ts'
-import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+/** `beacons tail`: line by line, and once on the whole screen of a terminal; tests/processes has the rest of its screens. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { follow } from './follow.ts'
 import { openScript } from './script-terminal.ts'
-import { type Terminal, usualSize } from './terminal.ts'
-import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
-import { isTmuxInstalled, openTmux } from './tmux-terminal.ts'
+import { listed, openStage, restored, shows, textOf } from './tail-stage.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-const keys = { up: '\u001b[A', enter: '\r', backspace: '\u007f', ctrl_c: '\u0003', ctrl_z: '\u001a' }
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli[Symbol.asyncDispose]())
 
-type Open = typeof openTmux
-const script: [name: string, open: Open] = ['script(1)', openScript]
-const tmux: [name: string, open: Open] = ['tmux', openTmux]
-
-beforeAll(() => {
-  if (!isTmuxInstalled) process.stderr.write('tmux is not installed: tried over a terminal of script(1) alone.\n')
-}, 120_000)
-
-describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s', (_name, open) => {
-  test('the list follows, moves, pauses, filters and searches', async () => {
-    const stage = await openStage(open)
-    const { terminal, beacon } = stage
-    await shows(terminal, '● live', 'No beacon yet.', 'following')
-    expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([true, false])
-    await expect
-      .poll(() => textOf(terminal))
-      .toContain('render  visible  click  completion  heartbeat  play_started  play_completed')
-
-    const slot = await stage.fill()
-    await beacon(slot, 'render')
-    await beacon(slot, 'visible', { visible_ratio: 1, visible_ms: 2_000 })
-    await stage.reject()
-    await shows(terminal, '3 beacons   0 duplicate   1 rejected   1 would bill')
-    const line = (event: string) =>
-      terminal.lines().find((line) => line.includes(`  ${event} `) && /\d:\d\d/.test(line))
-    expect(line('render')).toMatch(
-      /^ {2}\d\d:\d\d:\d\d\.\d{3} {2}render {10}banner {2}slot_\w{11} {2}✓ accepted {7}no$/,
-    )
-    expect(line('visible')).toMatch(/✓ accepted {7}yes$/)
-    expect(line('click')).toMatch(/click {11}- {7}- {17}✗ asset_token_invalid$/)
-
-    terminal.type(`${keys.up}k`)
-    await shows(terminal, '1 of 3')
-    expect(line('render')).toMatch(/^› /)
-    await beacon(slot, 'heartbeat')
-    await shows(terminal, '1 of 4')
-    terminal.type('jjj')
-    await shows(terminal, 'following')
-
-    terminal.type(' ')
-    await shows(terminal, 'paused, 0 held')
-    await beacon(slot, 'heartbeat')
-    await shows(terminal, 'paused, 1 held', '5 beacons')
-    await expect.poll(() => listed(terminal)).toHaveLength(4)
-    terminal.type(' ')
-    await expect.poll(() => listed(terminal).length).toBe(5)
-
-    terminal.type('f')
-    await shows(terminal, 'Filter', '‹ all ›')
-    terminal.type('jjl')
-    terminal.type('ll')
-    await shows(terminal, '‹ rejected ›')
-    terminal.type('f')
-    await shows(terminal, 'only rejected')
-    await expect.poll(() => listed(terminal)).toEqual([expect.stringContaining('asset_token_invalid')])
-    terminal.type('fl')
-    terminal.type('f')
-    await shows(terminal, 'None of 5 beacons passes the filter.', 'only render, rejected')
-    terminal.type('fhjjl')
-    terminal.type('f/VISX')
-    await shows(terminal, '/VISX')
-    terminal.type(`${keys.backspace}I${keys.enter}`)
-    await shows(terminal, 'only /VISI')
-    await expect.poll(() => listed(terminal)).toEqual([expect.stringContaining('visible')])
-
-    terminal.type('?')
-    await shows(terminal, 'replay: send this beacon again')
-    terminal.type('q')
-    terminal.type('c')
-    await shows(terminal, 'Cleared.', '0 beacons', 'No beacon yet.')
-    await restored(terminal, 'q', 0)
-  }, 60_000)
-
-  test('details show the timeline of the slot, its consent and evidence; replay reports a duplicate', async () => {
-    const stage = await openStage(open)
-    const { terminal } = stage
-    const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, system: realTime })
-    expect(await run('placements create --format banner')).toMatchObject({ code: 0 })
-    expect(await run('beacons send --event render --set beacon_id=tail_render_1')).toMatchObject({ code: 0 })
-    await shows(terminal, '1 beacon ')
-    terminal.type(keys.enter)
-    await shows(
-      terminal,
-      'tail_render_1',
-      '● decision',
-      '● render',
-      '○ visible',
-      'Consent  granted, revision 1',
-      'Evidence entry',
-    )
-    await expect.poll(() => textOf(terminal)).toMatch(/Evidence entry \d+, .+Z, consent revision 1\n +[0-9a-f]{64}/)
-
-    terminal.type('r')
-    await shows(terminal, 'Sent again: duplicate, it was received before.')
-    terminal.type('q')
-    await shows(terminal, '2 beacons   1 duplicate')
-    await expect.poll(() => listed(terminal).at(-1)).toContain('= duplicate')
-
-    await stage.beacon(await stage.fill(), 'render')
-    await shows(terminal, '3 beacons')
-    terminal.type('Gr')
-    await shows(terminal, 'Sent again: duplicate', '4 beacons   2 duplicate')
-    await stage.reject()
-    await shows(terminal, '5 beacons')
-    terminal.type('r')
-    await shows(terminal, 'Sent again: refused with 400, asset_token_invalid.', '6 beacons')
-    terminal.type(keys.enter)
-    await shows(terminal, 'Request req_', 'hint: ', 'beacon_id: "tail_rejected"')
-    const request_id = /Request (req_\w+)/.exec(textOf(terminal))?.[1] ?? ''
-    terminal.type('y')
-    await shows(terminal, 'Copied tail_rejected')
-    await expect.poll(() => terminal.clipboard()).toBe('tail_rejected')
-    terminal.type('Y')
-    await shows(terminal, `Copied the curl command of ${request_id}.`)
-    const { stdout: curl } = await run(`requests show ${request_id} --curl`)
-    await expect.poll(() => terminal.clipboard().trim()).toBe(curl.trim())
-    terminal.type('q')
-
-    terminal.type('o')
-    await shows(terminal, `Opened ${stage.sandbox().inspector_url}`)
-    await expect
-      .poll(() => existsSync(stage.opened) && readFileSync(stage.opened, 'utf8'))
-      .toBe(`${stage.sandbox().inspector_url}\n`)
-    writeFileSync(join(stage.home, 'no-browser'), '')
-    terminal.type('o')
-    await shows(terminal, `No browser here. Open ${stage.sandbox().inspector_url}`)
-    terminal.type(`${keys.up}k`)
-    await shows(terminal, '4 of 6')
-    terminal.type('o')
-    await shows(terminal, `No browser here. Open ${stage.sandbox().url}/_sandbox/id/slot_`)
-    await restored(terminal, 'q', 0)
-  }, 60_000)
-
-  test('Ctrl-Z gives the terminal back, and fg draws again; pasted text is text, not keys', async () => {
-    const stage = await openStage(open, '', '', true)
-    const { terminal } = stage
-    await stage.beacon(await stage.fill(), 'render')
-    await shows(terminal, '1 beacon ')
-    terminal.type(keys.ctrl_z)
-    await shows(terminal, 'stopped ', 'echoctl')
-    expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([false, true])
-    expect(textOf(terminal).split(/[\s;]+/)).toEqual(expect.arrayContaining(['echo', 'icanon', 'isig', 'icrnl']))
-    terminal.type(keys.enter)
-    await shows(terminal, '1 beacon ', '● live')
-    expect(terminal.isAlternate()).toBe(true)
-
-    terminal.type('\u001b[200~q\rfc\u001b[201~')
-    await shows(terminal, 'To search for pasted text, press / first.', '1 beacon ')
-    terminal.type('/')
-    await shows(terminal, 'enter keeps')
-    terminal.type('\u001b[200~ ren\u0007\u001b]0;x\u0007d\u202eer\rq\n\u001b[201~')
-    await shows(terminal, '/ren]0;xder q')
-    terminal.type(keys.backspace.repeat(13))
-    terminal.type('REN')
-    await shows(terminal, '/REN')
-    terminal.type(keys.enter)
-    await shows(terminal, 'only /REN')
-    await restored(terminal, 'q', 0)
-  }, 60_000)
-
-  test('requests tail has the same screen: list, filter, details with headers, bodies and what was refused, copy', async () => {
-    const stage = await openStage(open, '', '', false, 'requests tail')
-    const { terminal } = stage
-    await shows(terminal, 'No request yet.', 'when      method   path')
-    await stage.fill()
-    await stage.reject()
-    await shows(terminal, '2 requests   1 failed')
-    await expect
-      .poll(() => listed(terminal))
-      .toEqual([
-        expect.stringMatching(/^ {2}\d\d:\d\d:\d\d {2}POST {5}\/v1\/placements +200 {5}- {18,}[\d.]+$/),
-        expect.stringMatching(/POST {5}\/v1\/beacons +400 {5}asset_token_invalid {3}[\d.]+$/),
-      ])
-
-    terminal.type(keys.enter)
-    await shows(terminal, 'POST /v1/beacons', 'hint: ', 'Sent', 'beacon_id: "tail_rejected"', 'connection: keep-alive')
-    const request_id = /id +(req_\w+)/.exec(textOf(terminal))?.[1]
-    terminal.type('y')
-    await shows(terminal, `Copied ${request_id}`)
-    await expect.poll(() => terminal.clipboard()).toBe(request_id)
-    terminal.type('G'.repeat(2))
-    await shows(terminal, `x-request-id: ${request_id}`)
-    terminal.type('q')
-    terminal.type('fjl')
-    await shows(terminal, '‹ 2xx ›')
-    terminal.type('f')
-    await shows(terminal, 'only 2xx')
-    await expect.poll(() => listed(terminal)).toHaveLength(1)
-    writeFileSync(join(stage.home, 'no-browser'), '')
-    terminal.type('o')
-    await shows(terminal, '/_sandbox/id/req_')
-    terminal.resize(110, 24)
-    await shows(terminal, 'request\n')
-    await restored(terminal, 'q', 0)
-  }, 60_000)
-
-  test('it survives a resize and a restart of the sandbox, and misses nothing', async () => {
-    const stage = await openStage(open, '--since 10m')
-    const { terminal } = stage
-    const slot = await stage.fill()
-    await stage.beacon(slot, 'render')
-    await shows(terminal, '1 beacon ')
-    terminal.resize(140, 40)
-    await shows(terminal, 'session ')
-    await expect.poll(() => terminal.lines()[38]).toMatch(/^following/)
-    terminal.resize(80, 24)
-    await expect.poll(() => terminal.lines()[22]).toMatch(/^following/)
-    expect(textOf(terminal)).not.toContain('session ')
-    terminal.resize(60, 20)
-    await expect.poll(() => terminal.lines()[18]).toMatch(/^following {3}\? help/)
-    await expect.poll(() => listed(terminal)).toEqual([expect.stringMatching(/render {10}banner {2}✓ accepted {9}no$/)])
-    terminal.resize(80, 24)
-
-    await stage.stop()
-    await shows(terminal, '○ reconnecting', 'Connection lost')
-    await stage.restart()
-    await stage.beacon(slot, 'heartbeat')
-    await shows(terminal, '● live', `Reconnected to ${stage.sandbox().url}.`, '2 beacons')
-    await restored(terminal, keys.ctrl_c, 130)
-    expect(textOf(terminal)).not.toContain('error')
-  }, 60_000)
-
-  test('SIGTERM and an uncaught error restore the terminal', async () => {
-    const stage = await openStage(open)
-    process.kill(stage.terminal.pid(), 'SIGTERM')
-    await restored(stage.terminal, '', 130)
-    await shows(stage.terminal, 'error: Interrupted by SIGTERM.')
-
-    const failing = await openStage(open, '', `process.on('SIGUSR2', () => { throw new Error('it broke') })`)
-    process.kill(failing.terminal.pid(), 'SIGUSR2')
-    await restored(failing.terminal, '', 1)
-  }, 60_000)
+test('in a terminal the list follows on a screen of its own, and q gives the terminal back', async () => {
+  const { terminal, fill, beacon, reject } = await openStage(openScript)
+  await shows(terminal, '● live', 'No beacon yet.', 'following')
+  expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([true, false])
+  await beacon(await fill(), 'render')
+  await reject()
+  await shows(terminal, '2 beacons   0 duplicate   1 rejected')
+  expect(listed(terminal)).toEqual([
+    expect.stringMatching(/render {10}banner {2}slot_\w{11} {2}✓ accepted {7}no$/),
+    expect.stringMatching(/click {11}- {7}- {17}✗ asset_token_invalid$/),
+  ])
+  terminal.type('k')
+  await shows(terminal, '1 of 2')
+  expect(textOf(terminal)).toMatch(/^› .*render/m)
+  await restored(terminal, 'q', 0)
 })
 
-test('a service that cannot be reached is reported without taking over the terminal', async () => {
-  const home = await temporaryHome()
-  const terminal = await openScript('beacons tail', { SVC_HOME: home, SVC_BASE_URL: 'http://127.0.0.1:1' })
-  onTestFinished(() => terminal.close())
-  await shows(terminal, 'error: http://127.0.0.1:1 cannot be reached', 'code 7')
-  expect(terminal.screen).toMatchObject({ is_alternate: false, is_cursor_shown: true, clears: 0 })
-  const without = await openScript('requests tail', { SVC_HOME: home })
-  onTestFinished(() => without.close())
-  await shows(without, 'error: No sandbox is running.', 'code 7')
-}, 60_000)
-
 test('without a terminal each beacon is one line', async () => {
-  await using cli = await startTestCli()
   await cli.svc('placements create --format banner')
   await cli.svc('beacons send --event render --set beacon_id=tail_line_1')
   await cli.svc('beacons send --event click --set asset_token=nonsense')
-  const text = await follow(cli, 'beacons tail --since 10m', 2)
+  const text = await printed('beacons tail --since 10m', 2)
   expect(text.stdout.replace(/slot_\w{11}/, 'slot_*')).toBe(`\
 2026-01-31T12:00:00.000Z  render          banner  slot_*  ✓ accepted
 2026-01-31T12:00:00.000Z  click           -       -                 ✗ rejected asset_token_invalid
 `)
   expect(text).toMatchObject({ code: 130, stderr: '' })
-  const jsonl = await follow(cli, 'beacons tail --since 10m -o jsonl --rejected', 1)
+  const jsonl = await printed('beacons tail --since 10m -o jsonl --rejected', 1)
   const listed = await cli.svc('beacons list -o jsonl --verdict rejected')
   expect(jsonl.stdout).toBe(listed.stdout)
-  const picked = await follow(cli, 'beacons tail --since 10m -o json --event render --format banner', 1)
+  const picked = await printed('beacons tail --since 10m -o json --event render --format banner', 1)
   expect(JSON.parse(picked.stdout)).toMatchObject({ beacon_id: 'tail_line_1', verdict: 'accepted' })
 })
 
 test('a flag value that the contract does not have is refused', async () => {
-  await using cli = await startTestCli()
   expect(await cli.svc('beacons tail --event nonsense')).toMatchObject({ code: 2, stdout: '' })
   expect(await cli.svc('beacons tail --since yesterday')).toMatchObject({ code: 2, stdout: '' })
 })
 
-/** Real time and chance, for a sandbox that has them too. */
-const realTime: Partial<System> = { now: () => Date.now() }
-
 /** Runs a tail until it has printed `lines` lines, then interrupts it. */
-async function follow(cli: Awaited<ReturnType<typeof startTestCli>>, args: string, lines: number) {
-  let stdout = ''
-  let interrupt: (signal: Signal) => void = () => {}
-  const system: Partial<System> = {
-    onSignal(handler) {
-      interrupt = handler
-      return () => {}
-    },
-    stdout: {
-      is_terminal: false,
-      columns: undefined,
-      write(text) {
-        stdout += text
-        if (stdout.split('\n').length > lines) interrupt('SIGINT')
-      },
-    },
-  }
-  return { ...(await cli.svc(args, { system })), stdout }
-}
-
-async function temporaryHome(): Promise<string> {
-  const home = temporaryDirectory()
-  onTestFinished(() => rm(home, { recursive: true, force: true }))
-  return home
-}
-
-/** A sandbox with a database of its own, and the tail of it in a terminal. */
-async function openStage(open: Open, args = '', preload = '', has_jobs = false, command = 'beacons tail') {
-  const home = await temporaryHome()
-  const database = join(home, 'sandbox.db')
-  let sandbox: Sandbox = await startSandbox({ database })
-  const { url, inspector_url, pid, version, projects, port } = sandbox
-  await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon })
-  const opened = join(home, 'opened')
-  writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\n[ -e "${home}/no-browser" ] && exit 3\necho "$1" > "${opened}"\n`)
-  chmodSync(join(home, 'xdg-open'), 0o755)
-  const environment = {
-    SVC_HOME: home,
-    DISPLAY: ':0',
-    PATH: `${home}:${process.env.PATH}`,
-    NODE_OPTIONS: preload === '' ? '' : `--import=data:text/javascript,${encodeURIComponent(preload)}`,
-  }
-  const terminal = await open(`${command} ${args}`, environment, { ...usualSize, has_jobs })
-  onTestFinished(async () => {
-    await terminal.close()
-    await sandbox.close()
-  })
-  await shows(terminal, '● live')
-  const client = createClient({ base_url: url, credential: sandbox.keys.secret_key })
-  let beacons = 0
-  return {
-    home,
-    opened,
-    terminal,
-    sandbox: () => sandbox,
-    stop: () => sandbox.close(),
-    async restart() {
-      sandbox = await startSandbox({ database, port })
-    },
-    /** The asset token of a fresh banner. */
-    async fill(): Promise<string> {
-      const { decision } = await client.placements.create({
-        body: {
-          client_id: 'proj_demo',
-          session_id: 'tail',
-          job_type: 'chat',
-          overrides: { allowed_formats: ['banner'] },
-          consent: { gdpr_applies: false },
-        },
-      })
-      if (decision?.fill !== true) throw new Error('no fill')
-      return decision.asset_token
-    },
-    beacon: (
-      asset_token: string,
-      event: 'render' | 'visible' | 'heartbeat',
-      measurements: { visible_ratio?: number; visible_ms?: number } = {},
-    ) =>
-      client.sendBeacon({
-        beacon_id: `tail_beacon_${++beacons}`,
-        asset_token,
-        event,
-        occurred_at_ms: Date.now() + (measurements.visible_ms ?? 0),
-        measurements,
-      }),
-    reject: () =>
-      client
-        .sendBeacon({ beacon_id: 'tail_rejected', asset_token: 'nonsense', event: 'click', occurred_at_ms: Date.now() })
-        .then(() => {
-          throw new Error('accepted')
-        })
-        .catch((error: Error) => expect(error.message).not.toBe('accepted')),
-  }
-}
-
-function textOf(terminal: Terminal): string {
-  return terminal.lines().join('\n')
-}
-
-async function shows(terminal: Terminal, ...texts: string[]): Promise<void> {
-  for (const text of texts) await expect.poll(() => textOf(terminal), { timeout: 15_000 }).toContain(text)
-}
-
-/** The lines of beacons that the screen shows. */
-function listed(terminal: Terminal): string[] {
-  return terminal.lines().filter((line) => /^[ ›] \d\d:\d\d:\d\d/.test(line))
-}
-
-/** Ends the tail: the first screen is back, with cursor, echo and whole lines. */
-async function restored(terminal: Terminal, key: string, code: number): Promise<void> {
-  terminal.type(key)
-  await shows(terminal, `code ${code}`, 'echoctl')
-  expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([false, true])
-  const settings = textOf(terminal).split(/[\s;]+/)
-  expect(settings).toEqual(expect.arrayContaining(['echo', 'icanon', 'isig', 'icrnl', 'opost']))
-  // A shell with jobs has printed more above.
-  if (!textOf(terminal).includes('exec ')) expect(textOf(terminal)).toContain('tty /dev/')
+async function printed(args: string, lines: number) {
+  const following = follow(args, { env: { SVC_HOME: cli.home } })
+  await expect.poll(() => following.stdout().split('\n').length - 1).toBeGreaterThanOrEqual(lines)
+  following.signal()
+  return following.ended
 }

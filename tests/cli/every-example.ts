@@ -59,7 +59,14 @@ async function importNewBundle(url: string): Promise<string> {
   return ((await response.json()) as { bundle_id: string }).bundle_id
 }
 
-/** The commands that go on until they are interrupted. */
+const followers = new Set(['start', 'stream', 'tail', 'logs', 'observe', 'listen', 'record'])
+
+/** Whether a command does not end by itself, is another program's own, or ends the sandbox of the others. */
+export function goesOn({ name }: Command, path: string): boolean {
+  return followers.has(name) || name === 'exec' || path === 'sandbox stop'
+}
+
+/** The examples of commands that go on until they are interrupted. */
 const endless = /^(start|record|events stream|beacons tail|requests tail|callbacks listen|qa observe( -o \w+)?$)/
 
 export async function everyExample(): Promise<Example[]> {

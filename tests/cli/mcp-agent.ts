@@ -1,15 +1,24 @@
 /** An agent for tests: the client of the official SDK, which checks each result against the schema of its tool. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
+import type {
+  JsonSchemaType,
+  JsonSchemaValidator,
+  jsonSchemaValidator,
+} from '@modelcontextprotocol/sdk/validation/types.js'
 import { expect, onTestFinished } from 'vitest'
 import { maxCharacters } from '#mcp/result-text.ts'
 import type { Tool } from '#mcp/tool.ts'
 import { localTools, tools } from '#mcp/tools.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
+import { follow } from './follow.ts'
 import { root } from './process.ts'
+import type { RunOptions } from './test-cli.ts'
 
 export interface Agent {
   client: Client
@@ -27,14 +36,26 @@ export interface Answer {
   result: unknown
 }
 
+/** Validators by their schema: each agent lists the same tools, and compiling their schemas takes longer than calling them. */
+const validators = new Map<string, JsonSchemaValidator<unknown>>()
+const ajv = new AjvJsonSchemaValidator()
+const keptValidators: jsonSchemaValidator = {
+  getValidator<T>(schema: JsonSchemaType) {
+    const key = JSON.stringify(schema)
+    const kept = validators.get(key) ?? ajv.getValidator(schema)
+    validators.set(key, kept)
+    return kept as JsonSchemaValidator<T>
+  },
+}
+
 /** Connects an agent, until the end of the test. */
-export async function connect(transport: StdioClientTransport | StreamableHTTPClientTransport): Promise<Agent> {
-  const client = new Client({ name: 'test', version: '1.0.0' })
-  await client.connect(transport as Parameters<Client['connect']>[0])
+export async function connect(transport: Transport): Promise<Agent> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, { jsonSchemaValidator: keptValidators })
+  await client.connect(transport)
   onTestFinished(() => client.close())
   // From here on the client validates each result against the output schema of its tool, by Ajv.
   const listed = await client.listTools()
-  const own = transport instanceof StdioClientTransport ? localTools : tools
+  const own = transport instanceof StreamableHTTPClientTransport ? tools : localTools
   const call = async (name: string, given: object) => {
     const result = await client.callTool({ name, arguments: { ...given } })
     const [content] = result.content as { type: 'text'; text: string }[]
@@ -73,7 +94,7 @@ function expectStructured(
 ) {
   const { outputSchema } = listed.find((tool) => tool.name === name) ?? {}
   expect([name, outputSchema?.type]).toEqual([name, 'object'])
-  const { valid, errorMessage } = new AjvJsonSchemaValidator().getValidator(outputSchema as object)(structuredContent)
+  const { valid, errorMessage } = keptValidators.getValidator(outputSchema as object)(structuredContent)
   expect([name, valid, errorMessage]).toEqual([name, true, undefined])
   const { result, error } = structuredContent as Record<string, unknown>
   expect([name, error === undefined]).toEqual([name, isError !== true])
@@ -82,16 +103,59 @@ function expectStructured(
   expect([name, output.safeParse(result).error?.issues ?? []]).toEqual([name, []])
 }
 
-const bin = `${root}/bin/svc.js`
+/** `svc mcp` in this process, over streams in memory. */
+export interface McpHere extends Transport {
+  stderr(): string
+}
 
-/** Starts `svc mcp` with a home of its own, in a folder. */
-export function spawnMcp(args: readonly string[], env: Record<string, string> = {}, cwd = temporaryDirectory()) {
+/** Starts `svc mcp` in this process, with a home of its own unless `env` names one, in a folder. */
+export function mcpHere(args = '', env: Record<string, string> = {}, options: RunOptions = {}): McpHere {
+  const home = temporaryDirectory()
+  const input = new TransformStream<Uint8Array, Uint8Array>(undefined, undefined, { highWaterMark: 100 })
+  const writer = input.writable.getWriter()
+  const buffer = new ReadBuffer()
+  const stdout = {
+    is_terminal: false,
+    columns: undefined,
+    write(text: string) {
+      buffer.append(Buffer.from(text))
+      try {
+        for (let message = buffer.readMessage(); message !== null; message = buffer.readMessage())
+          transport.onmessage?.(message)
+      } catch (error) {
+        // A line that is no message.
+        transport.onerror?.(error as Error)
+      }
+    },
+  }
+  const end = () => void writer.close().catch(() => {})
+  const running = follow(`mcp ${args}`, {
+    cwd: temporaryDirectory(),
+    ...options,
+    env: { SVC_HOME: home, ...env },
+    system: { home, stdin: input.readable, closeInput: end, stdout, now: Date.now, ...options.system },
+  })
+  const transport: McpHere = {
+    start: async () => {},
+    send: async (message) => void writer.write(new TextEncoder().encode(serializeMessage(message))),
+    async close() {
+      end()
+      await running.ended
+      transport.onclose?.()
+    },
+    stderr: running.stderr,
+  }
+  return transport
+}
+
+/** Starts `svc mcp` as a process, with a home of its own. */
+export function spawnMcp(args: readonly string[], env: Record<string, string> = {}) {
   const home = temporaryDirectory()
   return new StdioClientTransport({
     command: process.execPath,
-    args: [bin, 'mcp', ...args],
+    args: [`${root}/bin/svc.js`, 'mcp', ...args],
     env: { PATH: process.env.PATH ?? '', HOME: home, SVC_HOME: home, ...env },
-    cwd,
+    cwd: temporaryDirectory(),
     stderr: 'pipe',
   })
 }

@@ -1,4 +1,4 @@
-/** The server for coding agents, by the client of the official SDK: over stdio as a process, and over HTTP. */
+/** The server for coding agents, by the client of the official SDK: over stdio, once as a process, and over HTTP. */
 import { stripVTControlCharacters } from 'node:util'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -13,8 +13,7 @@ import { builtinNames } from '#qa/suite/builtin.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { type Agent, connect, spawnMcp } from './mcp-agent.ts'
-import { spawnSvc } from './process.ts'
+import { type Agent, connect, mcpHere, spawnMcp } from './mcp-agent.ts'
 import { svc } from './test-cli.ts'
 
 interface Listed {
@@ -195,41 +194,54 @@ function isCut(message: string): boolean {
 
 describe('over stdio', () => {
   test('with --start it starts a sandbox, has every tool, writes only the protocol, and ends with stdin', async () => {
-    const transport = spawnMcp(['--start'])
-    const notes: string[] = []
-    transport.stderr?.on('data', (chunk: Buffer) => notes.push(chunk.toString()))
+    const transport = mcpHere('--start')
     const strays: Error[] = []
     const agent = await connect(transport)
     // A line on stdout that is no message is an error of the client.
     agent.client.onerror = (error) => strays.push(error)
     await expectWhole(agent, ofComputer)
-    const { pid } = transport
     await agent.client.close()
     expect(strays).toEqual([])
     // Another program of this computer may have the usual port.
+    const [, url = ''] =
+      /^(?:Port 4010 is taken .*\n)?Started a sandbox in memory at (http:\S+)\.\n$/.exec(transport.stderr()) ?? []
+    await expect(fetch(`${url}/_sandbox/livez`)).rejects.toThrow('fetch failed')
+  })
+
+  test('as a process it does the same', async () => {
+    const transport = spawnMcp(['--start'])
+    const notes: string[] = []
+    transport.stderr?.on('data', (chunk: Buffer) => notes.push(chunk.toString()))
+    const strays: Error[] = []
+    const agent = await connect(transport)
+    agent.client.onerror = (error) => strays.push(error)
+    const { slot_id } = await agent.use<{ slot_id: string }>('create_placement')
+    expect((await agent.use<Listed>('list_placements')).items).toMatchObject([{ slot_id }])
+    const { pid } = transport
+    await agent.client.close()
+    expect(strays).toEqual([])
     expect(notes.join('')).toMatch(/^(?:Port 4010 is taken .*\n)?Started a sandbox in memory at http:\S+\.\n$/)
     expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
   })
 
   test('it uses the sandbox that is named, or that runs when a tool is called', async () => {
-    const named = await connect(spawnMcp([], { SVC_BASE_URL: (await running()).url }))
+    const named = await connect(mcpHere('', { SVC_BASE_URL: (await running()).url }))
     expect((await named.use<Listed>('list_placements')).items).toHaveLength(1)
     const SVC_HOME = temporaryDirectory()
-    const early = await connect(spawnMcp([], { SVC_HOME }))
+    const early = await connect(mcpHere('', { SVC_HOME }))
     expect(await early.fail('list_placements')).toContain('No sandbox is running.')
     const unknown = {
       ref: { type: 'ref/prompt', name: 'why_not_billed' },
       argument: { name: 'slot_id', value: '' },
     } as const
     expect((await early.client.complete(unknown)).completion.values).toEqual([])
-    const starting = await connect(spawnMcp(['--start'], { SVC_HOME }))
+    const starting = await connect(mcpHere('--start', { SVC_HOME }))
     await starting.use('create_placement')
     expect((await early.use<Listed>('list_placements')).items).toHaveLength(1)
   })
 
   test('it ends by itself with stdin, without a word', async () => {
-    const { ended } = spawnSvc(['mcp'], { SVC_HOME: temporaryDirectory() })
-    expect(await ended).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await svc('mcp', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
   test('a line that is no message is refused, and the next one is read', async () => {
@@ -275,7 +287,7 @@ describe('over stdio', () => {
   })
 
   test('without a sandbox each call says how to start one; a wrong input names its fields', async () => {
-    const { fail, use, client } = await connect(spawnMcp([]))
+    const { fail, use, client } = await connect(mcpHere())
     expect(await fail('list_placements')).toMatchInlineSnapshot(`
       "sandbox_missing: No sandbox is running.
       Fix: Start one in another terminal: svc start. Or let this server do it: svc mcp --start."
@@ -330,9 +342,10 @@ const show = tools.find(({ name }) => name === 'show_contract')!
 
 test('the fields of every endpoint fit into a result', async () => {
   for (const endpoint of Object.keys(contract)) {
-    const shown = await show.call({} as SandboxAccess, { endpoint }, AbortSignal.timeout(1_000))
-    expect(structuredResult(show, shown)).toMatchObject({ result: { id: endpoint } })
-    expect(structuredResult(show, shown)).not.toHaveProperty('truncated')
+    const shown = await show.call({} as SandboxAccess, { endpoint }, new AbortController().signal)
+    const result = structuredResult(show, shown)
+    expect(result).toMatchObject({ result: { id: endpoint } })
+    expect(result).not.toHaveProperty('truncated')
   }
 })
 

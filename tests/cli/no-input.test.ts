@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Command } from '#cli/run/command.ts'
 import { runCommand } from '#cli/run/command-line.ts'
-import { keptStream, startTestCli, temporaryDirectory, testHost } from './test-cli.ts'
+import { keptStream, startTestCli, type TestCli, temporaryDirectory, testHost } from './test-cli.ts'
 
 /** Returns whether a command run with these words may ask. */
 async function mayAsk(words: readonly string[], stdin_is_terminal: boolean): Promise<boolean | undefined> {
@@ -29,16 +29,19 @@ test('a command asks on a terminal only, and never with --no-input', async () =>
 })
 
 describe('sandbox reset', () => {
+  let file: TestCli
+  beforeAll(async () => {
+    file = await startTestCli({ database: `${temporaryDirectory()}/a.db` })
+  })
+  afterAll(() => file[Symbol.asyncDispose]())
+
   /** Runs it on a terminal where `answer` is typed. */
-  async function reset(database: string, answer: string, args = '') {
-    await using cli = await startTestCli({
-      database: database === ':memory:' ? database : `${temporaryDirectory()}/a.db`,
-    })
+  async function reset(cli: TestCli, answer: string, args = '') {
     await cli.svc('placements create -q')
     const terminal = { isTerminal: true, system: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
     const { code, stderr } = await cli.svc(`sandbox reset ${args}`, { ...terminal, stdin: answer })
     const { items } = JSON.parse((await cli.svc('placements list -o json')).stdout) as { items: unknown[] }
-    return { code, stderr: stderr.replace(/Delete .*\[y\/N\] /, '?'), left: items.length }
+    return { code, stderr: stderr.replace(/Delete .*\[y\/N\] /, '?'), isEmpty: items.length === 0 }
   }
 
   test('of a file asks on a terminal', async () => {
@@ -46,20 +49,20 @@ describe('sandbox reset', () => {
       '?error: Nothing was reset.\nhint: To skip the question: svc sandbox reset --yes',
     )
     for (const answer of ['\n', 'n\n', '']) {
-      expect(await reset('file', answer)).toEqual({ code: 2, stderr: refused, left: 1 })
+      expect(await reset(file, answer)).toEqual({ code: 2, stderr: refused, isEmpty: false })
     }
-    expect(await reset('file', 'y\n')).toEqual({ code: 0, stderr: '?', left: 0 })
+    expect(await reset(file, 'y\n')).toEqual({ code: 0, stderr: '?', isEmpty: true })
   })
 
   test('does not ask with --yes, with --no-input, or in memory', async () => {
     for (const args of ['--yes', '-y', '--no-input'])
-      expect(await reset('file', '', args)).toMatchObject({ code: 0, left: 0 })
-    expect(await reset(':memory:', '')).toMatchObject({ code: 0, left: 0 })
+      expect(await reset(file, '', args)).toMatchObject({ code: 0, isEmpty: true })
+    await using memory = await startTestCli()
+    expect(await reset(memory, '')).toMatchObject({ code: 0, isEmpty: true })
   })
 
   test('does not ask without a terminal', async () => {
-    await using cli = await startTestCli({ database: `${temporaryDirectory()}/a.db` })
-    expect(await cli.svc('sandbox reset')).toEqual({ code: 0, stdout: 'Reset to the seed.\n', stderr: '' })
-    expect(await cli.svc('sandbox reset -o none')).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await file.svc('sandbox reset')).toEqual({ code: 0, stdout: 'Reset to the seed.\n', stderr: '' })
+    expect(await file.svc('sandbox reset -o none')).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 })

@@ -56,3 +56,23 @@ export async function freePort(): Promise<number> {
   await once(server, 'close')
   return port
 }
+
+/** Runs a script of sh, in which `"$@"` is the program: svc, unless it is another one. */
+export async function shell(
+  script: string,
+  env: Record<string, string>,
+  program: readonly string[] = [bin],
+): Promise<Omit<Result, 'stdout'>> {
+  const child = spawn('sh', ['-c', script, 'sh', process.execPath, ...program], {
+    env: { PATH: process.env.PATH, ...env },
+    cwd: env.SVC_HOME,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString()
+  })
+  child.stdout.resume()
+  const [code] = (await once(child, 'close')) as [number]
+  return { code, stderr }
+}

@@ -111,9 +111,7 @@ describe('sandbox stop', () => {
     expect(existsSync(locatorFile(cli, 4711))).toBe(true)
   })
 
-  test('leaves a process alone when something else responds there, or nothing in time', {
-    timeout: 20_000,
-  }, async () => {
+  test('leaves a process alone when something else responds there, or nothing in time', async () => {
     await using cli = await startTestCli()
     let isSilent = false
     const server = createServer((_, response) => isSilent || response.end('<p>Hello</p>')).listen(0, '127.0.0.1')

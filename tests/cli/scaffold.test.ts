@@ -1,14 +1,12 @@
 /** svc init: what it asks, what it refuses, what it writes, and that it writes all or nothing. */
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { packageManager } from '#commands/setup/init.ts'
 import { findNameProblem } from '#scaffold/location.ts'
-import { writeProject } from '#scaffold/project.ts'
-import { listTemplates } from '#scaffold/templates.ts'
+import { planProject, writeProject } from '#scaffold/project.ts'
+import { listTemplates, type Template } from '#scaffold/templates.ts'
 import { root } from './process.ts'
 import { type RunOptions, svc as runSvc, temporaryDirectory } from './test-cli.ts'
 
@@ -24,96 +22,41 @@ function svc(args: string, options: RunOptions = {}) {
   return runSvc(args, { ...options, cwd: options.cwd ?? cwd, env: { SVC_HOME: join(cwd, '.home'), ...options.env } })
 }
 
+/** What it would do, as JSON, without packing the package. */
+async function plan(args: string, options: RunOptions = {}) {
+  const { code, stdout, stderr } = await svc(`${args} --dry-run -o json -q`, options)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout) as { name: string; directory: string; next: string[] }
+}
+
+/** A package that can create each project itself, and has all that this one has. */
+function expectComplete(path: string): void {
+  execFileSync('tar', ['-xzf', path], { cwd })
+  const packed = join(cwd, 'package')
+  const templates = listTemplates(join(packed, 'templates'))
+  const shown = ({ name, summary }: Template) => ({ name, summary })
+  expect(templates.map(shown)).toEqual(listTemplates().map(shown))
+  const pathsIn = (template: Template, root: string) =>
+    planProject(template, 'again', root).files.map(({ path }) => path)
+  for (const [index, template] of listTemplates().entries()) {
+    expect(pathsIn(templates[index]!, packed), template.name).toEqual(pathsIn(template, root))
+  }
+  const files = globSync('{bin,dist,fixtures}/**/*', { cwd: packed, withFileTypes: true }).filter((f) => f.isFile())
+  const ours = globSync('{bin,dist,fixtures}/**/*', { cwd: root, withFileTypes: true }).filter(
+    (file) => file.isFile() && !/\/\.|\/fixtures\/make\//.test(join(file.parentPath, file.name).slice(root.length)),
+  )
+  expect(files.length).toBe(ours.length)
+  for (const file of globSync('fixtures/creatives/*.*', { cwd: root })) {
+    expect(readFileSync(join(packed, file)).equals(readFileSync(join(root, file))), file).toBe(true)
+  }
+}
+
 function read(path: string): string {
   return readFileSync(join(cwd, path), 'utf8')
 }
 
 describe('svc init TEMPLATE DIR', () => {
-  test('creates the project, and prints the next commands', async () => {
-    const { code, stdout } = await svc('init agent-cli my-agent')
-    expect(stdout.replace(/\d+ files/, 'N files')).toBe(
-      [
-        'Created my-agent from agent-cli: N files.',
-        `svc ${version} is not on a registry, so the project contains it: ${archive}. Commit it too.`,
-        '',
-        'Next:',
-        '  cd my-agent',
-        '  npm install',
-        '  npm test',
-        '  npm run dev',
-        '',
-      ].join('\n'),
-    )
-    expect(code).toBe(0)
-    expect(readdirSync(cwd)).toEqual(['my-agent'])
-    expect(JSON.parse(read('my-agent/package.json'))).toMatchObject({
-      name: 'my-agent',
-      devDependencies: { 'svc-sandbox': `file:${archive}` },
-    })
-    expect(read('my-agent/.gitignore')).toContain('.env\n')
-    expect(existsSync(join(cwd, 'my-agent/_gitignore'))).toBe(false)
-    expect(read('my-agent/src/main.js')).toBe(readFileSync(join(root, 'templates/agent-cli/src/main.js'), 'utf8'))
-  })
-
-  test("of another language: what it needs, its own commands, the name of its module, and no vendor/, which is Go's", async () => {
-    const { stdout } = await svc('init go-server shop.server')
-    expect(stdout.split('\n').slice(1)).toEqual([
-      `svc ${version} is not on a registry, so the project contains it: ${archive.replace('vendor', 'tools')}. Commit it too.`,
-      'It needs Go 1.19 or later, and Node for svc.',
-      '',
-      'Next:',
-      '  cd shop.server',
-      '  npm install',
-      '  npx svc-sandbox exec -- go test -count=1 ./...',
-      '  npx svc-sandbox exec -- go run .',
-      '',
-    ])
-    expect(read('shop.server/go.mod')).toBe('module example.com/shop.server\n\ngo 1.19\n')
-    expect(existsSync(join(cwd, 'shop.server/vendor'))).toBe(false)
-    const pnpm = await svc('init go-server other -o json -q', { env: { npm_config_user_agent: 'pnpm/10.2.0 npm/?' } })
-    expect(JSON.parse(pnpm.stdout)).toMatchObject({
-      needs: 'Go 1.19 or later',
-      package: { path: archive.replace('vendor', 'tools') },
-      next: [
-        'cd other',
-        'pnpm install',
-        'pnpm exec svc-sandbox exec -- go test -count=1 ./...',
-        'pnpm exec svc-sandbox exec -- go run .',
-      ],
-    })
-  })
-
-  test('adds a complete copy of its own package', async () => {
-    await svc('init agent-cli my-agent')
-    execFileSync('tar', ['-xzf', join(cwd, 'my-agent', archive)], { cwd })
-    const packed = join(cwd, 'package')
-    const again = (args: string[]) =>
-      execFileSync(process.execPath, [join(packed, 'bin/svc.js'), 'init', ...args], {
-        cwd,
-        encoding: 'utf8',
-        env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home') },
-      })
-    const summaries = listTemplates().map(({ name, summary }) => ({ name, summary }))
-    expect(JSON.parse(again(['--list', '-o', 'json']))).toEqual({ items: summaries })
-    for (const { name } of summaries) {
-      const args = [name, 'again', '--dry-run', '-o', 'json', '-q']
-      expect(JSON.parse(again(args)).files, name).toEqual(
-        JSON.parse((await svc(`init ${args.join(' ')}`)).stdout).files,
-      )
-    }
-    again(['agent-cli', 'again', '-q', '-o', 'none'])
-    expect(readFileSync(join(cwd, 'again', archive)).equals(readFileSync(join(cwd, 'my-agent', archive)))).toBe(true)
-    const files = globSync('{bin,dist,fixtures}/**/*', { cwd: packed, withFileTypes: true }).filter((f) => f.isFile())
-    const ours = globSync('{bin,dist,fixtures}/**/*', { cwd: root, withFileTypes: true }).filter(
-      (file) => file.isFile() && !/\/\.|\/fixtures\/make\//.test(join(file.parentPath, file.name).slice(root.length)),
-    )
-    expect(files.length).toBe(ours.length)
-    for (const file of globSync('fixtures/creatives/*.*', { cwd: root })) {
-      expect(readFileSync(join(packed, file)).equals(readFileSync(join(root, file))), file).toBe(true)
-    }
-  })
-
-  test('prints JSON', async () => {
+  test('creates the project, with a complete copy of its own package, and prints JSON', async () => {
     const { code, stdout, stderr } = await svc('init agent-cli my-agent -o json -q')
     const { files, ...rest } = JSON.parse(stdout)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -127,9 +70,47 @@ describe('svc init TEMPLATE DIR', () => {
       next: ['cd my-agent', 'npm install', 'npm test', 'npm run dev'],
       dry_run: false,
     })
+    expect(readdirSync(cwd)).toEqual(['my-agent'])
     const there = readdirSync(join(cwd, 'my-agent'), { recursive: true, withFileTypes: true })
     expect(files).toHaveLength(there.filter((file) => file.isFile()).length)
     for (const file of files) expect(existsSync(join(cwd, 'my-agent', file)), file).toBe(true)
+    expect(JSON.parse(read('my-agent/package.json'))).toMatchObject({
+      name: 'my-agent',
+      devDependencies: { 'svc-sandbox': `file:${archive}` },
+    })
+    expect(read('my-agent/.gitignore')).toContain('.env\n')
+    expect(existsSync(join(cwd, 'my-agent/_gitignore'))).toBe(false)
+    expect(read('my-agent/src/main.js')).toBe(readFileSync(join(root, 'templates/agent-cli/src/main.js'), 'utf8'))
+    expectComplete(join(cwd, 'my-agent', archive))
+  })
+
+  test("of another language: what it needs, its own commands, the name of its module, and no vendor/, which is Go's", async () => {
+    const { stdout } = await svc('init go-server shop.server')
+    expect(stdout.replace(/\d+ files/, 'N files').split('\n')).toEqual([
+      'Created shop.server from go-server: N files.',
+      `svc ${version} is not on a registry, so the project contains it: ${archive.replace('vendor', 'tools')}. Commit it too.`,
+      'It needs Go 1.19 or later, and Node for svc.',
+      '',
+      'Next:',
+      '  cd shop.server',
+      '  npm install',
+      '  npx svc-sandbox exec -- go test -count=1 ./...',
+      '  npx svc-sandbox exec -- go run .',
+      '',
+    ])
+    expect(read('shop.server/go.mod')).toBe('module example.com/shop.server\n\ngo 1.19\n')
+    expect(existsSync(join(cwd, 'shop.server/vendor'))).toBe(false)
+    const env = { npm_config_user_agent: 'pnpm/10.2.0 npm/?' }
+    expect(await plan('init go-server other', { env })).toMatchObject({
+      needs: 'Go 1.19 or later',
+      package: { path: archive.replace('vendor', 'tools') },
+      next: [
+        'cd other',
+        'pnpm install',
+        'pnpm exec svc-sandbox exec -- go test -count=1 ./...',
+        'pnpm exec svc-sandbox exec -- go run .',
+      ],
+    })
   })
 
   test('is svc scaffold', async () => {
@@ -138,13 +119,18 @@ describe('svc init TEMPLATE DIR', () => {
   })
 
   test('writes into a subdirectory, and into the current directory', async () => {
-    expect((await svc('init agent-cli apps/my-agent')).stdout).toContain('  cd apps/my-agent\n')
-    expect(JSON.parse(read('apps/my-agent/package.json')).name).toBe('my-agent')
+    expect(await plan('init agent-cli apps/my-agent')).toMatchObject({
+      name: 'my-agent',
+      directory: join(cwd, 'apps/my-agent'),
+      next: ['cd apps/my-agent', 'npm install', 'npm test', 'npm run dev'],
+    })
     const here = join(cwd, 'Here I Am')
     mkdirSync(here)
-    const { stdout } = await svc('init agent-cli .', { cwd: here })
-    expect(stdout).not.toContain('  cd ')
-    expect(JSON.parse(read('Here I Am/package.json')).name).toBe('here-i-am')
+    expect(await plan('init agent-cli .', { cwd: here })).toMatchObject({
+      name: 'here-i-am',
+      directory: here,
+      next: ['npm install', 'npm test', 'npm run dev'],
+    })
   })
 
   test('--list describes every template in one line', async () => {
@@ -207,7 +193,7 @@ describe('without a terminal', () => {
   })
 
   test('--yes gives the directory the name of the template', async () => {
-    expect((await svc('init agent-cli --yes')).stdout).toContain('  cd agent-cli\n')
+    expect((await plan('init agent-cli --yes')).next[0]).toBe('cd agent-cli')
   })
 })
 
@@ -323,9 +309,9 @@ describe('a directory that exists', () => {
 
   test('is accepted when it is empty, or a new repository', async () => {
     mkdirSync(join(cwd, 'empty/.git'), { recursive: true })
-    expect((await svc('init agent-cli empty')).code).toBe(0)
-    expect(existsSync(join(cwd, 'empty/.git'))).toBe(true)
-    expect(existsSync(join(cwd, 'empty/package.json'))).toBe(true)
+    expect((await plan('init agent-cli empty')).directory).toBe(join(cwd, 'empty'))
+    await writeProject(join(cwd, 'empty'), [file('package.json')])
+    expect(readdirSync(join(cwd, 'empty')).toSorted()).toEqual(['.git', 'package.json'])
   })
 
   test('is refused when it is a file, or leads through one', async () => {
@@ -357,9 +343,10 @@ describe('a directory that exists', () => {
   })
 })
 
+const fresh = async (): Promise<Uint8Array> => Buffer.from('new')
+const file = (path: string, read = fresh) => ({ path, mode: 0o644, read })
+
 describe('a write that fails', () => {
-  const fresh = async (): Promise<Uint8Array> => Buffer.from('new')
-  const file = (path: string, read = fresh) => ({ path, mode: 0o644, read })
   const failing = async (): Promise<Uint8Array> => {
     throw new Error('the disk is full')
   }
@@ -399,9 +386,8 @@ describe('package managers', () => {
     ['yarn 1, which would compile what has its binaries', ['yarn install --ignore-scripts', 'yarn test', 'yarn dev']],
     ['bun', ['bun install', 'bun run test', 'bun run dev']],
   ] as const)('%s', async (manager, commands) => {
-    const env = { npm_config_user_agent: agents[manager] }
-    const { stdout } = await svc('init agent-cli my-agent', { env })
-    expect(stdout.split('Next:\n')[1]).toBe(['cd my-agent', ...commands].map((line) => `  ${line}\n`).join(''))
+    const { next } = await plan('init agent-cli my-agent', { env: { npm_config_user_agent: agents[manager] } })
+    expect(next).toEqual(['cd my-agent', ...commands])
   })
 
   test('an unknown one counts as npm', () => {
@@ -414,21 +400,22 @@ describe('on a terminal', () => {
   const onATerminal = { isTerminal: true, system: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
 
   test('asks for what is missing, and again after an invalid answer', async () => {
-    const { code, stdout, stderr } = await svc('init', { ...onATerminal, stdin: '99\nagent-cli\n../up\n\n' })
+    const { code, stdout, stderr } = await svc('init --dry-run', { ...onATerminal, stdin: '99\nagent-cli\n../up\n\n' })
     expect(code).toBe(0)
     expect(stderr).toContain('  1  agent-cli ')
     expect(stderr).toContain('There is no template "99".')
     expect(stderr).toContain('../up is outside the current directory')
     expect(stderr).toContain('Directory [my-agent-cli]: ')
-    expect(stdout).toContain('Created my-agent-cli from agent-cli')
+    expect(stdout).toContain('files from agent-cli to my-agent-cli:')
   })
 
   test('accepts a number', async () => {
-    expect((await svc('init', { ...onATerminal, stdin: '1\nmine\n' })).stdout).toContain('Created mine from agent-cli')
+    const { stdout } = await svc('init --dry-run', { ...onATerminal, stdin: '1\nmine\n' })
+    expect(stdout).toContain('files from agent-cli to mine:')
   })
 
   test('does not ask for what was given, nor with --no-input', async () => {
-    expect((await svc('init agent-cli mine', onATerminal)).stderr).not.toContain('Directory')
+    expect((await svc('init agent-cli mine --dry-run', onATerminal)).stderr).not.toContain('Directory')
     const { code, stderr } = await svc('init agent-cli --no-input', onATerminal)
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('DIR is missing') })
   })
@@ -438,54 +425,4 @@ describe('on a terminal', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('The input ended before the answer.') })
     expect(readdirSync(cwd)).toEqual([])
   })
-
-  test('a real terminal: answers, and Ctrl-C', async () => {
-    // Arrow keys: the list wraps, so up and down return to the first.
-    const printed = await onTerminal([
-      ['Template (', '\u001b[A'],
-      [new RegExp(`^> ${listTemplates().length} `, 'm'), '\u001b[B'],
-      [/^> 1 /m, '\r'],
-      ['Directory [my-agent-cli]', 'mine\r'],
-    ])
-    expect(printed).toContain('npm run dev')
-    expect(printed).toContain('code 0')
-    expect(existsSync(join(cwd, 'mine/package.json'))).toBe(true)
-    expect(await onTerminal([['Template (', '\u0003']])).toContain('code 130')
-    const numbered = [
-      [`Template (1-${listTemplates().length}`, '1\r'],
-      ['Directory [', 'other\r'],
-    ] as const
-    expect(await onTerminal(numbered, 'dumb')).toContain('code 0')
-    expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual(['mine', 'other'])
-  })
 })
-
-/** Runs `svc init` in a pseudo-terminal, types each text after what is to be on it, and returns all that it printed. */
-async function onTerminal(turns: readonly (readonly [on: string | RegExp, keys: string])[], TERM = 'xterm') {
-  const command = `stty cols 80 rows 24; trap : INT; "${process.execPath}" "${join(root, 'bin/svc.js')}" init; echo "code $?"`
-  const child = spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null'], {
-    cwd,
-    // With CI set, Ink would show nothing before the answer.
-    env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home'), TERM, NO_COLOR: '1', CI: '1', SHELL: '/bin/sh' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  let all = ''
-  let unread = ''
-  const open = [...turns]
-  child.stdout.on('data', (chunk: Buffer) => {
-    all += chunk.toString()
-    unread += stripVTControlCharacters(chunk.toString())
-    const [on, keys] = open[0] ?? []
-    if (
-      on === undefined ||
-      keys === undefined ||
-      unread.search(typeof on === 'string' ? on.replace(/[[(]/g, '\\$&') : on) === -1
-    )
-      return
-    open.shift()
-    unread = ''
-    child.stdin.write(keys)
-  })
-  await once(child, 'close')
-  return all
-}

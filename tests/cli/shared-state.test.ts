@@ -1,48 +1,16 @@
 /** A state directory that containers share: pids of another PID namespace say nothing in this one. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { readProcessStart } from '#cli/process/proc.ts'
 import { ownProcess, runningSandboxes, writeLocator } from '#cli/settings/state-directory.ts'
-import { asPid1, hasPidNamespaces } from './pid-namespace.ts'
-import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 import { noon } from './test-host.ts'
 
-const started: Running[] = []
-afterAll(async () => {
-  for (const { child } of started) child.kill('SIGKILL')
-  await Promise.all(started.map(({ ended }) => ended))
-})
-
-function svc(home: string, words: readonly string[], prefix: readonly string[] = []): Running {
-  const running = spawnSvc(words, { SVC_HOME: home }, home, prefix)
-  started.push(running)
-  return running
-}
-
 const locators = (home: string) => readdirSync(join(home, 'sandboxes'))
-const starting = ['start', '--ephemeral', '--port', '0', '-o', 'json']
-
 const noStart = async () => null
-
-const namespaceTest = hasPidNamespaces ? test : null
-
-namespaceTest?.('commands in another namespace leave the locator of a live sandbox alone, both ways', async () => {
-  const home = temporaryDirectory()
-  const outside = svc(home, starting)
-  const { url } = JSON.parse(await outside.firstLine) as { url: string }
-  const inside = svc(home, starting, asPid1)
-  await inside.firstLine
-  expect(locators(home)).toHaveLength(2)
-  expect((await svc(home, ['sandbox', 'ps'], asPid1).ended).code).toBe(0)
-  expect((await svc(home, ['sandbox', 'stop', '--all'], asPid1).ended).code).toBe(0)
-  expect(locators(home)).toHaveLength(2)
-  const listed = JSON.parse((await svc(home, ['sandbox', 'ps', '-o', 'json']).ended).stdout) as object[]
-  expect(listed).toMatchObject([{ url, ready: true }])
-  expect((await svc(home, ['sandbox', 'stop']).ended).code).toBe(0)
-  expect(locators(home)).toHaveLength(1)
-})
 
 test('the same pid in two namespaces is two sandboxes, and only the own one is judged', async () => {
   const home = temporaryDirectory()
@@ -102,14 +70,15 @@ test('a process that took over the pid of a sandbox is not that sandbox', async 
 })
 
 test('each process has its own start, which stays', async () => {
-  const start = () => readProcessStart(process.pid, process.pid, process.platform)
-  const child = svc(temporaryDirectory(), starting)
-  await child.firstLine
-  const other = await readProcessStart(child.child.pid!, process.pid, process.platform)
-  if (process.platform === 'win32') return expect([await start(), other]).toEqual([null, null])
-  expect(await start()).toBe(await start())
-  expect(new Set([await start(), other, null]).size).toBe(3)
-  child.child.kill('SIGTERM')
-  await child.ended
-  expect(await readProcessStart(child.child.pid!, process.pid, process.platform)).toBeNull()
+  const startOf = (pid = process.pid) => readProcessStart(pid, process.pid, process.platform)
+  const child = spawn(process.platform === 'win32' ? 'timeout' : 'sleep', ['1000'], { stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child, 'spawn')
+  const other = await startOf(child.pid)
+  if (process.platform === 'win32') return expect([await startOf(), other]).toEqual([null, null])
+  expect(await startOf()).toBe(await startOf())
+  expect(new Set([await startOf(), other, null]).size).toBe(3)
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  expect(await startOf(child.pid)).toBeNull()
 })

@@ -1,19 +1,26 @@
 /** Named states and files of the sandbox, as they are typed. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createOutput, type OutputOptions } from '#cli/output/output.ts'
 import { guardStreams } from '#cli/output/terminal.ts'
 import { startScriptedService } from './scripted-service.ts'
 import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 
 let cli: TestCli
-beforeEach(async () => {
+beforeAll(async () => {
   cli = await startTestCli()
-  return () => cli[Symbol.asyncDispose]()
 })
+afterAll(() => cli[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await cli.svc('sandbox reset')
+  await cli.svc('sandbox snapshot delete one')
+  for (const name of files()) rmSync(join(cli.home, name))
+})
+
+/** Exports in the folder of the commands. */
+const files = () => readdirSync(cli.home).filter((name) => name.includes('.gz'))
 
 const placements = async () => {
   const { stdout } = await cli.svc('placements list -o json')
@@ -96,10 +103,13 @@ describe('sandbox export and import', () => {
   })
 
   test('on a terminal they show bytes and percent in a line that is gone at the end; else nothing', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    vi.advanceTimersByTime(1_000)
     const { out, stderr } = terminalOutput({})
     await out.bytes('POST /_sandbox/import', 4_000_000, async (done) => {
       done(1_000_000)
-      await sleep(150)
+      vi.advanceTimersByTime(150)
       done(3_900_000)
     })
     expect(drawn(stderr.text)).toEqual([
@@ -108,6 +118,7 @@ describe('sandbox export and import', () => {
       'POST /_sandbox/import  3.9 of 4.0 MB  97 %',
       '',
     ])
+    vi.advanceTimersByTime(150)
     const long = terminalOutput({})
     await long.out.bytes('x'.repeat(200), null, async (done) => done(5_000_000))
     expect(drawn(long.stderr.text)[1]).toBe(`${'x'.repeat(71)}  5.0 MB`)
@@ -115,6 +126,7 @@ describe('sandbox export and import', () => {
       await none.out.bytes('x', 10, async (done) => done(5))
       expect(none.stderr.text).toBe('')
     }
+    vi.useRealTimers()
     const file = join(cli.home, 'shown.svc.gz')
     const shown = await cli.svc(`sandbox export ${file}`, { isTerminal: true })
     expect(drawn(shown.stderr)).toContainEqual(
@@ -158,16 +170,14 @@ describe('sandbox export and import', () => {
     const nowhere = await cli.svc('sandbox export none/here.svc.gz')
     expect([nowhere.code, nowhere.stdout]).toEqual([2, ''])
     expect(nowhere.stderr).toContain('none/here.svc.gz cannot be written: its directory does not exist.\n')
-    const files = readdirSync(cli.home).filter((name) => name.includes('.gz'))
-    expect(files).toEqual(['sandbox.svc.gz'])
+    expect(files()).toEqual(['sandbox.svc.gz'])
   })
 
   test('an export that gets no response keeps the existing file', async () => {
     writeFileSync(join(cli.home, 'sandbox.svc.gz'), 'the one before')
-    await cli.sandbox.close()
-    const failed = await cli.svc(`sandbox export --overwrite --base-url ${cli.sandbox.url}`)
+    const failed = await cli.svc('sandbox export --overwrite --base-url http://127.0.0.1:1')
     expect([failed.code, failed.stdout]).toEqual([7, ''])
-    expect(readdirSync(cli.home).filter((name) => name.includes('.gz'))).toEqual(['sandbox.svc.gz'])
+    expect(files()).toEqual(['sandbox.svc.gz'])
   })
 
   test('an import of anything else changes nothing and says why', async () => {

@@ -1,156 +1,186 @@
-import { readdirSync } from 'node:fs'
-import { readdir, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+/** `svc start`: what it prints, what others find, what refuses it, and how it ends. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { basename, join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { plainStyle } from '#cli/output/terminal.ts'
 import { failureReport } from '#commands/sandbox/emulator.ts'
 import { startBlock } from '#commands/sandbox/start-block.ts'
 import { StorageError } from '#store/store.ts'
-import { type Running, spawnSvc } from './process.ts'
-import { svc, temporaryDirectory } from './test-cli.ts'
+import { follow } from './follow.ts'
+import { spawnSvc } from './process.ts'
+import { realProcesses, svc, temporaryDirectory } from './test-cli.ts'
 
-const started: Running[] = []
-let blocker: Server | undefined
-
-afterEach(async () => {
-  for (const { child } of started) child.kill('SIGKILL')
-  await Promise.all(started.splice(0).map(({ ended }) => ended))
-  await new Promise((resolve) => (blocker === undefined ? resolve(null) : blocker.close(resolve)))
-  blocker = undefined
-})
-
-function start(home: string, ...args: string[]): Running {
-  return startWith({ SVC_HOME: home }, ...args)
+interface Ready {
+  url: string
+  pid: number
+  database: string
 }
 
-function startWith(env: Record<string, string>, ...args: string[]): Running {
-  const running = spawnSvc(['start', ...args], env)
-  started.push(running)
-  return running
-}
+const locators = (home: string) => readdirSync(join(home, 'sandboxes'))
 
-describe('svc start -o json', () => {
-  const inMemory = [['--ephemeral'], ['--db', ':memory:']]
-  test.each(inMemory)(
-    'prints one line when ready, is found without settings, and a signal leaves nothing behind: %s %s',
-    async (...flags) => {
-      const home = temporaryDirectory()
-      const { child, firstLine, ended } = start(home, '--port', '0', ...flags, '-o', 'json')
-      const ready = JSON.parse(await firstLine) as Record<string, unknown>
-      expect(Object.keys(ready)).toEqual(['url', 'inspector_url', 'database', 'pid', 'version', 'projects'])
-      expect(ready).toMatchObject({ database: ':memory:', pid: child.pid })
-      expect(await readdir(join(home, 'sandboxes'))).toEqual([expect.stringMatching(`^${child.pid}(-\\d+)?\\.json$`)])
-
-      const created = await spawnSvc(['placements', 'create', '--expect', 'fill', '-o', 'json'], { SVC_HOME: home })
-        .ended
-      expect(created.code, created.stderr).toBe(0)
-      expect(JSON.parse(created.stdout)).toMatchObject({ status: 'ready' })
-
-      child.kill('SIGTERM')
-      const { code, stdout, stderr } = await ended
-      expect({ code, stderr }).toEqual({ code: 0, stderr: 'SIGTERM: stopping\nstopped\n' })
-      expect(stdout.trimEnd().split('\n')).toHaveLength(1)
-      expect(await readdir(join(home, 'sandboxes'))).toEqual([])
-      expect(() => process.kill(child.pid as number, 0)).toThrow('ESRCH')
-    },
-  )
-
-  test('npm’s doubled Ctrl-C counts once', async () => {
-    const { child, firstLine, ended } = start(temporaryDirectory(), '--port', '0', '--ephemeral', '-o', 'json')
-    await firstLine
-    child.kill('SIGINT')
-    child.kill('SIGINT')
-    expect((await ended).code).toBe(0)
-  })
-
-  test('svc sandbox stop asks it, without a signal, which on Windows would end it by force', async () => {
-    const home = temporaryDirectory()
-    const { firstLine, ended } = start(home, '--port', '0', '-o', 'json')
-    await firstLine
-    const terminate = () => {
-      throw new Error('It got a signal.')
-    }
-    const isRunning = () => readdirSync(join(home, 'sandboxes')).length > 0
-    const stopped = await svc('sandbox stop', { env: { SVC_HOME: home }, system: { terminate, isRunning } })
-    expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped http') })
-    const { code, stderr } = await ended
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/SIGTERM: stopping\nstopped\n$/) })
-    expect(readdirSync(home).filter((name) => /-wal$|lock/.test(name))).toEqual([])
-  })
-
-  test('svc sandbox stop ends it and waits', async () => {
-    const home = temporaryDirectory()
-    const { child, firstLine, ended } = start(home, '--port', '0', '-o', 'json')
-    const { url, database } = JSON.parse(await firstLine) as { url: string; database: string }
-    expect(database).toBe(join(home, 'sandbox.db'))
-    const stopped = await spawnSvc(['sandbox', 'stop'], { SVC_HOME: home }).ended
-    expect(stopped).toMatchObject({ code: 0, stdout: `stopped ${url} (pid ${child.pid})\n` })
-    // What takes longer than a second says so.
-    expect(['', `stopping ${url}\n`]).toContain(stopped.stderr)
-    expect((await ended).code).toBe(0)
-    const status = await spawnSvc(['sandbox', 'status'], { SVC_HOME: home }).ended
-    expect(status).toEqual({
-      code: 7,
-      stdout: '',
-      // Another sandbox may run at the default port of this computer.
-      stderr: expect.stringMatching(
-        /^error: No sandbox is running\.\nhint: Start one: svc start\. Or name a service: --base-url URL\.\n$|^error: None of your sandboxes is running\.\nhint: One of another user, /,
-      ),
-    })
-  })
-})
-
-test('strict by flag, variable and config file; the variable wins over the file', async () => {
+test('as a process it prints one line when ready, is found without settings, and a signal leaves nothing behind', async () => {
   const home = temporaryDirectory()
-  const config = join(home, 'strict.json')
-  await writeFile(config, JSON.stringify({ sandbox: { strict: true } }))
-  const legacyStatus = async (args: string[], env: Record<string, string> = {}) => {
-    const words = ['--port', '0', '--ephemeral', '-o', 'json', ...args]
-    const { child, firstLine, ended } = startWith({ SVC_HOME: home, ...env }, ...words)
-    const { url } = JSON.parse(await firstLine) as { url: string }
-    // Without a key: a route that is there says so, one that is not is not found.
-    const { status } = await fetch(`${url}/public/wrapper/v1/jobs`, { method: 'POST' })
-    child.kill('SIGTERM')
-    return [status, (await ended).stderr.includes('Strict: ')]
-  }
-  const statuses = [
-    legacyStatus(['--strict']),
-    legacyStatus([], { SVC_STRICT: '1' }),
-    legacyStatus(['--config', config]),
-    legacyStatus(['--config', config], { SVC_STRICT: '0' }),
-  ]
-  expect(await Promise.all(statuses)).toEqual([
-    [404, true],
-    [404, true],
-    [404, true],
-    [401, false],
-  ])
+  const words = ['start', '--port', '0', '--ephemeral', '-o', 'json']
+  const { child, firstLine, ended } = spawnSvc(words, { SVC_HOME: home })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ready = JSON.parse(await firstLine) as Record<string, unknown>
+  expect(Object.keys(ready)).toEqual(['url', 'inspector_url', 'database', 'pid', 'version', 'projects'])
+  expect(ready).toMatchObject({ database: ':memory:', pid: child.pid })
+  expect(locators(home)).toEqual([expect.stringMatching(`^${child.pid}(-\\d+)?\\.json$`)])
+  const created = await svc('placements create --expect fill -o json', {
+    env: { SVC_HOME: home },
+    system: realProcesses,
+  })
+  expect(created.code, created.stderr).toBe(0)
+  expect(JSON.parse(created.stdout)).toMatchObject({ status: 'ready' })
+
+  child.kill('SIGTERM')
+  const { code, stdout, stderr } = await ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: 'SIGTERM: stopping\nstopped\n' })
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+  expect(locators(home)).toEqual([])
+  expect(() => process.kill(child.pid as number, 0)).toThrow('ESRCH')
 })
 
-describe('a busy port or database', () => {
-  test('a chosen port that is taken is a failure that names its holder', async () => {
-    const port = await occupy()
-    const { ended } = start(temporaryDirectory(), '--port', String(port), '--ephemeral')
-    const { code, stdout, stderr } = await ended
+test('a database without a file leaves none, and npm’s doubled Ctrl-C counts once', async () => {
+  const home = temporaryDirectory()
+  const running = follow('start --port 0 --db :memory: -o json', { env: { SVC_HOME: home } })
+  expect(JSON.parse(await running.firstLine)).toMatchObject({ database: ':memory:' })
+  running.signal()
+  running.signal()
+  expect(await running.ended).toMatchObject({ code: 0, stderr: 'SIGINT: stopping\nstopped\n' })
+  expect(readdirSync(home)).toEqual(['sandboxes'])
+})
+
+test('svc sandbox stop asks it, without a signal, which on Windows would end it by force, and waits', async () => {
+  const home = temporaryDirectory()
+  const env = { SVC_HOME: home }
+  const running = follow('start --port 0 -o json', { env })
+  const { url, pid, database } = JSON.parse(await running.firstLine) as Ready
+  expect(database).toBe(join(home, 'sandbox.db'))
+  const terminate = () => {
+    throw new Error('It got a signal.')
+  }
+  const stopped = await svc('sandbox stop', { env, system: { terminate, isRunning: () => locators(home).length > 0 } })
+  expect(stopped).toMatchObject({ code: 0, stdout: `stopped ${url} (pid ${pid})\n` })
+  // What takes longer than a second says so.
+  expect(['', `stopping ${url}\n`]).toContain(stopped.stderr)
+  expect(await running.ended).toMatchObject({ code: 0, stderr: 'SIGTERM: stopping\nstopped\n' })
+  expect(readdirSync(home).filter((name) => /-wal$|lock/.test(name))).toEqual([])
+})
+
+test.each([
+  ['--strict', {}, 404],
+  ['', { SVC_STRICT: '1' }, 404],
+  ['--config strict.json', {}, 404],
+  ['--config strict.json', { SVC_STRICT: '0' }, 401],
+])('strict by %j and %j: a route of old clients has status %i', async (flags, given, expected) => {
+  const home = temporaryDirectory()
+  writeFileSync(join(home, 'strict.json'), JSON.stringify({ sandbox: { strict: true } }))
+  await using running = follow(`start --port 0 --ephemeral -o json ${flags}`, { env: { SVC_HOME: home, ...given } })
+  const { url } = JSON.parse(await running.firstLine) as Ready
+  // Without a key: a route that is there says so, one that is not is not found.
+  const { status } = await fetch(`${url}/public/wrapper/v1/jobs`, { method: 'POST' })
+  expect([status, running.stderr().includes('Strict: ')]).toEqual([expected, expected === 404])
+})
+
+describe('the options of svc.config.json', () => {
+  const write = (home: string, value: unknown) => writeFileSync(join(home, 'svc.config.json'), JSON.stringify(value))
+
+  test('are used unless a flag is given; the database is relative to the file', async () => {
+    const home = temporaryDirectory()
+    write(home, { sandbox: { db: 'data/own.db', port: 1, rate_limit: '5/s' } })
+    const cwd = join(home, 'data')
+    mkdirSync(cwd)
+    await using running = follow('start --port 0 -o json', { env: { SVC_HOME: home }, cwd })
+    const ready = JSON.parse(await running.firstLine) as Ready
+    expect(running.stderr()).toBe(`From ${join(home, 'svc.config.json')}: db, rate_limit.\n`)
+    expect(ready.database).toBe(join(home, 'data/own.db'))
+    const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
+    const body = JSON.stringify({ client_id: 'proj_demo', session_id: 's', job_type: 'chat' })
+    const asked = Array.from({ length: 30 }, () =>
+      fetch(`${ready.url}/v1/placements`, { method: 'POST', headers, body }),
+    )
+    expect((await Promise.all(asked)).map(({ status }) => status)).toContain(429)
+  })
+
+  test('about the database are replaced by a flag, and --config names another file', async () => {
+    const home = temporaryDirectory()
+    writeFileSync(join(home, 'other.json'), '{"sandbox":{"db":"own.db","port":0}}')
+    await using running = follow('start --ephemeral --config other.json -o json', { env: { SVC_HOME: home } })
+    expect(JSON.parse(await running.firstLine)).toMatchObject({ database: ':memory:' })
+    expect(readdirSync(home)).not.toContain('own.db')
+  })
+
+  test.each([
+    [{ port: 70_000 }, 'sandbox.port', 'must be 0 to 65535'],
+    [{ rate_limit: 'often' }, 'sandbox.rate_limit', 'must be a rate such as 5/s or 1/min, or off'],
+    [{ db: 'a.db', ephemeral: true }, 'sandbox.ephemeral', 'cannot be combined with db'],
+    [{ prot: 1 }, 'sandbox', 'has no field prot'],
+  ])('%j is refused by start and by config validate, with file and member', async (section, member, problem) => {
+    const home = temporaryDirectory()
+    write(home, { sandbox: section })
+    const path = join(home, 'svc.config.json')
+    const env = { SVC_HOME: home }
+    const started = await svc('start --ephemeral', { env })
+    expect(started).toMatchObject({ code: 2, stdout: '' })
+    expect(started.stderr).toContain(`error: ${path}, ${member}: ${problem}.`)
+    const validated = await svc('config validate', { env })
+    expect(validated).toMatchObject({ code: 2, stdout: `wrong  ${path}\n  ${member}: ${problem}\n` })
+  })
+})
+
+describe('--open', () => {
+  test.each([
+    ['exit 0', 'Opened in the browser.'],
+    ['exit 3', 'Not opened, no browser was found.'],
+  ])('from a terminal gives the demo to a browser, which ends with %s: %s', async (ending, note) => {
+    const home = temporaryDirectory()
+    const shown = join(home, 'shown')
+    writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\necho "$1" > "${shown}"\n${ending}\n`, { mode: 0o755 })
+    const env = { SVC_HOME: home, PATH: `${home}:${process.env.PATH}`, DISPLAY: ':0', NO_COLOR: '1' }
+    const options = { env, isTerminal: true, system: { platform: 'linux' } }
+    await using running = follow('start --port 0 --ephemeral --open', options)
+    await expect.poll(running.stderr).toContain(note)
+    expect(readFileSync(shown, 'utf8')).toMatch(/^http:\S+\/_sandbox\/demo\n$/)
+  })
+
+  test('without a terminal opens nothing: the URL is noted on stderr', async () => {
+    await using running = follow('start --port 0 --ephemeral --open -o json', {
+      env: { SVC_HOME: temporaryDirectory() },
+    })
+    const { url } = JSON.parse(await running.firstLine) as Ready
+    await expect.poll(running.stderr).toBe(`Not opened, this is not a terminal: ${url}/_sandbox/demo\n`)
+  })
+})
+
+describe('a port that is taken', () => {
+  /** Listens on a port; on none when another program does. */
+  async function occupy(port: number): Promise<number> {
+    // It is asked what it is: a connection that nobody reads would never end.
+    const server = createServer((socket) => socket.destroy())
+    onTestFinished(() => void server.close())
+    await new Promise((resolve) => server.once('error', resolve).listen(port, '127.0.0.1', () => resolve(null)))
+    return server.listening ? (server.address() as AddressInfo).port : port
+  }
+
+  test('is a failure that names its holder when it was chosen', async () => {
+    const port = await occupy(0)
+    const { code, stdout, stderr } = await svc(`start --port ${port} --ephemeral`, {
+      env: { SVC_HOME: temporaryDirectory() },
+    })
     expect({ code, stdout }).toEqual({ code: 8, stdout: '' })
     const holder = process.platform === 'linux' ? `pid ${process.pid} (${basename(process.execPath)}` : ''
     expect(stderr).toContain(`error: Port ${port} is taken by ${holder}`)
     expect(stderr).toContain(`hint: Stop it, or try: svc start --port ${port + 1}, or --port 0 for any free one.\n`)
   })
 
-  test('a database that another sandbox has open is a failure that names it', async () => {
-    const home = temporaryDirectory()
-    const first = start(home, '--port', '0', '-o', 'json')
-    const { url, pid } = JSON.parse(await first.firstLine) as { url: string; pid: number }
-    const { code, stderr } = await start(home, '--port', '0').ended
-    expect(code).toBe(8)
-    expect(stderr).toContain(`error: A sandbox with this database is already running: ${url} (pid ${pid}).\n`)
-  })
-
-  test('an option that the sandbox refuses is a usage error', async () => {
-    const { ended } = start(temporaryDirectory(), '--port', '0', '--ephemeral', '--rate-limit', 'often')
-    expect(await ended).toMatchObject({ code: 2, stdout: '' })
+  test('is noted when it is the default one, and the next free one is used', async () => {
+    await occupy(4010)
+    await using running = follow('start --ephemeral -o json', { env: { SVC_HOME: temporaryDirectory() } })
+    const { port } = new URL((JSON.parse(await running.firstLine) as Ready).url)
+    expect(running.stderr()).toMatch(new RegExp(`^Port 4010 is taken by .*: using ${port}\\.\n$`))
   })
 })
 
@@ -203,12 +233,3 @@ Try, in another terminal
 
 Ctrl-C stops it.`)
 })
-
-/** A port that this test listens on. */
-async function occupy(): Promise<number> {
-  // It is asked what it is: a connection that nobody reads would never end.
-  const server = createServer((socket) => socket.destroy())
-  blocker = server
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as { port: number }).port
-}

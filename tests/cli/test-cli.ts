@@ -6,9 +6,9 @@ import { writeLocator } from '#cli/settings/state-directory.ts'
 import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { run } from '#src/program.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { keptStream, noon, testHost } from './test-host.ts'
+import { keptStream, noon, realProcesses, testHost } from './test-host.ts'
 
-export { keptStream, noon, temporaryDirectory, testHost }
+export { keptStream, noon, realProcesses, temporaryDirectory, testHost }
 
 export interface Result {
   code: number

@@ -1,5 +1,5 @@
 /** A Host with a fixed clock, for commands that run in the process of a test. */
-import { readPidScope } from '#cli/process/proc.ts'
+import { isGroupRunning, readPidScope, readProcess } from '#cli/process/proc.ts'
 import type { Signal, System, SystemStream } from '#cli/run/system.ts'
 
 /** Counts the random texts, so that no two runs create the same session. */
@@ -38,6 +38,25 @@ export function testHost(given: Pick<System, 'env' | 'cwd' | 'stdout' | 'stderr'
     terminate: () => false,
     signal: () => false,
     onExit: () => () => {},
+  }
+}
+
+/** The other processes of this computer, for commands that start or end some. */
+export const realProcesses: Pick<System, 'isRunning' | 'signal' | 'terminate'> = {
+  isRunning(pid) {
+    if (!sendSignal(pid, 0)) return false
+    return pid < 0 ? isGroupRunning(-pid, process.pid) !== false : readProcess(pid)?.is_zombie !== true
+  },
+  signal: sendSignal,
+  terminate: (pid) => sendSignal(pid, 'SIGTERM'),
+}
+
+function sendSignal(pid: number, name: NodeJS.Signals | 0): boolean {
+  if (pid === process.pid && name !== 0) throw new Error('The process of the tests must not get a signal.')
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
   }
 }
 
