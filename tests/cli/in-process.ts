@@ -1,6 +1,7 @@
-/** Commands that go on until a signal, such as `svc start`, in the process of a test. */
+/** Commands that go on until a signal, such as `svc start`, when they are ready. */
 import type { Signal } from '#cli/run/system.ts'
-import { keptStream, type Result, type RunOptions, svc } from './test-cli.ts'
+import { follow, type Printed } from './follow.ts'
+import type { Result, RunOptions } from './test-cli.ts'
 
 export interface InProcess extends AsyncDisposable {
   /** The first line of stdout; '' when the command ended without one. */
@@ -13,37 +14,21 @@ export interface InProcess extends AsyncDisposable {
   end(signal?: Signal): Promise<Result>
 }
 
-type Printed = Pick<Result, 'stdout' | 'stderr'>
-
 /** Runs a command line, and resolves when it is ready: by default with a line on stdout; or when it has ended. Disposing of it ends it. */
 export async function runInProcess(
   args: string,
   options: RunOptions = {},
   isReady = ({ stdout }: Printed) => stdout.includes('\n'),
 ): Promise<InProcess> {
-  const handlers = new Set<(signal: Signal) => void>()
-  const [stdout, stderr] = [keptStream(false), keptStream(false)]
-  const { promise: hasLine, resolve } = Promise.withResolvers<void>()
-  for (const stream of [stdout, stderr]) {
-    const write = stream.write
-    stream.write = (text) => {
-      write.call(stream, text)
-      if (isReady(printed())) resolve()
-    }
-  }
-  const onSignal = (handler: (signal: Signal) => void) => {
-    handlers.add(handler)
-    return () => handlers.delete(handler)
-  }
-  const printed = () => ({ stdout: stdout.text, stderr: stderr.text })
-  const running = svc(args, { ...options, system: { stdout, stderr, onSignal, ...options.system } })
-  const ended = running.then(({ code }) => ({ code, ...printed() }))
-  const end = (signal: Signal = 'SIGTERM') => {
-    for (const handler of handlers) handler(signal)
+  const following = follow(args, options)
+  const { ended, stdout, stderr, signal } = following
+  await following.until(isReady)
+  const [firstLine = ''] = stdout().split('\n')
+  const end = (name: Signal = 'SIGTERM') => {
+    signal(name)
     return ended
   }
-  await Promise.race([hasLine, ended])
-  const [firstLine = ''] = stdout.text.split('\n')
+  const printed = () => ({ stdout: stdout(), stderr: stderr() })
   return { firstLine, printed, ended, end, [Symbol.asyncDispose]: async () => void (await end()) }
 }
 
