@@ -1,8 +1,8 @@
-/** The built-in suites through the command line: against a fresh sandbox, and side by side against a running one. */
+/** The built-in suites through the command line, side by side against a running sandbox; one by one they are in tests/http. */
 import { expect, test } from 'vitest'
 import type { RunResult } from '#qa/result.ts'
 import { spawnSvc } from '#tests/cli/process.ts'
-import { startTestCli, temporaryDirectory } from '#tests/cli/test-cli.ts'
+import { temporaryDirectory } from '#tests/cli/test-cli.ts'
 
 function summarize({ cases }: RunResult) {
   const of = (outcome: string) =>
@@ -15,16 +15,7 @@ function summarize({ cases }: RunResult) {
   }
 }
 
-test('every built-in suite that needs no browser passes against a fresh sandbox', async () => {
-  await using cli = await startTestCli()
-  const { code, stdout } = await cli.svc('qa run --fresh -o json')
-  const { passed, ...others } = summarize(JSON.parse(stdout) as RunResult)
-  expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
-  expect(passed).toBeGreaterThanOrEqual(250)
-  expect(code).toBe(0)
-})
-
-test('they pass against one sandbox that runs, four at a time, and leave it as it was', async () => {
+test('the built-in suites that need no browser pass against one sandbox that runs, four at a time, and leave it as it was', async () => {
   const SVC_HOME = temporaryDirectory()
   const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '--ephemeral', '-o', 'json'], { SVC_HOME })
   const { url } = JSON.parse(await firstLine) as { url: string }

@@ -13,7 +13,7 @@ export const filesOnly: readonly { reason: string; tests: readonly string[] }[] 
     tests: ['the key of the install is not in the database, and only its owner can read it'],
   },
   {
-    reason: 'A shared store has namespaces: tests/postgres/three-nodes.test.ts lists and deletes them.',
+    reason: 'A shared store has namespaces: tests/postgres/two-nodes.test.ts lists and deletes them.',
     tests: ['a sandbox with a file has no namespaces, and no second file until it has tokens'],
   },
   {

@@ -12,8 +12,6 @@ export interface Traffic {
   readonly acknowledged: Acknowledged[]
   /** Milliseconds of each request. */
   readonly latencies: number[]
-  /** Milliseconds of each request to the bare server: what the host and this process add. */
-  readonly bare_latencies: number[]
   /** Responses that nobody should get. */
   readonly problems: string[]
   /** Requests may fail until the sandbox is back at the address that `restart` resolves with. */
@@ -26,13 +24,11 @@ export interface Traffic {
 const formats = ['banner', 'clip', 'native'] as const
 const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
 
-/** `lanes` connections, each of which begins a turn every `every_ms`, with one request to the server at `bare_url`. */
-export function startTraffic(first: string, lanes: number, every_ms: number, bare_url: string): Traffic {
+/** `lanes` connections, each of which begins a turn every `every_ms`. */
+export function startTraffic(first: string, lanes: number, every_ms: number): Traffic {
   let pool = new Pool(first, { connections: lanes })
-  const barePool = new Pool(bare_url, { connections: lanes })
   let acknowledged: Acknowledged[] = []
   const latencies: number[] = []
-  const bare_latencies: number[] = []
   const problems: string[] = []
   let isRunning = true
   let isInterrupted = false
@@ -54,14 +50,7 @@ export function startTraffic(first: string, lanes: number, every_ms: number, bar
     return { text, now_ms: Date.parse(String(reply.headers.date)), acknowledge }
   }
 
-  const requestBare = async () => {
-    const started = performance.now()
-    await (await barePool.request({ method: 'GET', path: '/' })).body.text()
-    bare_latencies.push(performance.now() - started)
-  }
-
   const turn = async () => {
-    await requestBare()
     const session_id = `soak-${++sessions}`
     const placed = await request('POST', '/v1/placements', {
       client_id: 'proj_demo',
@@ -115,7 +104,6 @@ export function startTraffic(first: string, lanes: number, every_ms: number, bar
       return acknowledged
     },
     latencies,
-    bare_latencies,
     problems,
     async interrupt(restart) {
       const url = await interrupt(restart)
@@ -131,7 +119,7 @@ export function startTraffic(first: string, lanes: number, every_ms: number, bar
     async stop() {
       isRunning = false
       await Promise.all(running)
-      await Promise.all([pool.close(), barePool.close()])
+      await pool.close()
     },
   }
 }
