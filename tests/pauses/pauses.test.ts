@@ -18,7 +18,7 @@ import { addPending, addTraffic } from '#tests/reliability/large-state.ts'
 import { type Asked, readers, requestsOf, unplaced } from '#tests/reliability/list-requests.ts'
 import type { Pauses } from './watch.ts'
 
-/** Half a million rows show in 50 ms what takes 0.1 µs a row; a release has a million. */
+/** Half a million rows show in 50 ms what takes 0.1 µs a row. */
 const rows = Number(process.env.PAUSES_ROWS ?? 500_000)
 const wholeRows = rows / 4
 const pending = 40_000
