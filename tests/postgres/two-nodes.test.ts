@@ -94,12 +94,12 @@ test('a poll on one node ends when another decides, and what a dead node left is
   await using on = await pair({ decision_latency_ms: 600 })
   const job = (await on.a.accept('jobs.create', { as: key, body: asked({ slots_requested: 2 }) })).body
   const [slot, other] = job.slot_ids as [string, string]
-  const polled = await on.b.accept('decisions.get', { as: key, params: { slot_id: slot }, query: { wait_ms: 20_000 } })
+  const polled = await on.b.accept('decisions.get', { as: key, params: { slot_id: slot }, query: { wait_ms: 5_000 } })
   expect(polled.body.status).toBe('ready')
 
   const left = (await on.a.accept('jobs.create', { as: key, body: asked() })).body.slot_ids[0]!
   await on.one.close()
-  const found = await on.b.accept('decisions.get', { as: key, params: { slot_id: left }, query: { wait_ms: 20_000 } })
+  const found = await on.b.accept('decisions.get', { as: key, params: { slot_id: left }, query: { wait_ms: 5_000 } })
   expect(found.body.status).toBe('ready')
   for (const slot_id of [slot, other, left]) {
     const { evidence } = (await on.b.accept('placements.explain', { params: { slot_id } })).body
