@@ -136,7 +136,9 @@ function readEnd(events: readonly RendererEvent[]): SlotState | null {
 
 function readClearing(events: readonly RendererEvent[]): string | null {
   const last = events.findLast((event) => event.type === 'cleared')
-  return last?.type === 'cleared' ? last.reason : null
+  if (last?.type === 'cleared') return last.reason
+  // Nothing was mounted that could be cleared.
+  return events.some(({ type }) => type === 'turn:finished') ? 'finished_early' : null
 }
 
 function nameSlot(turn: ConsoleTurn | null, ad: ConsoleAd | null): string {

@@ -76,16 +76,18 @@ const blocks: Readonly<Record<string, string>> = {
 }
 
 const endings: Readonly<Record<string, string>> = {
-  finished: 'The turn has finished, and its ad was cleared.',
-  cancelled: 'The turn was cancelled.',
-  aborted: 'The request was aborted.',
-  replaced: 'Another ad took its place.',
+  finished: 'The answer ended, and withTurn or finish() cleared its ad. To keep the ad, pass keepMounted: true.',
+  finished_early: 'The answer ended before its ad had arrived. To show the ad all the same, pass keepMounted: true.',
+  cancelled: 'cancel() ended the turn. To keep its ad, call finish() and pass keepMounted: true.',
+  aborted: 'The signal of the turn was aborted. To keep its ad, abort only your own work.',
+  replaced: 'Another turn on the same element took its place. To keep both ads, give each its own element.',
   moved: 'It was mounted elsewhere.',
   expired: 'The placement is no longer valid.',
-  target_removed: 'Its element has left the page.',
+  target_removed:
+    'Its element has left the page. Start the turn again on the new element, with the same turnId, and its ad is back.',
   destroyed: 'The page called destroy().',
-  pagehide: 'The page was left.',
-  cleared: 'The ad was cleared.',
+  pagehide: 'The page was left. Restored from the history, it needs a new turn.',
+  cleared: 'The page called clearPlacement() or clear().',
 }
 
 const errors: Readonly<Record<string, string>> = {
@@ -102,7 +104,8 @@ const errors: Readonly<Record<string, string>> = {
   frame_reloaded: 'Something navigated the frame.',
   internal: 'The renderer failed.',
   label_removed: 'The ad label did not stay readable.',
-  late_decision: 'The decision came after the turn had ended, and was dropped.',
+  late_decision:
+    'The decision came after the turn had ended, and was dropped. With keepMounted: true it is still shown after finish().',
   media_type_mismatch: 'The frame has another format than the response.',
   message_flood: 'The frame sent too many messages.',
   origin_opaque: 'The page has no origin of its own.',
