@@ -15,6 +15,8 @@ export interface Tool {
   /** Whether a second call with the same input changes nothing further. */
   isIdempotent: boolean
   input: z.ZodObject
+  /** What to do about an invalid input, where agents guess the same names wrong. */
+  inputHint?: string
   /** The schema of what `call` returns. A result holds it as `result`. */
   output: z.ZodType
   /** Whether this package has written every text of the output, so that none is from outside. */

@@ -160,7 +160,7 @@ function endpointCommandName(id: EndpointId): string {
 }
 
 /** Returns the input of a call as the tool takes it. Throws CliError with every field that is wrong. */
-export function checkInput({ name, input }: Tool, given: unknown): Record<string, unknown> {
+export function checkInput({ name, input, inputHint }: Tool, given: unknown): Record<string, unknown> {
   const read = input.safeParse(given ?? {})
   // The values as they were given: the sandbox reads them itself.
   if (read.success) return isObject(given) ? given : {}
@@ -168,7 +168,7 @@ export function checkInput({ name, input }: Tool, given: unknown): Record<string
     'usage',
     'input_invalid',
     `The input of ${name} is invalid. ${describeIssues(read.error.issues)}`,
-    'Correct these fields: the input schema of the tool has them all.',
+    inputHint ?? 'Correct these fields: the input schema of the tool has them all.',
   )
 }
 

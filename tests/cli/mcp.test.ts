@@ -298,6 +298,9 @@ describe('over stdio', () => {
       "input_invalid: The input of add_fault is invalid. effect: is not one of the allowed values (expected: one of error, drop, reset, truncate, garble, rewrite, delay); sk_test_redacted: is unknown (expected: no field of this name; show_contract lists the known ones)
       Fix: Correct these fields: the input schema of the tool has them all."
     `)
+    expect(await fail('create_placement', { format: 'clip', topic: 'coffee' })).toContain(
+      'Fix: Formats are { "overrides": { "allowed_formats": ["clip"] } }, a topic is { "prompt": { "topic": "coffee" } }.',
+    )
     expect(await fail('run_qa', { suites: ['nonsense'] })).toContain('There is no built-in suite nonsense.')
     expect(await fail('read_docs', { topic: 'key_clas' })).toContain('Did you mean')
     await expect(client.callTool({ name: 'list_placement', arguments: {} })).rejects.toThrow(

@@ -32,13 +32,17 @@ export function withTypedFlags(message: string, args: readonly string[]): string
 /** If more commands than this end with a word, it is unclear which one was meant. */
 const maxVerbHints = 4
 
-/** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
+/**
+ * Returns what to type in place of a verb or a noun without the noun before it, or null: `svc status` is `svc sandbox status`,
+ * `svc snapshot` is `svc sandbox snapshots`.
+ */
 export async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
   const { commandTree } = await import('./help.ts')
   const listPaths = ({ name, commands }: CommandNode): string[] =>
-    commands === undefined ? [name] : commands.flatMap(listPaths).map((path) => `${name} ${path}`)
+    commands === undefined ? [name] : [name, ...commands.flatMap(listPaths).map((path) => `${name} ${path}`)]
   const all = (await commandTree(commands)).flatMap(listPaths)
-  const found = all.filter((path) => path.endsWith(` ${word}`)).map((path) => `svc ${path}`)
+  const spellings = [word, `${word}s`, word.replace(/s$/, '')].map((spelling) => ` ${spelling}`)
+  const found = all.filter((path) => spellings.some((end) => path.endsWith(end))).map((path) => `svc ${path}`)
   if (found.length === 0 || found.length > maxVerbHints) return null
   return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
 }

@@ -271,7 +271,9 @@ export const sandboxRules = ruleSet('sandbox', {
         const message = `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`
         return { message }
       })
-      return { ...found(findings, 'The certificate is valid.'), sample_size: url.startsWith('https:') ? 1 : 0 }
+      const isServed = url.startsWith('https:')
+      const holds = isServed ? 'The certificate is valid.' : 'The sandbox serves http, without a certificate.'
+      return { ...found(findings, holds), sample_size: isServed ? 1 : 0 }
     },
   },
   clock: {
