@@ -31,17 +31,17 @@ describe('what the command sees', () => {
   test('is a sandbox of its own, in the SVC_* variables and one line on stderr', async () => {
     const running = exec(
       node(`
-        const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY } = process.env
+        const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY, SVC_EXEC } = process.env
         fetch(SVC_BASE_URL + "/v1/placements", {
           method: "POST",
           headers: { authorization: "Bearer " + SVC_SECRET_KEY, "content-type": "application/json" },
           body: JSON.stringify({ client_id: SVC_CLIENT_ID, session_id: "s", job_type: "chat" }),
         }).then(({ status }) =>
-          fs.writeFileSync("out", JSON.stringify([SVC_BASE_URL, SVC_PUBLISHABLE_KEY, status])))`),
+          fs.writeFileSync("out", JSON.stringify([SVC_BASE_URL, SVC_PUBLISHABLE_KEY, status, SVC_EXEC])))`),
     )
     const { code, stderr } = await running.ended
-    const [url, key, status] = JSON.parse(running.out()) as string[]
-    expect({ code, key, status }).toEqual({ code: 0, key: 'pk_test_sandbox_demo', status: 200 })
+    const [url, key, status, around] = JSON.parse(running.out()) as string[]
+    expect({ code, key, status, around }).toEqual({ code: 0, key: 'pk_test_sandbox_demo', status: 200, around: url })
     expect(stderr.split('\n')[0]).toContain(`sandbox ${url} for `)
     expect(stderr.split('\n')[1]).toBe(`inspector ${url}/_sandbox/`)
     await expect(fetch(url as string)).rejects.toThrow()

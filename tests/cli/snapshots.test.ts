@@ -109,6 +109,7 @@ describe('sandbox export and import', () => {
     const { out, stderr } = terminalOutput({})
     await out.bytes('POST /_sandbox/import', 4_000_000, async (done) => {
       done(1_000_000)
+      done(1_500_000)
       vi.advanceTimersByTime(150)
       done(3_900_000)
     })

@@ -90,7 +90,7 @@ describe('the options of svc.config.json', () => {
 
   test('are used unless a flag is given; the database is relative to the file', async () => {
     const home = temporaryDirectory()
-    write(home, { sandbox: { db: 'data/own.db', port: 1, rate_limit: '5/s' } })
+    write(home, { sandbox: { db: 'data/own.db', port: 1, rate_limit: '1/min' } })
     const cwd = join(home, 'data')
     mkdirSync(cwd)
     await using running = follow('start --port 0 -o json', { env: { SVC_HOME: home }, cwd })
@@ -99,7 +99,7 @@ describe('the options of svc.config.json', () => {
     expect(ready.database).toBe(join(home, 'data/own.db'))
     const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
     const body = JSON.stringify({ client_id: 'proj_demo', session_id: 's', job_type: 'chat' })
-    const asked = Array.from({ length: 30 }, () =>
+    const asked = Array.from({ length: 5 }, () =>
       fetch(`${ready.url}/v1/placements`, { method: 'POST', headers, body }),
     )
     expect((await Promise.all(asked)).map(({ status }) => status)).toContain(429)
