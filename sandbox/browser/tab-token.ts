@@ -1,8 +1,13 @@
 /**
- * The admin token that a page of the sandbox needs beyond loopback: kept for this tab, and taken out of the address, so
- * that no history, bookmark or copied link has it.
+ * The token of a page of the sandbox. On loopback its document has that of the start. Beyond, it is kept for this tab, and
+ * taken out of the address, so that no history, bookmark or copied link has it.
  */
 const storageKey = 'svc.admin_token'
+
+const element = document.querySelector<HTMLMetaElement>('meta[name="svc-token"]')
+element?.remove()
+/** The token that the document came with; null for one that came without. */
+const documentToken = element?.content ?? null
 
 /** Returns the token of this tab, after moving `?token=` of the address into it; null without one. */
 function tabToken(): string | null {
@@ -15,9 +20,10 @@ function tabToken(): string | null {
   return token
 }
 
-/** Returns the header of a read with the token of this tab; none on loopback. */
+/** Returns the header of a request with the token of this page; empty without one. */
 export function tokenHeaders(): Record<string, string> {
-  const token = tabToken()
+  const ofTab = tabToken()
+  const token = documentToken ?? ofTab
   return token === null ? {} : { 'x-sandbox-token': token }
 }
 

@@ -19,6 +19,12 @@ export const faultHeader = 'x-sandbox-fault'
 /** The header that says whether a response was recorded, or is the emulator's own. */
 export const sourceHeader = 'x-sandbox-source' satisfies ResponseHeader
 
+/**
+ * The policy of bytes of someone else: they are shown, and never act on this origin. An image may be a document with scripts
+ * too.
+ */
+export const inertPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
 /** The header that names the trace that a request is in. */
 export const traceHeader = 'x-sandbox-trace' satisfies ResponseHeader
 

@@ -156,6 +156,18 @@ export function moveTokenToCookie(route: Route, request: Request, { needsToken }
   }
 }
 
+/**
+ * Returns the element with the token of this start, for a document of the sandbox that a tab has opened on this computer;
+ * else the empty text. Only such a document gets it: a script that merely shares the origin can neither send these headers
+ * nor read the document, whose opener policy and `frame-ancestors` part it from every other page.
+ */
+export function documentToken(request: Request, { needsToken }: GuardOptions, start_token: string): string {
+  const dest = readHeader(request, 'sec-fetch-dest')
+  // Clients without the header are programs, and browsers from before 2023.
+  const isDocument = request.headers.origin === undefined && (dest === undefined || dest === 'document')
+  return needsToken || !isDocument ? '' : `\n<meta name="svc-token" content="${start_token}">`
+}
+
 /** Open to all, and without a script. */
 const probes: ReadonlySet<string> = new Set([contract['health.live'].path, contract['health.ready'].path])
 

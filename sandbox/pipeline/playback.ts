@@ -13,7 +13,14 @@ import type { PlayedExchange, Player, SentRequest } from '#runtime/playback/play
 import type { ScriptedExchange } from '#runtime/playback/script.ts'
 import { addCors } from './cors.ts'
 import { findCaller } from './credentials.ts'
-import { type OpenExchange, type PipelineResponse, type Route, responseHeaders, sourceHeader } from './exchange.ts'
+import {
+  inertPolicy,
+  type OpenExchange,
+  type PipelineResponse,
+  type Route,
+  responseHeaders,
+  sourceHeader,
+} from './exchange.ts'
 
 type Respond = Route['respond']
 
@@ -116,14 +123,25 @@ function toFailure(played: PlayedExchange, { context }: OpenExchange, base_url: 
   const body = json === null ? null : played.respond({ body: present, headers: {}, base_url })
   const text = response_body !== null && 'text' in response_body ? response_body.text : ''
   const headers = { ...responseHeaders(context), ...playedHeaders(recorded) }
-  const media_type = response_headers['content-type']
-  if (body === null && media_type !== undefined) headers['content-type'] = media_type
+  if (body === null) Object.assign(headers, dataHeaders(response_headers['content-type']))
   const error = findCause(json)
   return {
     status,
     headers,
     body: body === null ? text : JSON.stringify(body),
     ...(error === null ? {} : { error }),
+  }
+}
+
+/** Types that a client may look for in a failure of something between it and the service. */
+const keptTypes: ReadonlySet<string> = new Set(['text/html', 'application/problem+json'])
+
+/** Returns the headers of a recorded body that is not JSON of the API: another origin wrote it, and this one only shows it. */
+function dataHeaders(recorded_type = ''): Record<string, string> {
+  const type = recorded_type.split(';')[0]!.trim().toLowerCase()
+  return {
+    'content-type': `${keptTypes.has(type) ? type : 'text/plain'}; charset=utf-8`,
+    'content-security-policy': inertPolicy,
   }
 }
 

@@ -4,7 +4,7 @@ import { decisionText } from '#compat/decisions.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import { respondToBroken, trackConnection } from './broken-input.ts'
 import { receivedRequest, writeResponse } from './exchange.ts'
-import { type Assets, assetRoutes } from './files/assets.ts'
+import { type Assets, assetRoutes, recordedRoutes } from './files/assets.ts'
 import { bundleRoutes } from './files/bundles.ts'
 import { archiveRoutes } from './files/export-import.ts'
 import { frameRoutes } from './frames.ts'
@@ -76,6 +76,7 @@ export function createServer(options: ServerOptions): SandboxServer {
     streams.route,
     ...(upgrades?.routes ?? []),
   )
+  pipeline.routes.add(...recordedRoutes(assets, pipeline.routes))
   let port = 0
   let url = ''
   return {

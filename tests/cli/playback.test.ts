@@ -9,6 +9,7 @@ import { type RunOptions, svc, temporaryDirectory } from './test-cli.ts'
 
 const folder = temporaryDirectory()
 const file = join(folder, 'coffee.har')
+const config = join(folder, 'svc.json')
 
 beforeAll(async () => {
   const recording = await record(async ({ api }) => {
@@ -17,6 +18,7 @@ beforeAll(async () => {
     await api.accept('decisions.get', { as: key, params: { slot_id: body.slot_id } })
   })
   writeFileSync(file, recording)
+  writeFileSync(config, JSON.stringify({ sandbox: { playback: 'coffee.har', fallback: true } }))
 })
 
 const options = (env: RunOptions['env'] = {}): RunOptions => ({
@@ -64,10 +66,15 @@ describe('svc start --playback', () => {
     })
   })
 
-  test('by variable and config file, a path relative to the file; a recording that is old warns', async () => {
-    const config = join(folder, 'svc.json')
-    writeFileSync(config, JSON.stringify({ sandbox: { playback: 'coffee.har', fallback: true } }))
-    await using playing = await play(`-o json --config ${config}`, { SVC_MAX_AGE: '1d' })
+  test('never by the config file of a repository alone: a start says how to play it', async () => {
+    await using playing = await play(`-o json --config ${config}`)
+    expect(JSON.parse(playing.firstLine)).not.toHaveProperty('playback')
+    const note = `Not played, since only ${config} names it. To play it: --playback ${file}\n`
+    expect(await playing.end()).toMatchObject({ code: 0, stderr: expect.stringContaining(note) })
+  })
+
+  test('by variable, with options of the config file; a recording that is old warns', async () => {
+    await using playing = await play(`-o json --config ${config}`, { SVC_PLAYBACK: file, SVC_MAX_AGE: '1d' })
     expect(JSON.parse(playing.firstLine)).toMatchObject({
       playback: { file, creator: 'svc 1.0.0', exchanges: 3, sessions: 2, fallback: true },
     })

@@ -132,6 +132,13 @@ test('a lost connection is said, and after another start everything is read agai
     const { slot_id: next } = await fill(connect(second))
     await page.getByRole('row').nth(1).getByText(next).waitFor()
     await page.waitForFunction(() => document.querySelector('.banner') === null)
+    // Only a new document gets the new token, so the first write opens the page again.
+    await page.locator('nav.views').getByRole('link', { name: 'Controls' }).click()
+    const reopened = page.waitForEvent('load')
+    await page.getByRole('button', { name: 'Freeze' }).click()
+    await reopened
+    await page.getByRole('button', { name: 'Freeze' }).click()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
   } finally {
     await second.close()
   }

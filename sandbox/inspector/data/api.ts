@@ -67,18 +67,13 @@ export function call<Id extends EndpointId>(
 }
 
 /**
- * Calls an endpoint whose input or output the caller knows. A write that is refused because the sandbox was restarted is
- * sent once more, with the new token. @throws ApiProblem
+ * Calls an endpoint whose input or output the caller knows. A write that is refused because the sandbox was restarted opens
+ * the page again: only a new document gets its new token. @throws ApiProblem
  */
 export async function callAny<Output>(id: EndpointId, input: AnyInput = {}, signal?: AbortSignal): Promise<Output> {
   const { body, ...rest } = input
-  const send = () => request(__ENDPOINTS__[id][0], buildAddress(id, rest), body, signal)
-  let response = await send()
-  if (response.status === 403) {
-    const before = currentSession()?.token
-    const state = await openSession()
-    if (state === 'open' && currentSession()?.token !== before) response = await send()
-  }
+  const response = await request(__ENDPOINTS__[id][0], buildAddress(id, rest), body, signal)
+  if (response.status === 403 && (await openSession()) === 'open' && currentSession()?.token === null) location.reload()
   const text = await response.text()
   if (!response.ok) throw refusal(response.status, text)
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true

@@ -10,8 +10,8 @@ export interface SeededProject {
 }
 
 interface InspectorSession {
-  /** Proves that a call comes from this page. It changes with each start of the sandbox. */
-  token: string
+  /** Proves that a call comes from this page; null when the sandbox was started again since the page was opened. */
+  token: string | null
   /** Origin of frame URLs and links. */
   base_url: string
   version: string
@@ -75,5 +75,5 @@ export function useSession(): InspectorSession {
 export function linkTo(address: string): string {
   const open = currentSession()
   if (open?.is_public !== true) return address
-  return `${address}${address.includes('?') ? '&' : '?'}token=${encodeURIComponent(open.token)}`
+  return `${address}${address.includes('?') ? '&' : '?'}token=${encodeURIComponent(open.token ?? '')}`
 }

@@ -5,12 +5,12 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { contract } from '#contract/index.ts'
-import { pathPattern } from '#foundation/http.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { RecordedMedia } from '#runtime/playback/recorded-media.ts'
 import { publicHeaders } from '../cors.ts'
 import { type Coding, codingFor, readEncoded } from '../encodings.ts'
 import {
+  inertPolicy,
   matchesTag,
   type OpenExchange,
   type PipelineResponse,
@@ -19,7 +19,7 @@ import {
   readHeader,
   sourceHeader,
 } from '../exchange.ts'
-import { createPathError } from '../routes.ts'
+import { createPathError, type Routes } from '../routes.ts'
 
 export interface Asset {
   body: Buffer
@@ -166,15 +166,12 @@ function findTestFile(format: string | undefined, query: Request['query']): stri
   return `clip-${size}-${length}.${one('poster') === 'true' ? 'webp' : 'mp4'}`
 }
 
-/** A file of someone else is shown, and never acts: an image may be a document with scripts. */
-const recordedHeaders = {
-  [sourceHeader]: 'recording',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-}
+const recordedHeaders = { [sourceHeader]: 'recording', 'content-security-policy': inertPolicy }
 
-export function assetRoutes(assets: Assets): Route[] {
-  const forAnHour = 'public, max-age=3600'
-  const file = (path: string, cache: string, find: (request: Request) => Promise<Asset | null>): Route => ({
+type FindAsset = (request: Request) => Promise<Asset | null>
+
+function fileRoute(assets: Assets, path: string, cache: string, find: FindAsset): Route {
+  return {
     method: 'GET',
     path,
     async respond(exchange) {
@@ -183,8 +180,14 @@ export function assetRoutes(assets: Assets): Route[] {
       const asset = recorded ?? (await find(exchange.request))
       return assetResponse(exchange, asset, { ...publicHeaders, 'cache-control': cache })
     },
-  })
-  const own = [
+  }
+}
+
+const forAnHour = 'public, max-age=3600'
+
+export function assetRoutes(assets: Assets): Route[] {
+  const file = (path: string, cache: string, find: FindAsset) => fileRoute(assets, path, cache, find)
+  return [
     file(contract['render.script'].path, 'no-cache', () => assets.renderScript()),
     file('/assets/render/{file}', 'no-cache', ({ params }) => assets.renderPart(params.file!)),
     { ...file('/_sandbox/console.js', 'no-cache', () => assets.consoleScript()), isForHostPages: true },
@@ -193,9 +196,12 @@ export function assetRoutes(assets: Assets): Route[] {
       assets.creative(`${params.folder}/${params.file}`),
     ),
   ]
-  const hasRoute = (path: string) => own.some((route) => pathPattern(route.path).test(path))
-  const others = assets.recorded_paths.filter((path) => !hasRoute(path) && !path.includes('{'))
-  return [...own, ...others.map((path) => file(path, forAnHour, async () => null))]
+}
+
+/** Returns the routes of recorded files, where the sandbox has none of its own. */
+export function recordedRoutes(assets: Assets, routes: Pick<Routes, 'listMethods'>): Route[] {
+  const others = assets.recorded_paths.filter((path) => routes.listMethods(path).length === 0 && !path.includes('{'))
+  return others.map((path) => fileRoute(assets, path, forAnHour, async () => null))
 }
 
 /**

@@ -12,6 +12,7 @@ import type { ConsentToolSetup } from '#foundation/consent/tool.ts'
 import { fillPath } from '#foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
 import type { Services } from '#operations/context.ts'
+import { documentToken } from '#pipeline/guards.ts'
 import { internalRequest, type OpenExchange, type PipelineResponse, type Route, readHeader } from '../exchange.ts'
 import { type Asset, type Assets, assetResponse } from '../files/assets.ts'
 import { createPipeline, type Pipeline, respondTo } from '../pipeline.ts'
@@ -37,7 +38,7 @@ export interface DemoProject {
 type Complete = (body: JsonObject) => JsonObject
 
 export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProject): Route[] {
-  const { services } = pipeline
+  const { services, guard } = pipeline
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
   const open = (path: string, respond: Route['respond']): Route => ({ ...get(path, respond), isOpen: true })
   const file = (path: string, find: (params: OpenExchange['request']['params']) => Promise<Asset | null>) =>
@@ -53,15 +54,16 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
       const { url, base_url } = services
       const isOwn = [url, base_url].some((own) => new URL(own).host === readHeader(exchange.request, 'host'))
       if (!isOwn) return redirect(exchange, `${base_url}/_sandbox/demo${new URL(exchange.request.url, url).search}`)
-      return demoPage(exchange, base_url === url ? '' : ` ${base_url}`)
+      const token = documentToken(exchange.request, guard, services.access.start_token)
+      return demoPage(exchange, base_url === url ? '' : ` ${base_url}`, token)
     }),
     get('/_sandbox/demo/settings', async (exchange) => {
       const { client_id, publishable_key } = project
       const { encodeConsentStrings } = await import('#foundation/consent/strings.ts')
       const now_ms = services.platform.clock.now()
       const settings: DemoSettings = {
-        // The token that opened the page, or that of this start where none was needed.
-        token: exchange.request.holder?.text ?? services.access.start_token,
+        // The token that opened the page.
+        token: exchange.request.holder?.text ?? null,
         client_id,
         publishable_key,
         since_seq: services.store.lastEventSeq(),
@@ -205,7 +207,7 @@ const icon =
 interface DemoSettings {
   consent_strings: Omit<ConsentToolSetup, 'state' | 'after_ms'>
   /** Proves to the backend that a write comes from this page. */
-  token: string
+  token: string | null
   client_id: string
   publishable_key: string
   /** The last event before this page: its timeline starts after it. */
@@ -214,9 +216,9 @@ interface DemoSettings {
 
 /**
  * The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. `frames` is a
- * space and the origin of frames where it differs from the page's, else empty.
+ * space and the origin of frames where it differs from the page's, else empty; `token` the element that has it.
  */
-function demoPage(exchange: OpenExchange, frames: string): PipelineResponse {
+function demoPage(exchange: OpenExchange, frames: string, token: string): PipelineResponse {
   const nonce = randomBytes(16).toString('base64url')
   const html = `<!doctype html>
 <html lang="en">
@@ -224,7 +226,7 @@ function demoPage(exchange: OpenExchange, frames: string): PipelineResponse {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
 <meta name="color-scheme" content="light dark">
-<title>Demo host</title>
+<title>Demo host</title>${token}
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="/_sandbox/demo/demo.css" nonce="${nonce}">
 <script src="/v1/render.js" defer nonce="${nonce}"></script>

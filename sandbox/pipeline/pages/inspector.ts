@@ -3,10 +3,9 @@
  * endpoint has the same path, an address opened in a tab shows the page, and any other request gets the JSON; `?raw` at
  * the end of the address shows the JSON in a tab too. The same page reports an unknown address.
  */
-import { createHash } from 'node:crypto'
 import { isLoopback } from '#foundation/http.ts'
 import type { Services } from '#operations/context.ts'
-import { type GuardOptions, sharedPaths } from '#pipeline/guards.ts'
+import { documentToken, type GuardOptions, sharedPaths } from '#pipeline/guards.ts'
 import { type OpenExchange, type PipelineResponse, type Request, type Route, readHeader } from '../exchange.ts'
 import { type Assets, assetResponse } from '../files/assets.ts'
 
@@ -40,13 +39,13 @@ const jsonLinks = [...sharedPaths]
   .join(', ')
 
 /** The id of the style sheet keeps a library from adding its own, which the policy would refuse. */
-const html = `<!doctype html>
+const createHtml = (token: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>svc sandbox</title>
+<title>svc sandbox</title>${token}
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" id="react-aria-pressable-style" href="${root}/inspector.css">
 <script src="${root}/inspector.js" type="module"></script>
@@ -54,12 +53,6 @@ const html = `<!doctype html>
 <body><div id="root"></div><noscript><p>The inspector needs JavaScript. The same data as JSON: ${jsonLinks}.</p></noscript></body>
 </html>
 `
-
-const document = {
-  body: Buffer.from(html),
-  media_type: 'text/html; charset=utf-8',
-  etag: `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
-}
 
 /** A project of the seed with its well-known keys. */
 interface SeededProject {
@@ -73,14 +66,18 @@ interface SeededProject {
 export function inspectorRoutes(
   services: Services,
   assets: Assets,
-  { needsToken }: GuardOptions,
+  guard: GuardOptions,
   projects: readonly SeededProject[],
 ): { routes: Route[]; page: Route['respond'] } {
   const page = (exchange: OpenExchange) => {
-    const own = ownAddress(services, exchange.request)
-    if (own === null) return assetResponse(exchange, document, createHeaders(services))
-    const headers = { 'x-request-id': exchange.context.request_id, location: own, vary: 'accept, sec-fetch-mode' }
-    return { status: 302, headers, body: '' }
+    const { context, request } = exchange
+    const own = ownAddress(services, request)
+    const headers = { 'x-request-id': context.request_id }
+    if (own === null) {
+      const html = createHtml(documentToken(request, guard, services.access.start_token))
+      return { status: 200, headers: { ...headers, ...createHeaders(services) }, body: html }
+    }
+    return { status: 302, headers: { ...headers, location: own, vary: 'accept, sec-fetch-mode' }, body: '' }
   }
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond, isOpen: true })
   return {
@@ -103,11 +100,10 @@ export function inspectorRoutes(
         path: `${root}/session`,
         respond: (exchange) =>
           sessionResponse(exchange, {
-            // The page acts with the token that opened it.
-            token: exchange.request.holder?.text ?? services.access.start_token,
+            token: exchange.request.holder?.text ?? null,
             base_url: services.base_url,
             version: services.version,
-            is_public: needsToken,
+            is_public: guard.needsToken,
             last_event_seq: services.store.lastEventSeq(),
             projects,
           }),
@@ -127,9 +123,9 @@ function ownAddress({ url, base_url }: Services, request: Request): string | nul
   return isLoopback(new URL(`http://${host}`).hostname) ? `${url}${target.pathname}${target.search}` : null
 }
 
-/** The boot data of the inspector. `token` proves that a write comes from it, and changes with each start. */
+/** The boot data of the inspector. `token` is the one that the page sent: a script that only shares the origin gets none. */
 interface InspectorSession {
-  token: string
+  token: string | null
   base_url: string
   version: string
   is_public: boolean
@@ -165,11 +161,13 @@ function createHeaders({ url, base_url }: Services): Record<string, string> {
     "frame-ancestors 'none'",
   ]
   return {
+    'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy.join('; '),
     'cross-origin-opener-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
-    'cache-control': 'no-cache',
+    // A script could read a stored copy, with its token.
+    'cache-control': 'no-store',
     vary: 'accept, sec-fetch-mode',
   }
 }

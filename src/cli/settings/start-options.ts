@@ -113,7 +113,7 @@ const table = {
   playback: {
     schema: z.string().min(1),
     flag: '--playback <file>',
-    description: 'respond as a recording does, a HAR file',
+    description: 'respond as a recording does, a HAR file; never by the config file alone',
     env: 'SVC_PLAYBACK',
   },
   fallback: {

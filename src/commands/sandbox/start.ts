@@ -7,6 +7,7 @@ import type { Certificate } from '#cli/process/certificate.ts'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { configFileName, readSettingFiles } from '#cli/settings/files.ts'
+import type { ConfigFile } from '#cli/settings/schemas.ts'
 import {
   mergeStartOptions,
   type StartOptions,
@@ -160,7 +161,7 @@ async function startOptions(
   const given = inMemory(mergeStartOptions(flags, startEnvironment(system.env)))
   const { config } = await readSettingFiles(system, settings)
   if (config?.values.sandbox === undefined) return given
-  const section = { ...config.values.sandbox }
+  const section = notPlayed(config, given, out)
   for (const name of ['db', 'playback', 'overrides', 'tls_cert', 'tls_key'] as const) {
     if (section[name] !== undefined && section[name] !== memory)
       section[name] = resolve(dirname(config.path), section[name])
@@ -169,6 +170,22 @@ async function startOptions(
   const used = Object.keys(merged).filter((name) => !(name in given))
   if (used.length > 0) out.note(`From ${config.path}: ${used.join(', ')}.`)
   return merged
+}
+
+/**
+ * Returns the section `sandbox` of a config file without its recording, unless you name one: whoever sends you a repository
+ * does not choose what your sandbox responds.
+ */
+function notPlayed(
+  { path, values }: { path: string; values: ConfigFile },
+  given: StartOptions,
+  out: CommandContext['out'],
+): StartOptions {
+  const section = { ...values.sandbox }
+  if (section.playback === undefined || given.playback !== undefined) return section
+  const { playback, fallback: _, max_age: __, strict_age: ___, ...others } = section
+  out.note(`Not played, since only ${path} names it. To play it: --playback ${resolve(dirname(path), playback)}`)
+  return others
 }
 
 function inMemory(options: StartOptions): StartOptions {
