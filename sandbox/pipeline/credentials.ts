@@ -129,16 +129,21 @@ function digestKey({ sha256 }: Services['platform'], text: string): Uint8Array {
  * @throws ApiError 401 for a key of the seed that another computer sends, unless the sandbox allows it. A request over a
  * tunnel or a proxy comes from this computer, but names another host or the client it is forwarded for.
  */
-export function checkLocalKey({ localKeys }: Services, { incoming, headers }: Request, text: string): void {
+export function checkLocalKey({ localKeys }: Services, request: Request, text: string): void {
+  const { incoming, headers } = request
   if (localKeys.size === 0 || !localKeys.has(text) || incoming === null) return
-  const from = incoming.socket.remoteAddress?.replace(/^::ffff:/, '') ?? ''
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined)
   const host = URL.parse(`http://${headers.host}`)?.hostname ?? ''
-  if (isLoopback(from) && isLoopback(host) && !isForwarded) return
+  if (isLoopback(readClientAddress(request)) && isLoopback(host)) return
   throw new ApiError('key_unknown', {
     message: 'This well-known key works only from the computer of the sandbox, which other computers can reach.',
     hint: 'Create a key: svc keys create. Or let anyone use the well-known keys: svc start --allow-known-keys.',
   })
+}
+
+/** Returns the address that a request comes from; `proxy` for one that a proxy on this computer or elsewhere has passed on. */
+export function readClientAddress({ incoming, headers }: Request): string {
+  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined)
+  return isForwarded ? 'proxy' : (incoming?.socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')
 }
 
 function findSecretKey(services: Services, request: Request, text: string): MaybePromise<KeyRow> {

@@ -5,11 +5,15 @@
  */
 import { encodeInteger } from '#contract/ids.ts'
 import type { ConsoleAsk, ConsoleClaim, ConsoleGrant } from '#contract/resources/sandbox/console.ts'
+import { isLoopback } from '#foundation/http.ts'
 import type { Platform } from '#platform/platform.ts'
 
 export interface ConsoleGrants {
-  /** Returns a new ask with its secret; null when too many wait for an answer. */
-  ask(origin: string): Omit<ConsoleAsk, 'confirm_url'> | null
+  /**
+   * Returns a new ask with its secret; null when too many of the client wait for an answer.
+   * @param client the address that the ask comes from, which one of this computer shares with no other; an origin can be made up
+   */
+  ask(origin: string, client: string): Omit<ConsoleAsk, 'confirm_url'> | null
   /** Returns the status of an ask to the page that has its secret, and its token once. */
   claim(origin: string, grant_id: string, secret: string): ConsoleClaim
   /** Returns the confirmed grant of a token; null when it is unknown, expired or revoked. */
@@ -26,6 +30,7 @@ export interface ConsoleGrants {
 
 interface StoredGrant {
   grant: ConsoleGrant
+  client: string
   secret_hash: Uint8Array
   /** Null until the token is claimed. */
   token_hash: Uint8Array | null
@@ -33,9 +38,10 @@ interface StoredGrant {
 
 const askTtlMs = 600_000
 const grantTtlMs = 3_600_000
-/** Asks that wait for an answer. */
+/** Asks that wait for an answer: of a page, of a client, and of all clients on other computers. */
 const maxAsksOfOrigin = 5
 const maxAsks = 20
+const maxAsksFromElsewhere = 100
 const codes = 10_000
 
 interface GrantServices {
@@ -51,12 +57,12 @@ export function createConsoleGrants(options: GrantServices): ConsoleGrants {
   const stored = unexpiredGrants(now)
 
   return {
-    ask(origin) {
-      if (!mayAsk(stored.list(), origin)) return null
+    ask(origin, client) {
+      if (!mayAsk(stored.list(), origin, client)) return null
       const secret = newToken()
       const grant = createAsk(options, origin)
       const { grant_id, code, expires_at_ms } = grant
-      stored.add({ grant, secret_hash: platform.sha256(secret), token_hash: null })
+      stored.add({ grant, client, secret_hash: platform.sha256(secret), token_hash: null })
       return { grant_id, code, secret, expires_at_ms }
     },
     claim(origin, grant_id, secret) {
@@ -118,11 +124,14 @@ function unexpiredGrants(now: () => number) {
   }
 }
 
-/** Whether a page of the origin may ask once more. */
-function mayAsk(stored: readonly StoredGrant[], origin: string): boolean {
+/** Whether a page of the origin may ask once more. No other client can use up what one has, and none what this computer has. */
+function mayAsk(stored: readonly StoredGrant[], origin: string, client: string): boolean {
   const waiting = stored.filter(({ grant }) => grant.status === 'waiting')
-  const ofOrigin = waiting.filter(({ grant }) => grant.origin === origin)
-  return ofOrigin.length < maxAsksOfOrigin && waiting.length < maxAsks
+  const own = waiting.filter((each) => each.client === client)
+  const ofOrigin = own.filter(({ grant }) => grant.origin === origin)
+  const elsewhere = waiting.filter((each) => !isLoopback(each.client))
+  const hasRoom = isLoopback(client) || elsewhere.length < maxAsksFromElsewhere
+  return ofOrigin.length < maxAsksOfOrigin && own.length < maxAsks && hasRoom
 }
 
 /** Returns a new ask, with four digits that no page can predict. */

@@ -11,6 +11,7 @@ import {
 } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { agentFor } from '#client/node-fetch.ts'
+import { locate, type RecordedId } from '#contract/recordings/recording.ts'
 import { isHopHeader, isLoopback } from '#foundation/http.ts'
 import { holdsLiveKey } from '#foundation/redaction.ts'
 import { systemErrorBehind, systemReason } from '#foundation/system-error.ts'
@@ -91,7 +92,28 @@ export function findRefusal({ allow_live }: Pick<Passage, 'allow_live'>, incomin
   // A page of a name that was made to resolve to this computer would fill the recording.
   if (host === undefined || !isLoopback(host)) return 'host'
   if (!url.startsWith('/')) return 'target'
+  if (isOfOtherSite(incoming)) return 'other_site'
   return !allow_live && [url, ...rawHeaders].some((text) => holdsLiveKey(text)) ? 'live_key' : null
+}
+
+/**
+ * Whether a page of another site sent a request without a credential: any site that you visit can send one to this computer.
+ * The page of an app is on loopback. A frame and its files name no page, and a frame has its token in its path.
+ */
+function isOfOtherSite({ method = '', url, headers }: IncomingMessage): boolean {
+  const { authorization, origin, referer } = headers
+  if (headers['sec-fetch-site'] !== 'cross-site' && origin === undefined) return false
+  if (authorization !== undefined) return false
+  const page = origin ?? referer
+  const isOfApp = page !== undefined && isLoopback(URL.parse(page)?.hostname ?? '')
+  const isNameless = page === undefined && method === 'GET'
+  if (isOfApp || method === 'OPTIONS') return false
+  return !(isNameless && isFileOrFrame(locate(method, `http://service${url}`)?.endpoint))
+}
+
+/** Whether a path is that of a frame or a file, which a page loads without a credential. @param endpoint undefined: of none */
+function isFileOrFrame(endpoint: RecordedId | null | undefined): boolean {
+  return endpoint === undefined || endpoint === null || endpoint === 'render.frame' || endpoint === 'render.script'
 }
 
 function refuseRequest(passage: Passage, incoming: IncomingMessage, response: ServerResponse, refusal: Refusal): void {

@@ -345,6 +345,37 @@ describe('keys', () => {
   })
 })
 
+describe('a request of a browser', () => {
+  const elsewhere = 'Sec-Fetch-Site: cross-site'
+  test.each<[name: string, status: number, line: string, headers: string[]]>([
+    ['a page of the app', 200, 'POST /v1/browser/activate', [elsewhere, 'Origin: http://localhost:3000']],
+    ['a page of the app by its referrer', 200, 'GET /v1/x.png', [elsewhere, 'Referer: http://127.0.0.1:3000/']],
+    [
+      'a page with a token',
+      200,
+      'POST /v1/beacons',
+      [elsewhere, 'Origin: https://app.test', 'Authorization: Bearer x'],
+    ],
+    ['its preflight', 200, 'OPTIONS /v1/beacons', [elsewhere, 'Origin: https://app.test']],
+    ['a frame', 200, 'GET /v1/render/ast_x', [elsewhere, 'Sec-Fetch-Dest: iframe']],
+    ['a picture in a frame', 200, 'GET /assets/one.png', [elsewhere, 'Sec-Fetch-Dest: image']],
+    ['a typed address', 200, 'GET /v1/decisions/x', ['Sec-Fetch-Site: none']],
+    ['a program', 200, 'POST /v1/placements', []],
+    ['another site', 403, 'POST /v1/placements', [elsewhere, 'Origin: https://evil.example']],
+    ['a browser without Sec-Fetch', 403, 'POST /v1/placements', ['Origin: https://evil.example']],
+    ['a sandboxed frame of another site', 403, 'POST /v1/placements', [elsewhere, 'Origin: null']],
+    ['a picture of another site', 403, 'GET /assets/x', [elsewhere, 'Referer: https://evil.example/']],
+    ['a picture without a referrer', 403, 'GET /v1/decisions/x', [elsewhere]],
+    ['a form without a referrer', 403, 'POST /assets/x', [elsewhere]],
+  ])('of %s: %i', async (_, status, line, headers) => {
+    let hits = 0
+    await using on = await stage((_, response) => response.end(String(++hits)))
+    const head = [`${line} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers, '', '']
+    expect(await exchangeBytes(on.url, head.join('\r\n'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect([hits, on.refusals]).toEqual(status === 200 ? [1, []] : [0, ['other_site']])
+  })
+})
+
 describe('a hostile service', () => {
   test('an endless body ends with its client, is not kept, and others pass meanwhile', async () => {
     await using on = await stage((incoming, response) => {

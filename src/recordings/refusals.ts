@@ -14,6 +14,12 @@ const refusals = {
     message: 'The Host header names another host than this pass-through.',
     hint: 'Use the URL that svc record printed.',
   },
+  other_site: {
+    status: 403,
+    error: 'forbidden',
+    message: 'A page of another site sent this request without a credential. It was not sent.',
+    hint: 'Serve the app on localhost. Other sites must not reach the service through this computer.',
+  },
   target: {
     status: 400,
     error: 'invalid_request',

@@ -42,7 +42,7 @@ const server = createServer(async ({ url }, response) => {
   response.writeHead(200, { ...headers, 'content-type': type }).end(file)
 })
 server.on('error', ({ message }) => fail(`${message}. Set PORT to another one, such as 3001.`))
-server.listen(Number(process.env.PORT ?? 3000), () => {
+server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`Hazelby is at http://localhost:${server.address().port}, with placements of ${base_url}`)
 })
 

@@ -1,5 +1,8 @@
 /** `svc qa observe --url`: a real browser on pages of an integrator: each violates one rule, and one violates none. */
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
 import type { Page as BrowserPage } from 'playwright-core'
@@ -14,7 +17,7 @@ import { turnRules } from '#diagnosis/rules/turns.ts'
 import { loadPageSteps } from '#qa/browser/page-steps.ts'
 import type { CaseResult } from '#qa/result.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
-import { sharedChromium } from '#tests/browser/chromium.ts'
+import { launchChromium, sharedChromium } from '#tests/browser/chromium.ts'
 import { startTestCli, svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
 import { startApp } from '#tests/observe/app.ts'
 import {
@@ -262,6 +265,33 @@ describe.concurrent('steps', () => {
     )
     expect(() => steps('click: text=Accept')).toThrow('ask.yaml:1:1: This is not a list of steps.')
   })
+})
+
+test.each([
+  ['by itself', 300, () => AbortSignal.any([])],
+  ['with the first interrupt', null, () => AbortSignal.timeout(300)],
+])('a page whose scripts never yield ends %s, and is said to be busy', async (_, for_ms, createSignal) => {
+  const server = createServer((__, response) => {
+    response.setHeader('content-type', 'text/html').end('<script>for (;;);</script>')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const options = {
+    url,
+    browser_name: 'Chromium',
+    bases: [shared.url],
+    for_ms,
+    signal: createSignal(),
+    is_headed: false,
+  }
+  // A browser of its own: others that share one must not wait for a page that is busy.
+  const browser = await launchChromium()
+  try {
+    await expect(watchPage(browser, options)).rejects.toThrow(`${url} opened, and could not be looked at`)
+  } finally {
+    await browser.close()
+    server.close()
+  }
 })
 
 describe.concurrent('the command', () => {

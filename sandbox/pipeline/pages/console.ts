@@ -20,6 +20,7 @@ import type { Services } from '#operations/context.ts'
 import { parseJson } from '../body/body.ts'
 import { validate } from '../body/validation.ts'
 import { addCors, hostPagesRoot, isKnownOrigin, preflightResponse } from '../cors.ts'
+import { readClientAddress } from '../credentials.ts'
 import { checkContentType } from '../endpoints.ts'
 import { type OpenExchange, type PipelineResponse, type Route, responseHeaders } from '../exchange.ts'
 import type { Pipeline } from '../pipeline.ts'
@@ -63,8 +64,8 @@ export function consoleRoutes(pipeline: Pipeline): Route[] {
         return { server_time_ms: now_ms, slots }
       },
     ),
-    ...pageRoutes(services, 'ask', AskBody, async ({ origin }): Promise<ConsoleAsk> => {
-      const ask = consoleGrants.ask(origin)
+    ...pageRoutes(services, 'ask', AskBody, async ({ origin, client }): Promise<ConsoleAsk> => {
+      const ask = consoleGrants.ask(origin, client)
       if (ask === null) throw createFullError()
       return { ...ask, confirm_url: `${services.base_url}/_sandbox/console?grant=${ask.grant_id}` }
     }),
@@ -86,6 +87,8 @@ export function consoleRoutes(pipeline: Pipeline): Route[] {
 interface PageCall {
   context: OpenExchange['context']
   origin: string
+  /** The address that it comes from. */
+  client: string
 }
 
 /** Returns a route for pages and that of its preflight. `call` resolves to the JSON of the response. */
@@ -100,7 +103,8 @@ function pageRoutes<Body extends z.ZodType>(
     const { context, request } = exchange
     const origin = await requireOrigin(services, context.origin)
     checkContentType(request)
-    const result = await call({ context, origin }, validate(schema, parseJson(request.body).json))
+    const client = readClientAddress(request)
+    const result = await call({ context, origin, client }, validate(schema, parseJson(request.body).json))
     const headers = responseHeaders(context)
     const response = { status: name === 'ask' ? 201 : 200, headers, body: JSON.stringify(result) }
     await addCors(services, exchange, response)

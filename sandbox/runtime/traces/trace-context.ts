@@ -1,5 +1,8 @@
 /** W3C Trace Context, https://www.w3.org/TR/trace-context/: read from requests, kept with placements, sent with callbacks. */
 
+import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+
 export interface TraceContext {
   /** 32 lower-case hexadecimal digits. */
   trace_id: string
@@ -7,7 +10,7 @@ export interface TraceContext {
   span_id: string
   /** Bit 0: whether the caller records the trace. Bit 1: whether its id is random. */
   flags: number
-  /** `tracestate`: what vendors need, passed on as it is; null without a valid one. */
+  /** `tracestate`: what vendors need, passed on; null without a valid one. */
   state: string | null
 }
 
@@ -43,7 +46,10 @@ export function readTraceContext(traceparent: string | undefined, tracestate: st
   }
 }
 
-/** Returns the members of a tracestate that are passed on; null when one of them is malformed, or a key is twice. */
+/**
+ * Returns the members of a tracestate that are passed on; null when one of them is malformed, or a key is twice. Callbacks carry
+ * it elsewhere, so a member with a key, a token or personal data is left out.
+ */
 function readState(text: string): string | null {
   const members = text
     .split(',')
@@ -52,9 +58,10 @@ function readState(text: string): string | null {
   const keys = new Set(members.map((member) => member.split('=', 1)[0]))
   if (members.length === 0 || members.length > maxStateMembers || keys.size < members.length) return null
   if (!members.every((member) => stateMember.test(member))) return null
+  const passed = members.filter((member) => redactSecrets(member) === member && findPersonalData(member).length === 0)
   // The newest are on the left.
-  while (members.join(',').length > maxStateCharacters) members.pop()
-  return members.length === 0 ? null : members.join(',')
+  while (passed.join(',').length > maxStateCharacters) passed.pop()
+  return passed.length === 0 ? null : passed.join(',')
 }
 
 function formatTraceparent({ trace_id, span_id, flags }: TraceContext): string {

@@ -90,6 +90,7 @@ async function run(context: CommandContext, { options }: CommandInput): Promise<
 const refusalNotes: Readonly<Record<Refusal, string>> = {
   live_key: 'it has a production key. Use a test key, or start with --allow-live.',
   host: 'its Host header names another host. Use the printed URL.',
+  other_site: 'a page of another site sent it without a credential. Serve your app on localhost.',
   target: 'it names a URL where a path belongs. The printed URL is a base URL, not that of a proxy.',
   unreachable: 'the service did not respond.',
 }

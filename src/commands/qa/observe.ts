@@ -197,7 +197,7 @@ async function watchInBrowser(
     return await locateKeys(await watchPage(await browser.get(), options), context.system.cwd)
   } catch (error) {
     if (!(error instanceof PageUnreachable)) throw error
-    throw new CliError('unreachable', 'page_unreachable', error.message, 'Start the app, then try again.')
+    throw new CliError('unreachable', 'page_unreachable', error.message, error.hint)
   } finally {
     await browser.close()
   }

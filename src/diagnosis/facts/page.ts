@@ -109,9 +109,14 @@ export interface WatchOptions {
   prepare?: (page: Page, context: BrowserContext) => Promise<void>
 }
 
-/** The page did not open. */
+/** The page did not open, or its scripts ran all the time, so that nobody could look at it. */
 export class PageUnreachable extends Error {
   override readonly name = 'PageUnreachable'
+  readonly hint: string
+  constructor(message: string, hint = 'Start the app, then try again.') {
+    super(message)
+    this.hint = hint
+  }
 }
 
 /** The longest a timer can wait: 24 days. */
@@ -122,6 +127,8 @@ const intervalMs = 250
 const paintedMs = 1_500
 /** A response that is still going on after the watch is awaited for this long at most. */
 const maxReadMs = 1_000
+/** How long after the watch a page whose scripts are busy may take for a look or a picture. */
+const maxBusyMs = 8_000
 const readable = /javascript|json|html|css|text|xml/
 /** At most this much of a console message is kept. */
 const maxMessageLength = 300
@@ -149,8 +156,9 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
         `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
       )
     })
-    const { mounts, looks, failed_step } = await lookUntilOver(page, options)
-    const screenshot = page.isClosed() ? null : await takeScreenshot(page).catch(ignoreNavigation)
+    const { mounts, looks, failed_step, isBusy } = await lookUntilOver(page, options)
+    if (isBusy && !page.isClosed()) throw createBusyError(url)
+    const screenshot = page.isClosed() ? null : await takeScreenshot(page).catch(ignoreBusy)
     await Promise.race([Promise.all(reading), pause(maxReadMs)])
     const { blocked } = records
     for (const each of looks
@@ -169,13 +177,26 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       waiting_turns: looks.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: looks.some((look) => look.shift === null) ? null : looks.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
       screenshot,
-      slot_pictures: page.isClosed() ? [] : await takeSlotPictures(page).catch(() => []),
+      slot_pictures: page.isClosed() ? [] : await takeLastPictures(page),
       is_driven: drive !== undefined,
       failed_step,
     }
   } finally {
     await context.close()
   }
+}
+
+function createBusyError(url: string): PageUnreachable {
+  const message = `${url} opened, and could not be looked at: its scripts never let anything else run.`
+  return new PageUnreachable(
+    message,
+    'Open it in a browser: a loop in a script, or one that is very slow, stops the page.',
+  )
+}
+
+/** Resolves with the pictures of the ads; without any when the scripts of the page let nothing else run. */
+async function takeLastPictures(page: Page): Promise<Screenshot[]> {
+  return (await Promise.race([takeSlotPictures(page).catch(() => []), waitForBusyPage()])) ?? []
 }
 
 /** Records what the browser reports from now on. `reading` are the responses that are read for it. */
@@ -221,11 +242,12 @@ async function recordEvents(
 async function lookUntilOver(
   page: Page,
   { bases, for_ms, signal, is_headed, drive }: WatchOptions,
-): Promise<{ mounts: WatchedMount[]; looks: PageLook[]; failed_step: PageSeen['failed_step'] }> {
+): Promise<{ mounts: WatchedMount[]; looks: PageLook[]; failed_step: PageSeen['failed_step']; isBusy: boolean }> {
   const mounts = new Map<string, WatchedMount>()
   const looks = new Map<string, PageLook>()
   const frames: Frame[] = []
   let isOver = false
+  let isBusy = false
   let failed_step: PageSeen['failed_step'] = null
   const driving = (drive?.(page, signal) ?? Promise.resolve())
     .catch((error: unknown) => {
@@ -234,31 +256,38 @@ async function lookUntilOver(
       failed_step = { message, hint, place, is_wait }
     })
     .then(() => pause(for_ms ?? maxTimerMs, signal))
-  driving
+  const ending = driving
     .catch(() => {})
-    .finally(() => {
+    .then(() => {
       isOver = true
     })
+  const busy = Promise.race([ending, untilAborted(signal)]).then(waitForBusyPage)
+  /** Resolves to undefined, some time after the watch, for a page whose scripts let nothing else run. */
+  const unlessBusy = <Value>(value: Promise<Value>) => Promise.race([value, busy])
   let last = performance.now()
   /** The ad that is being brought into view. */
   let sought: string | null = null
-  while (!isOver && !signal.aborted && !page.isClosed()) {
-    const seen = await lookAtFrames(page, bases, frames)
+  do {
+    const seen = await unlessBusy(lookAtFrames(page, bases, frames))
+    if (!seen) {
+      isBusy = looks.size === 0
+      break
+    }
     const now = performance.now()
     for (const { look, frame, key } of seen) {
       looks.set(key(look.document), look)
       mergeLook(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
     }
-    await takeScreenshots(mounts)
+    await unlessBusy(takeScreenshots(mounts))
     const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
     const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, present))
     sought = next?.element ?? null
-    if (next !== undefined) await scrollTo(next).catch(ignoreNavigation)
+    if (next !== undefined) await unlessBusy(scrollTo(next).catch(ignoreNavigation))
     last = now
     await pause(intervalMs, signal)
-  }
+  } while (!isOver && !signal.aborted && !page.isClosed())
   if (isOver) await driving
-  return { mounts: [...mounts.values()], looks: [...looks.values()], failed_step }
+  return { mounts: [...mounts.values()], looks: [...looks.values()], failed_step, isBusy }
 }
 
 function isOfService(url: string, bases: readonly string[]): boolean {
@@ -306,7 +335,7 @@ async function takeScreenshots(mounts: Map<string, WatchedMount>): Promise<void>
 }
 
 async function takeScreenshot(page: Page): Promise<PageSeen['screenshot']> {
-  const png = await page.screenshot()
+  const png = await page.screenshot({ timeout: maxBusyMs })
   const { width, height } = measurePixels(png)
   return { name: 'the page at the end', png, width, height }
 }
@@ -376,6 +405,23 @@ function printableUrl(url: string): string {
 function ignoreNavigation(error: Error): null {
   if (/context was destroyed|cannot find context|closed|navigat|detached/i.test(error.message)) return null
   throw error
+}
+
+/** A page that is busy at the end has no picture. */
+function ignoreBusy(error: Error): null {
+  return error.name === 'TimeoutError' || error.message.includes('Unable to capture') ? null : ignoreNavigation(error)
+}
+
+/** Keeps no program alive that has nothing else to do. */
+async function waitForBusyPage(): Promise<undefined> {
+  await sleep(maxBusyMs, undefined, { ref: false })
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 /** Resolves after a time, or when the signal aborts. */

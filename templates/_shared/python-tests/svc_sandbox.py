@@ -145,8 +145,9 @@ class SvcSandbox:
 
 def _start(log: Any) -> subprocess.Popen[str]:
     command = [*_find_svc(), "start", "--ephemeral", "--port", "0", "-o", "json"]
-    # What points to another sandbox is not for this one.
-    env = {name: value for name, value in os.environ.items() if name not in ("SVC_BASE_URL", "SVC_STORE")}
+    # Settings of another sandbox, or of another start, are not for this one: SVC_BASE_URL, SVC_PLAYBACK, SVC_HOST.
+    kept = ("SVC_HOME", "SVC_COMMAND")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SVC_") or name in kept}
     try:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True, env=env)
     except OSError as error:

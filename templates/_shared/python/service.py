@@ -53,7 +53,7 @@ class Service:
             if not isinstance(answer.body, dict):
                 raise ValueError("the response is not a JSON object")
             return answer
-        except (OSError, HTTPException, ValueError) as error:
+        except (OSError, HTTPException, ValueError, RecursionError) as error:
             log.error("%s %s: %s", method, path, error)
             message = "The placement service sent no readable response."
             return Answer(502, {"error": "no_answer", "message": message, "retryable": True})

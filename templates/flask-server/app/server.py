@@ -109,7 +109,10 @@ def create_app(settings: Settings) -> Flask:
 
 def read_body() -> dict[str, Any]:
     """The JSON object of this request. Flask refuses what is too large, of another type, or not JSON."""
-    body = request.get_json()
+    try:
+        body = request.get_json()
+    except RecursionError:
+        abort(400, "The body nests too deeply.")
     if not isinstance(body, dict):
         abort(400, "The body is not a JSON object.")
     return body

@@ -31,7 +31,7 @@ export interface Answer {
 }
 
 export async function startServer() {
-  const server = createApp(settings).listen(0)
+  const server = createApp(settings).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {

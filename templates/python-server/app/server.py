@@ -127,8 +127,8 @@ class Handler(BaseHTTPRequestHandler):
             raise RequestError(415, "Send JSON, with Content-Type: application/json.")
         try:
             body = json.loads(content)
-        except ValueError as error:
-            raise RequestError(400, "The body is not JSON.") from error
+        except (ValueError, RecursionError) as error:
+            raise RequestError(400, "The body is not JSON, or nests too deeply.") from error
         if not isinstance(body, dict):
             raise RequestError(400, "The body is not a JSON object.")
         return body
