@@ -113,10 +113,9 @@ describe('each response with bytes of someone else', () => {
     expect(reads.length).toBeGreaterThan(30)
     for (const { path } of reads) {
       const { type, policy, sniffing } = await read(path.replace('{slot_id}', slot_id).replaceAll(/\{\w+\}/g, 'x'))
-      const isData =
-        /^(application\/json|text\/plain|text\/event-stream|application\/x-ndjson|application\/gzip)/.test(
-          type ?? '',
-        )
+      const isData = /^(application\/json|text\/plain|text\/event-stream|application\/x-ndjson|application\/gzip)/.test(
+        type ?? '',
+      )
       expect([path, type, sniffing, isData || policy]).toEqual([path, type, 'nosniff', isData || expect.any(String)])
     }
   })

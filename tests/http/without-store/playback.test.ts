@@ -260,7 +260,12 @@ describe('what is played', () => {
     expect(response.status).toBe(503)
     expect(await response.text()).toBe('<p>Maintenance</p>')
     const names = ['content-type', 'retry-after', 'set-cookie', source]
-    expect(names.map((name) => response.headers.get(name))).toEqual(['text/html; charset=utf-8', '30', null, 'recording'])
+    expect(names.map((name) => response.headers.get(name))).toEqual([
+      'text/html; charset=utf-8',
+      '30',
+      null,
+      'recording',
+    ])
   })
 
   test('fields that the service accepts and the contract does not have, in requests and responses', async () => {
