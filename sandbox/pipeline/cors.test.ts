@@ -1,12 +1,13 @@
-/** What pages of other origins may read, on a store of one project that allows `https://app.example`. */
+/** What pages of other origins may read, on a store of two projects of which one allows `https://app.example`. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { responseHeaders } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
+import { contract } from '#contract/index.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import type { Services } from '#operations/context.ts'
 import { openSqliteStore } from '#store/sqlite/index.ts'
-import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
+import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse, publicHeaders } from './cors.ts'
 import type { OpenExchange, PipelineResponse } from './exchange.ts'
 
 const known = 'https://app.example'
@@ -18,7 +19,10 @@ const store = openSqliteStore({
   ...{ path: ':memory:', pid: process.pid, now_ms: 1, journal_limit: 0, event_limit: 10, sha256Hex, report: () => {} },
   seed: { projects: [], catalogue: { sha256: sha256Hex('{}'), demand: '{}' } },
 })
-const stored = store.insertProject('proj_app', { ...defaultSettings, allowed_origins: [known] }, [], 1)
+const stored = Promise.all([
+  store.insertProject('proj_app', { ...defaultSettings, allowed_origins: [known] }, [], 1),
+  store.insertProject('proj_closed', { ...defaultSettings, allowed_origins: [] }, [], 1),
+])
 
 async function openServices(changes: Partial<Services> = {}): Promise<Services> {
   await stored
@@ -52,7 +56,8 @@ test.each<[boolean, string, string | null, Partial<Services>?, string?]>([
   [true, '/public/wrapper/v1/jobs', known],
   [true, '/_sandbox/console/page/slots', known],
   // Whoever has a publishable key must see why it is refused.
-  [true, '/v1/browser/activate', strange],
+  [true, contract['browser.activate'].path, strange],
+  [true, contract['browser.activation'].path, strange],
   [true, '/v1/placements', 'https://public.example', { base_url: 'https://public.example' }],
   [false, '/v1/placements', strange],
   [false, '/v1/placements', 'null'],
@@ -68,11 +73,13 @@ test.each<[boolean, string, string | null, Partial<Services>?, string?]>([
 })
 
 test('a preflight lists methods and headers, for ten minutes', async () => {
-  const { status, headers } = await preflightResponse(await openServices(), exchange('/v1/placements', known), [
-    'POST',
-    'OPTIONS',
-  ])
-  expect(status).toBe(204)
+  const methods = ['POST', 'OPTIONS']
+  const { status, headers, body } = await preflightResponse(
+    await openServices(),
+    exchange('/v1/placements', known),
+    methods,
+  )
+  expect([status, body]).toEqual([204, ''])
   expect(headers).toMatchObject({
     'access-control-allow-origin': known,
     'access-control-allow-methods': 'POST, OPTIONS',
@@ -94,8 +101,20 @@ test('a preflight of a private network is answered, and --strict allows the head
   })
 })
 
+test('a preflight of an activation passes from anywhere, and a file may be loaded by any page', async () => {
+  const asking = exchange(contract['browser.activate'].path, strange)
+  const { headers } = await preflightResponse(await openServices(), asking, ['POST'])
+  expect(headers).toMatchObject({ 'access-control-allow-origin': strange })
+  expect(publicHeaders).toEqual({
+    'access-control-allow-origin': '*',
+    'cross-origin-resource-policy': 'cross-origin',
+    'x-content-type-options': 'nosniff',
+  })
+})
+
 test.each<[string, string | null, Partial<Services>, string]>([
   ['/v1/placements', strange, {}, strange],
+  ['/v1/placements', `https://${'x'.repeat(300)}`, {}, `https://${'x'.repeat(248)}`],
   ['/v1/placements', null, {}, '(none)'],
   ['/_sandbox/requests', known, {}, known],
   ['/v1/browser/activate', strange, { strict: true }, strange],

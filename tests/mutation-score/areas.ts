@@ -32,8 +32,8 @@ export const areas: readonly Area[] = [
     ...{ least: 60, isExplained: false },
   },
   { name: 'reconciliation', ...list(['src/reconciliation/*.ts']), least: 60, isExplained: false },
-  { name: 'game days', ...list(['src/gameday/*.ts'], ['**/page-*.ts']), least: 50, isExplained: false },
-  { name: "the console's numbers", ...list(['sandbox/console/{meter,timeline}*.ts']), least: 60, isExplained: false },
+  { name: 'game days', ...list(['src/gameday/*.ts'], ['**/page-*.ts']), least: 46, isExplained: false },
+  { name: "the console's numbers", ...list(['sandbox/console/{meter,timeline}*.ts']), least: 81, isExplained: false },
   { name: 'CORS', ...list(['sandbox/pipeline/cors*.ts']), least: 90, isExplained: false },
 ]
 

@@ -8,6 +8,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { encodeId } from '#contract/ids.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { spawnSvc } from '#tests/cli/process.ts'
+import { readEventStream } from '#tests/histories/event-stream.ts'
+import type { SeenEvent } from '#tests/histories/history.ts'
 import { connect } from '#tests/http/call.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { type Member, type Replicated, startReplicated } from './replicated.ts'
@@ -100,28 +102,15 @@ async function storedSlots(server: Member, { namespace }: Team): Promise<string[
   return rows.map(({ id }) => encodeId('slot', Number(id)))
 }
 
-interface Seen {
-  seq: number
-  type: string
-}
-
 /** Follows the events of a node over as many connections as it takes, as an EventSource does. */
 function follow({ url }: Sandbox) {
-  const seen: Seen[] = []
+  const seen: SeenEvent[] = []
   const ended = new AbortController()
   const last = () => seen.at(-1)?.seq ?? 0
   const read = async () => {
     const headers = { 'last-event-id': String(last()) }
     const response = await fetch(`${url}/_sandbox/events`, { headers, signal: ended.signal })
-    let text = ''
-    for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
-      const blocks = (text + piece).split('\n\n')
-      text = blocks.pop()!
-      for (const block of blocks) {
-        const data = /^data: (.*)$/m.exec(block)?.[1]
-        if (data !== undefined) seen.push(JSON.parse(data) as Seen)
-      }
-    }
+    for await (const event of readEventStream(response.body)) seen.push(event)
   }
   const running = (async () => {
     while (!ended.signal.aborted) {

@@ -1,6 +1,7 @@
 /** Followers of the event stream, which come back where they were when it breaks, at any node. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Followed, SeenEvent } from '#tests/histories/history.ts'
+import { readEventStream } from '#tests/histories/event-stream.ts'
+import type { Followed } from '#tests/histories/history.ts'
 import type { Dice } from '#tests/reliability/dice.ts'
 
 export interface Follower {
@@ -59,24 +60,11 @@ export function follow(number: number, urls: readonly string[], token: string, d
         headers: { 'x-sandbox-token': token, 'last-event-id': String(last()) },
         signal: AbortSignal.any([ended.signal, left.signal]),
       })
-      if (!response.ok || response.body === null) return
-      let text = ''
-      for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+      if (!response.ok) return
+      for await (const event of readEventStream(response.body)) {
         clearTimeout(silence)
         silence = setTimeout(() => left.abort(), silentMs)
-        const blocks = (text + piece).split('\n\n')
-        text = blocks.pop()!
-        for (const block of blocks) {
-          const data = /^data: (.*)$/m.exec(block)?.[1]
-          if (data === undefined) continue
-          const { seq, type, client_id, slot_id, data: item } = JSON.parse(data) as SeenEvent
-          const { beacon_id, consent_id } = item
-          const named = {
-            ...(beacon_id === undefined ? {} : { beacon_id }),
-            ...(consent_id === undefined ? {} : { consent_id }),
-          }
-          followed.events.push({ seq, type, client_id, slot_id, data: named })
-        }
+        followed.events.push(event)
       }
     } finally {
       clearTimeout(timer)

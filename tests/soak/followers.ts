@@ -1,4 +1,6 @@
 /** Followers of the event stream, which come back where they were when it breaks. */
+import { readEventStream } from '#tests/histories/event-stream.ts'
+import type { SeenEvent } from '#tests/histories/history.ts'
 import { pause } from './traffic.ts'
 
 export interface Follower {
@@ -16,27 +18,17 @@ export function follow(url: () => string): Follower {
   const ended = new AbortController()
   let last = 0
 
-  const take = (block: string) => {
-    const data = /^data: (.*)$/m.exec(block)?.[1]
-    if (data === undefined) return
-    const { seq, type, slot_id, data: item } = JSON.parse(data) as StreamedEvent
+  const take = ({ seq, type, slot_id, data: item }: SeenEvent) => {
     if (seq <= last) problems.push(`${type} ${seq} after ${last}`)
     last = Math.max(seq, last)
     if (type === 'events.dropped') problems.push(`dropped up to ${seq}`)
     if (type === 'placement.decided' && slot_id !== null) seen.add(slot_id)
-    if (type === 'beacon.accepted' && typeof item.beacon_id === 'string') seen.add(item.beacon_id)
+    if (type === 'beacon.accepted' && item.beacon_id !== undefined) seen.add(item.beacon_id)
   }
   const read = async () => {
     const headers = { 'last-event-id': String(last) }
     const reply = await fetch(`${url()}/_sandbox/events`, { headers, signal: ended.signal })
-    if (reply.body === null) return
-    let text = ''
-    for await (const piece of reply.body.pipeThrough(new TextDecoderStream())) {
-      text += piece
-      const blocks = text.split('\n\n')
-      text = blocks.pop()!
-      for (const block of blocks) take(block)
-    }
+    for await (const event of readEventStream(reply.body)) take(event)
   }
   const running = (async () => {
     while (!ended.signal.aborted) {
@@ -53,11 +45,4 @@ export function follow(url: () => string): Follower {
       return running
     },
   }
-}
-
-interface StreamedEvent {
-  seq: number
-  type: string
-  slot_id: string | null
-  data: { beacon_id?: unknown }
 }

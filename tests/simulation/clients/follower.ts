@@ -1,5 +1,6 @@
 /** The follower of all events: it gets each one once, numbered without a gap, also over a crash. */
 
+import { splitEvents } from '#tests/histories/event-stream.ts'
 import type { SeenEvent } from '#tests/histories/history.ts'
 
 export interface Follower {
@@ -18,17 +19,6 @@ export interface Follower {
   startOver(): void
   /** Reads the text of a stream. Returns what is wrong with it. */
   read(text: string): string[]
-}
-
-/** Returns the events of a stream that are whole, and the text after them. */
-export function readEvents(text: string): { events: SeenEvent[]; rest: string } {
-  const blocks = text.split('\n\n')
-  const rest = blocks.pop() ?? ''
-  const events = blocks.flatMap((block) => {
-    const data = block.split('\n').find((line) => line.startsWith('data: '))
-    return data === undefined ? [] : [JSON.parse(data.slice('data: '.length)) as SeenEvent]
-  })
-  return { events, rest }
 }
 
 export function createFollower(): Follower {
@@ -60,7 +50,7 @@ export function createFollower(): Follower {
       seq = 0
     },
     read(text) {
-      const read = readEvents(rest + text)
+      const read = splitEvents(rest + text)
       rest = read.rest
       return read.events.flatMap(take)
     },

@@ -1,6 +1,6 @@
 /** Other followers of the events: each gets those that it asked for, once and in order, as the follower of all has them. */
+import { splitEvents } from '#tests/histories/event-stream.ts'
 import type { SeenEvent } from '#tests/histories/history.ts'
-import { readEvents } from './follower.ts'
 import type { RequestStep, Sender } from './sender.ts'
 
 type FollowStep = Extract<RequestStep, { kind: 'follow' }>
@@ -14,7 +14,7 @@ export async function followEvents(sender: Sender, step: FollowStep): Promise<vo
   const seen: SeenEvent[] = []
   let rest = ''
   const onText = (text: string) => {
-    const read = readEvents(rest + text)
+    const read = splitEvents(rest + text)
     rest = read.rest
     seen.push(...read.events)
   }
