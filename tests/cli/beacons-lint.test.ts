@@ -225,7 +225,7 @@ test('malformed JSON is reported where it breaks, and the other lines are still 
     ['{"a":"x\n"}', 1, 6],
     ['[1,2', 1, 5],
     ['{} x', 1, 4],
-    ['['.repeat(70), 1, 66],
+    ['['.repeat(70), 1, 65],
   ] as const) {
     expect(await found(text), text).toMatchObject([{ line, column, code: 'json_malformed', severity: 'error' }])
   }

@@ -62,7 +62,7 @@ test('commands and checks reach a sandbox over http and https', async () => {
     ...['placements create', 'contract check', 'qa run config'].map((words) => at(words, plain)),
     ...['placements create', 'qa run config'].map((words) => at(words, secure)),
   ]
-  const output = await outputOf(join(root, 'tests/cli/every-command.ts'), JSON.stringify(lines))
+  const output = await outputOf(join(root, 'tests/processes/every-command.ts'), JSON.stringify(lines))
   const codes = [...output.matchAll(/"code":(\d+)/g)].map(([, code]) => Number(code))
   expect(codes, output).toEqual([0, 0, 0, 0, 0])
   expect(received).toEqual([])

@@ -1,4 +1,4 @@
-/** SECURITY.md names a test for each line: each is in its file, under that title. */
+/** SECURITY.md names a test for each line, or a case of a shipped suite: each is in its file, under that title. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,12 +14,14 @@ const rows = readFileSync(join(root, '.github/SECURITY.md'), 'utf8')
 
 test('every line of SECURITY.md names a test, and there is one in each part', () => {
   expect(rows.length).toBeGreaterThan(15)
-  for (const { line, file } of rows) expect(file, line).toMatch(/^(tests|src|sandbox)\/.+\.test\.ts$/)
+  for (const { line, file } of rows)
+    expect(file, line).toMatch(/^(tests|src|sandbox)\/.+\.test\.ts$|^src\/qa\/suites\/.+\.yaml$/)
 })
 
 test.each(rows)('$title', ({ file, title }) => {
   expect(existsSync(join(root, file)), file).toBe(true)
   const source = readFileSync(join(root, file), 'utf8')
+  if (file.endsWith('.yaml')) return expect(source.split('\n')).toContain(`  - name: ${title}`)
   const titles = [...source.matchAll(/(?:\btest(?:\.each[^\n]*?\))?|\n *\]\))\(\s*(['"`])(.+?)\1, /g)].map(
     ([, , text]) => text,
   )

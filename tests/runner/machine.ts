@@ -37,96 +37,82 @@ export interface Usage {
   processes: number
 }
 
-interface ProcessTimes {
-  parent: number
-  /** Its own time, and that of its ended children, seconds. */
-  own_s: number
-  children_s: number
-}
-
-/** Linux counts in hundredths of a second wherever Node runs. */
-const ticksPerSecond = 100
-
-/** How often processes are counted, and how often their memory is, which costs more: milliseconds. */
-const countInterval_ms = 1_000
-const memoryInterval_ms = 5_000
+/** How often processes are counted and weighed, milliseconds: a look takes a few hundredths of a second. */
+const interval_ms = 5_000
 
 /**
- * Watches the processes below this one. `end` returns what they used until then: what ended is read from the system's account
- * of ended children; a process whose parent ended before it, as a browser's may, counts with what it had when last seen.
+ * Watches the processes below this one. `end` returns what they used until then: processor time by the system's account of
+ * ended children, memory and counts as they were when looked at.
  */
 export function watchUsage(): { end: () => Usage } {
   const most = { memory_bytes: 0, browsers: 0, processes: 0 }
-  const orphans = new Map<number, number>()
-  const known = new Map<number, ProcessTimes>()
-  const count = () => {
-    const below = findDescendants(readProcesses())
-    for (const [pid, times] of known) {
-      const parentLives = times.parent === process.pid || below.has(times.parent)
-      if (!below.has(pid) && !parentLives) orphans.set(pid, times.own_s)
-    }
-    known.clear()
-    for (const [pid, times] of below) known.set(pid, times)
-    const kinds = [...below.keys()].map(readKind)
+  const look = () => {
+    const below = listDescendants()
+    const kinds = below.map(({ pid, parent }) => readKind(pid, parent))
     most.browsers = Math.max(most.browsers, kinds.filter((kind) => kind === 'browser').length)
     most.processes = Math.max(most.processes, kinds.filter((kind) => kind === 'process').length)
-  }
-  const weigh = () => {
-    const memory = [...known.keys()].reduce((sum, pid) => sum + readMemory(pid), 0)
+    const memory = below.reduce((sum, { pid }) => sum + readMemory(pid), 0)
     most.memory_bytes = Math.max(most.memory_bytes, memory)
   }
-  const timers = [setInterval(count, countInterval_ms), setInterval(weigh, memoryInterval_ms)]
+  const timer = setInterval(look, interval_ms)
   return {
     end() {
-      for (const timer of timers) clearInterval(timer)
-      const self = readTimes('self')
-      const orphaned_s = [...orphans.values()].reduce((sum, seconds) => sum + seconds, 0)
-      return { processors_s: self === null ? null : self.children_s + orphaned_s, ...most }
+      clearInterval(timer)
+      return { processors_s: readChildrenSeconds(), ...most }
     },
   }
 }
 
-function readProcesses(): Map<number, ProcessTimes> {
-  let names: string[]
-  try {
-    names = readdirSync('/proc')
-  } catch {
-    return new Map()
-  }
-  const numbered = names.filter((name) => /^\d+$/.test(name))
-  const read = numbered.map((name) => [Number(name), readTimes(name)] as const)
-  return new Map(read.filter((entry): entry is [number, ProcessTimes] => entry[1] !== null))
+/** Returns the user and system time of all processes below this one that have ended; null where there is no /proc. */
+function readChildrenSeconds(): number | null {
+  const fields = readStat('self')
+  // Linux counts in hundredths of a second wherever Node runs.
+  return fields === null ? null : (Number(fields[13]) + Number(fields[14])) / 100
 }
 
-/** Returns null for a process that has ended, and where there is no /proc. */
-function readTimes(pid: string): ProcessTimes | null {
+interface Descendant {
+  pid: number
+  parent: number
+}
+
+function listDescendants(): Descendant[] {
+  let names: string[] = []
+  try {
+    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  } catch {
+    return []
+  }
+  const parents = new Map(names.map((name) => [Number(name), Number(readStat(name)?.[1])]))
+  const isBelow = (pid: number): boolean => {
+    const parent = parents.get(pid)
+    return parent !== undefined && (parent === process.pid || isBelow(parent))
+  }
+  return [...parents].flatMap(([pid, parent]) => (isBelow(pid) ? [{ pid, parent }] : []))
+}
+
+/** Returns the fields of a process from its state, field 3, on; null for one that has ended, and where there is no /proc. */
+function readStat(pid: string): string[] | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program, which may have spaces, ends with the last parenthesis; after it comes field 3.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    const seconds = (index: number) => (Number(fields[index]) + Number(fields[index + 1])) / ticksPerSecond
-    return { parent: Number(fields[1]), own_s: seconds(11), children_s: seconds(13) }
+    // The name of the program, which may have spaces, ends with the last parenthesis.
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')
   } catch {
     return null
   }
 }
 
-function findDescendants(processes: ReadonlyMap<number, ProcessTimes>): Map<number, ProcessTimes> {
-  const isBelow = (pid: number): boolean => {
-    const parent = processes.get(pid)?.parent
-    return parent !== undefined && (parent === process.pid || isBelow(parent))
-  }
-  return new Map([...processes].filter(([pid]) => isBelow(pid)))
+/** What a browser starts for its own work is a part of it. */
+function readKind(pid: number, parent: number): 'browser' | 'part' | 'process' {
+  if (!isBrowser(pid)) return 'process'
+  return isBrowser(parent) ? 'part' : 'browser'
 }
 
-/** The processes that a browser starts for its own work are parts of it. */
-function readKind(pid: number): 'browser' | 'part' | 'process' {
+function isBrowser(pid: number): boolean {
   try {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-    if (!/chrom|firefox|webkit/i.test(words[0] ?? '')) return 'process'
-    return words.some((word) => word.startsWith('--type=') || word === '-contentproc') ? 'part' : 'browser'
+    const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    return /chrom|firefox|webkit/i.test(program)
   } catch {
-    return 'part'
+    return false
   }
 }
 
