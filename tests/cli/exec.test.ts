@@ -19,6 +19,7 @@ function exec(words: string, { env, ...options }: RunOptions = {}, directory = t
   const system = { ...realProcesses, ...options.system }
   const given = { ...options, cwd: directory, env: { PATH, SVC_HOME: directory, ...env }, system }
   const running = follow(`exec ${words}`, given)
+  onTestFinished(() => running[Symbol.asyncDispose]())
   return { ...running, directory, out: () => readFileSync(join(directory, 'out'), 'utf8') }
 }
 

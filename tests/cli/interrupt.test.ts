@@ -94,7 +94,7 @@ test.for([
   { isTerminal: true, by: 'SIGHUP' },
   { isTerminal: false, by: 'SIGTERM' },
 ])('svc start: $by ends it with isTerminal $isTerminal', async ({ isTerminal, by }) => {
-  const sandbox = follow('start --port 0 --ephemeral', { isTerminal, env: { SVC_HOME: temporaryDirectory() } })
+  await using sandbox = follow('start --port 0 --ephemeral', { isTerminal, env: { SVC_HOME: temporaryDirectory() } })
   await sandbox.firstLine
   sandbox.signal('SIGHUP')
   sandbox.signal('SIGTERM')

@@ -109,11 +109,11 @@ async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
 /** Those that need files and a browser: see mcp-hand-over.test.ts. */
 const ofComputer = ['compare', 'hosts']
 
-async function expectWhole(agent: Agent, others: readonly string[]): Promise<void> {
+async function expectWhole(agent: Agent): Promise<void> {
   const { client } = agent
   const { tools } = await client.listTools()
   const used = await exerciseEveryTool(agent)
-  expect([...used, ...others].toSorted()).toEqual(tools.map(({ name }) => name).toSorted())
+  expect(used.toSorted()).toEqual(tools.map(({ name }) => name).toSorted())
   const hinted = (hint: 'destructiveHint' | 'readOnlyHint') =>
     tools.filter(({ annotations }) => annotations?.[hint] === true).map(({ name }) => name)
   expect(hinted('destructiveHint')).toEqual(['clear_faults', 'reset_sandbox'])
@@ -192,19 +192,27 @@ function isCut(message: string): boolean {
   return message.startsWith('There is no prompt xxx') && message.length === maxCharacters
 }
 
+/** Another program of this computer may have the usual port. */
+const started = /^(?:Port 4010 is taken .*\n)?Started a sandbox in memory at (http:\S+)\.\n$/
+
 describe('over stdio', () => {
+  // What a tool does is shown over HTTP; here, by those that reach the sandbox in a way of their own.
   test('with --start it starts a sandbox, has every tool, writes only the protocol, and ends with stdin', async () => {
     const transport = mcpHere('--start')
     const strays: Error[] = []
     const agent = await connect(transport)
     // A line on stdout that is no message is an error of the client.
     agent.client.onerror = (error) => strays.push(error)
-    await expectWhole(agent, ofComputer)
+    const listed = (await agent.client.listTools()).tools.map(({ name }) => name)
+    expect(listed.toSorted()).toEqual([...tools.map(({ name }) => name), ...ofComputer].toSorted())
+    await agent.use('create_placement')
+    const run = await agent.use('run_qa', { suites: ['formats'], grep: 'banner' })
+    expect(run).toMatchObject({ totals: { failed: 0 }, failed: [] })
+    const { findings } = await agent.use<{ findings: object[] }>('doctor', { all: true })
+    expect(findings).toContainEqual(expect.objectContaining({ group: 'The sandbox' }))
     await agent.client.close()
     expect(strays).toEqual([])
-    // Another program of this computer may have the usual port.
-    const [, url = ''] =
-      /^(?:Port 4010 is taken .*\n)?Started a sandbox in memory at (http:\S+)\.\n$/.exec(transport.stderr()) ?? []
+    const [, url = ''] = started.exec(transport.stderr()) ?? []
     await expect(fetch(`${url}/_sandbox/livez`)).rejects.toThrow('fetch failed')
   })
 
@@ -220,7 +228,7 @@ describe('over stdio', () => {
     const { pid } = transport
     await agent.client.close()
     expect(strays).toEqual([])
-    expect(notes.join('')).toMatch(/^(?:Port 4010 is taken .*\n)?Started a sandbox in memory at http:\S+\.\n$/)
+    expect(notes.join('')).toMatch(started)
     expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
   })
 
@@ -372,7 +380,7 @@ describe('over HTTP', () => {
     const sandbox = await startSandbox()
     onTestFinished(() => sandbox.close())
     const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
-    await expectWhole(agent, [])
+    await expectWhole(agent)
     for (const name of ofComputer) {
       const message = `There is no tool ${name}. It needs files or programs of your computer, so only svc mcp has it, over stdio.`
       await expect(agent.client.callTool({ name, arguments: {} })).rejects.toThrow(message)

@@ -20,7 +20,7 @@ test('the first Ctrl-C ends what is under way, runs teardown, writes the reports
   const { client_id, secret_key } = sandbox.keys
   const env = { SVC_HOME: home, SVC_BASE_URL: sandbox.url, SVC_CLIENT_ID: client_id, SVC_SECRET_KEY: secret_key }
   const words = 'qa run shop.yaml --workers 1 --reporter json=qa.json --reporter tap'
-  const running = follow(words, { env, system: { now: Date.now } })
+  await using running = follow(words, { env, system: { now: Date.now } })
   const client = createClient({ base_url: sandbox.url, credential: secret_key })
   await expect.poll(async () => (await client.placements.list({})).items).toHaveLength(1)
   running.signal()
@@ -38,7 +38,10 @@ test('--watch runs again on every change, through a mistake in the suite, and Ct
   const write = (step: string) =>
     writeFileSync(join(home, 'shop.yaml'), `suite: shop\ntitle: A shop\ncases: [{ name: one, steps: [${step}] }]\n`)
   write('{ placement: null }')
-  const running = follow('qa run shop.yaml --fresh --watch', { env: { SVC_HOME: home }, system: { now: Date.now } })
+  await using running = follow('qa run shop.yaml --fresh --watch', {
+    env: { SVC_HOME: home },
+    system: { now: Date.now },
+  })
   const watching = (times: number) =>
     expect.poll(() => running.stderr().split('watching shop.yaml').length - 1).toBe(times)
   await watching(1)

@@ -28,7 +28,7 @@ describe('a start is refused', () => {
 
   test('on a database that another sandbox uses, which is named and goes on', async () => {
     const home = temporaryDirectory()
-    const running = follow('start --port 0 -o json', { env: { SVC_HOME: home } })
+    await using running = follow('start --port 0 -o json', { env: { SVC_HOME: home } })
     const { url } = JSON.parse(await running.firstLine) as { url: string }
     const refusal = await refused(home)
     expect(refusal).toMatchObject({ code: 8, error: { category: 'busy', code: 'database_in_use' } })

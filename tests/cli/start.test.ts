@@ -45,7 +45,7 @@ test('as a process it prints one line when ready, is found without settings, and
 
 test('a database without a file leaves none, and npm’s doubled Ctrl-C counts once', async () => {
   const home = temporaryDirectory()
-  const running = follow('start --port 0 --db :memory: -o json', { env: { SVC_HOME: home } })
+  await using running = follow('start --port 0 --db :memory: -o json', { env: { SVC_HOME: home } })
   expect(JSON.parse(await running.firstLine)).toMatchObject({ database: ':memory:' })
   running.signal()
   running.signal()
@@ -56,7 +56,7 @@ test('a database without a file leaves none, and npm’s doubled Ctrl-C counts o
 test('svc sandbox stop asks it, without a signal, which on Windows would end it by force, and waits', async () => {
   const home = temporaryDirectory()
   const env = { SVC_HOME: home }
-  const running = follow('start --port 0 -o json', { env })
+  await using running = follow('start --port 0 -o json', { env })
   const { url, pid, database } = JSON.parse(await running.firstLine) as Ready
   expect(database).toBe(join(home, 'sandbox.db'))
   const terminate = () => {

@@ -26,6 +26,8 @@ const examples = (await loadAll(commands)).flatMap(({ command, path }) => {
 })
 
 let cli: TestCli
+/** The noun of the example before: each has a placement of its own. */
+let last: string | undefined
 let hook: Awaited<ReturnType<typeof receiver>>
 beforeAll(async () => {
   cli = await startTestCli()
@@ -44,7 +46,9 @@ describe('-o json', () => {
       const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'user-agent': 'app' }
       await fetch(`${cli.sandbox.url}/v1/projects/proj_demo/config`, { headers })
     }
-    await cli.svc('placements create --format banner -q')
+    const noun = path.split(' ')[0]
+    if (noun !== last) await cli.svc('placements create --format banner -q')
+    last = noun
     if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
     const line = await aboutNewThing(asJson(example), cli.sandbox.url)
     const { stdout, stderr, code } = await cli.svc(line, { cwd: exampleFolder(cli, path) })
