@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { manualClock } from '#sandbox/index.ts'
 import type { Api } from './call.ts'
-import { folder, key, type Stage, stage, stageWith } from './stage.ts'
+import { folder, key, type Stage, stage, stageWith, withoutTimeouts } from './stage.ts'
 
 /** A job whose decision is not due yet. */
 async function pending(api: Api): Promise<string> {
@@ -40,17 +40,13 @@ describe('a decision with latency', () => {
   test('a sandbox that closes responds to waiting requests', async () => {
     const on = await stage({ decision_latency_ms: 60_000 })
     const slot_id = await pending(on.api)
-    // Its wait is never over.
-    vi.useFakeTimers({ toFake: ['setTimeout'] })
-    try {
+    await withoutTimeouts(async () => {
       const waiting = poll(on, slot_id, 5_000)
       await waitUntilAllWait(on, 1)
       expect(vi.getTimerCount()).toBe(1)
       await Promise.all([waiting, on[Symbol.asyncDispose]()])
       expect((await waiting).body.status).toBe('pending')
-    } finally {
-      vi.useRealTimers()
-    }
+    })
   })
 
   test('is resumed after a restart', async () => {

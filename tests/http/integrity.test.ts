@@ -90,7 +90,7 @@ test('a state with every value of its own is opened again: the clock, faults, an
     await using on = await stage(options)
     await on.api.accept('clock.freeze')
     await on.api.accept('faults.add', { body: { rate: 0 } })
-    for (let turn = 0; turn < 14; turn++) {
+    for (let turn = 0; turn < 7; turn++) {
       const sent = Array.from({ length: 50 }, (_, index) => {
         const session = { client_id: 'proj_demo', session_id: `s${turn}-${index}` }
         return on.api.accept('consent.set', { as: key, body: { ...session, purposes: { semantic_targeting: true } } })

@@ -50,9 +50,11 @@ test('a client that left in the middle of its body got no response either; the c
   const { hostname, port } = new URL(on.sandbox.url)
   const socket = openSocket(Number(port), hostname)
   const head = `POST /v1/placements HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${key}\r\n`
-  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"client_id":`, () => {
-    setTimeout(() => socket.destroy(), 50)
-  })
+  const beginning = `${head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"client_id":`
+  await new Promise((resolve) => socket.write(beginning, resolve))
+  // A later request has its response: the sandbox is reading this one.
+  for (let round = 0; round < 10; round++) await on.api.accept('health.live')
+  socket.destroy()
   const row = await onlyRow(on)
   expect(row).toMatchObject({ status: 0, reason_code: 'http_malformed' })
   expect(await problemOf(on, row)).toBe('The client left before it got the response, 400.')

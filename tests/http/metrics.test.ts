@@ -22,14 +22,10 @@ async function scrape(on: Pick<Stage, 'sandbox'>, headers: Record<string, string
   return { media_type, text, families, value: (name: string, labels: Labels = {}) => findValue(families, name, labels) }
 }
 
-/** Resolves to what the metrics say once it is what is wanted; the last of it after a while. */
-async function eventually(on: Stage, name: string, labels: Labels, wanted: number): Promise<number | null> {
-  const deadline = performance.now() + 30_000
-  for (;;) {
-    const value = (await scrape(on)).value(name, labels)
-    if (value === wanted || performance.now() > deadline) return value
-    await wait(10)
-  }
+/** Resolves to what the metrics say once it is what is wanted. */
+async function eventually(on: Stage, name: string, labels: Labels, wanted: number): Promise<number> {
+  while ((await scrape(on)).value(name, labels) !== wanted) await wait(10)
+  return wanted
 }
 
 /** Turns of every outcome, in known numbers. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { Format } from '#contract/fields.ts'
 import type { FillDecision, Placement } from '#contract/resources/placements.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
@@ -60,6 +60,16 @@ export async function stage(options: SandboxOptions = {}): Promise<Stage> {
       await sandbox.close()
       expect(reports).toEqual([])
     },
+  }
+}
+
+/** Does work while no timeout of this process is ever over: what would wait for one never ends. */
+export async function withoutTimeouts(work: () => Promise<void>): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  try {
+    await work()
+  } finally {
+    vi.useRealTimers()
   }
 }
 

@@ -71,15 +71,14 @@ describe('without a receiver, a traceparent', () => {
     await using hook = await receiver([500])
     const body = { client_id: 'proj_demo', session_id: 's', job_type: 'chat', callback_url: hook.url }
     await on.api.accept('jobs.create', { as: key, body, ...sent })
-    const deadline = performance.now() + 30_000
-    while (hook.received.length < 2 && performance.now() < deadline) await wait(10)
+    while (hook.received.length < 2) await wait(10)
     const parents = hook.received.map(({ headers }) => readTraceContext(String(headers.traceparent), undefined))
     expect(parents.map((parent) => parent?.trace_id)).toEqual([app.trace_id, app.trace_id])
     expect(new Set([app.span_id, ...parents.map((parent) => parent?.span_id)]).size).toBe(3)
     expect(hook.received.map(({ headers }) => headers.tracestate)).toEqual(Array(2).fill(sent.headers.tracestate))
     const path = 'http'
     const deliveries = async () => journal(on, { path, trace_id: app.trace_id })
-    while ((await deliveries()).length < 2 && performance.now() < deadline) await wait(10)
+    while ((await deliveries()).length < 2) await wait(10)
     expect((await deliveries()).map(({ status }) => status)).toEqual([200, 500])
   })
 
@@ -269,8 +268,7 @@ describe('with --otlp a turn is one trace', () => {
     const [slot_id] = (await on.api.accept('jobs.create', { as: key, body, ...sent })).body.slot_ids
     on.clock.advance(1_000)
     await on.api.accept('decisions.get', { as: key, params: { slot_id: slot_id! }, query: { wait_ms: 5_000 } })
-    const deadline = performance.now() + 30_000
-    while (hook.received.length === 0 && performance.now() < deadline) await wait(10)
+    while (hook.received.length === 0) await wait(10)
     const spans = await on.finish()
     expect(tree(spans, app.span_id)).toEqual([
       ['POST /v1/jobs', 'GET /v1/decisions/{slot_id}', 'POST callback', 'decision'],
@@ -308,11 +306,7 @@ describe('a receiver', () => {
       const text = await (await fetch(`${on.sandbox.url}/_sandbox/metrics`)).text()
       return findValue(readExposition(text, 'prometheus'), 'svc_trace_spans_total', { result: 'failed' })
     }
-    const deadline = performance.now() + 60_000
-    while ((await failed()) !== 6 && performance.now() < deadline) {
-      await wait(100)
-    }
-    expect(await failed()).toBe(6)
+    while ((await failed()) !== 6) await wait(10)
     await fill(on.api)
     await on.sandbox.close()
     expect(reports.map(String)).toEqual([
