@@ -17,7 +17,7 @@ export const suites = {
   'test:pauses': { processors_s: 200, minimumTests: 15 },
   'test:pages': { processors_s: 240, minimumTests: 100 },
   'test:engines': { processors_s: 240, minimumTests: 15 },
-  'test:postgres': { processors_s: 400, minimumTests: 600 },
+  'test:postgres': { processors_s: 400, minimumTests: 400 },
   'test:interop': { processors_s: 120, minimumTests: 8 },
   'test:templates': { processors_s: 300, minimumTests: 40 },
   'test:computers': { processors_s: 150, minimumTests: 0 },
