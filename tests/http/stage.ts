@@ -64,7 +64,7 @@ export async function stage(options: SandboxOptions = {}): Promise<Stage> {
 }
 
 /** Does work while no timeout of this process is ever over: what would wait for one never ends. */
-export async function withoutTimeouts(work: () => Promise<void>): Promise<void> {
+export async function withoutTimeouts(work: () => PromiseLike<void>): Promise<void> {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   try {
     await work()
