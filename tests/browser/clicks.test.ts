@@ -69,7 +69,7 @@ describe.concurrent('a click', () => {
     await sponsor.introduce(host)
     const slots: Record<string, string> = {}
     for (const [name, { place }] of Object.entries(gestures)) slots[name] = (await host.show(place, `#${name}`)).slot_id
-    await host.waitForEvent('beacon', { event: 'render' }, html.length)
+    await host.emitted('beacon', { event: 'render' }, html.length)
 
     // One more is opened by the first.
     let visits = 1
@@ -77,7 +77,7 @@ describe.concurrent('a click', () => {
       for (const [name, { perform, tabs }] of Object.entries(gestures)) {
         if (round === 2 && name !== 'keyboard') continue
         await perform(linkOf(host.page.frameLocator(`#${name} iframe`)), host.page)
-        await host.waitForEvent('beacon', { event: 'click', slot_id: slots[name]! })
+        await host.emitted('beacon', { event: 'click', slot_id: slots[name]! })
         visits += tabs
         await sponsor.visits(host, visits)
       }
@@ -106,9 +106,9 @@ describe.concurrent('a click', () => {
     await using host = await other.open()
     await host.context.route('https://secure.example/', (route) => route.fulfill({ body: 'landing' }))
     const { slot_id } = await host.show(kinds.banner)
-    await host.viewed()
+    await host.waitForEvent('beacon', { event: 'visible' })
     await linkOf(adOf(host)).click()
-    await host.waitForEvent('beacon', { event: 'click' })
+    await host.emitted('beacon', { event: 'click' })
     expect(await host.ledger()).toEqual([
       'render accepted OK',
       'visible accepted OK +viewable_impression',
@@ -122,7 +122,7 @@ describe.concurrent('a click', () => {
   test('by the right button opens a menu, and is not a click', async () => {
     await using host = await stage.open()
     const { slot_id } = await host.show(kinds.banner)
-    await host.waitForEvent('beacon', { event: 'render' })
+    await host.emitted('beacon', { event: 'render' })
     await linkOf(adOf(host)).click({ button: 'right' })
     await linkOf(adOf(host)).hover()
     expect(await clicksOf(host)).toEqual(noClick)
@@ -132,14 +132,14 @@ describe.concurrent('a click', () => {
   test('on Play, Pause or Mute of a clip does not count, and one on the clip beside them does', async () => {
     await using host = await stage.open()
     await host.show(kinds.clip)
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     const frame = host.page.frameLocator('iframe')
     for (const name of ['Pause', 'Play', 'Unmute', 'Mute']) await frame.getByRole('button', { name }).click()
     await frame.getByRole('button', { name: 'Unmute' }).waitFor()
     expect(await clicksOf(host)).toEqual(noClick)
     expect(host.context.pages()).toHaveLength(1)
     await linkOf(adOf(host)).click({ position: { x: 20, y: 20 } })
-    await host.waitForEvent('beacon', { event: 'click' })
+    await host.emitted('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(true))
   })
 
@@ -153,11 +153,11 @@ describe.concurrent('a click', () => {
         }),
     })
     const { slot_id } = await host.show(kinds.banner)
-    await host.waitForEvent('beacon', { event: 'render' })
+    await host.emitted('beacon', { event: 'render' })
     await host.page.evaluate(() =>
       (window.findAll('iframe')[0] as HTMLIFrameElement).contentWindow!.postMessage('test:click', '*'),
     )
-    await host.waitForEvent('beacon', { event: 'click' })
+    await host.emitted('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(false))
     // The contract does not reject it: it counts, and its measurements show the difference.
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
@@ -171,11 +171,11 @@ describe.concurrent('a click before the creative is rendered', () => {
     const frame = (await (await host.page.waitForSelector('iframe')).contentFrame())!
     await frame.waitForFunction(() => window.isConnected && window.paint)
     await linkOf(adOf(host)).click()
-    expect(await host.waitForEvent('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
+    expect(await host.emitted('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
     expect(await host.ledger()).toEqual(['click accepted AWAITING_RENDER'])
     expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no render beacon has arrived yet.'])
     await frame.evaluate(() => window.paint!())
-    await host.waitForEvent('beacon', { event: 'render' })
+    await host.emitted('beacon', { event: 'render' })
     expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
     expect(await host.types()).toEqual(['click', 'beacon', 'rendered', 'beacon'])
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
@@ -193,9 +193,9 @@ describe.concurrent('a click before the creative is rendered', () => {
     const { slot_id } = await host.show(kinds.banner)
     await linkOf(adOf(host)).click()
     image.resolve()
-    await host.waitForEvent('beacon', { event: 'render' })
+    await host.emitted('beacon', { event: 'render' })
     await linkOf(adOf(host)).click()
-    await host.waitForEvent('beacon', { event: 'click' })
+    await host.emitted('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(true))
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
@@ -219,11 +219,11 @@ describe.concurrent('a click before the creative is rendered', () => {
 describe.concurrent('a click target', () => {
   test('without https is no link', async () => {
     const demand = oneCampaign({ click_url: 'http://insecure.example/' })
-    await using other = await openStage({ demand }, undefined, 'held')
+    await using other = await openStage({ demand })
     const html = Object.keys(kinds).map((name) => `<div id="${name}" style="width:420px"></div>`)
     await using host = await other.open({ html: html.join(''), context: { viewport: { width: 800, height: 1_000 } } })
     for (const [name, place] of Object.entries(kinds)) await host.show(place, `#${name}`)
-    await host.waitForEvent('beacon', { event: 'render' }, html.length)
+    await host.emitted('beacon', { event: 'render' }, html.length)
     for (const name of Object.keys(kinds)) {
       const frame = host.page.frameLocator(`#${name} iframe`)
       expect(await frame.locator('[href]').count()).toBe(0)

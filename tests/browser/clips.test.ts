@@ -11,7 +11,7 @@ vi.setConfig({ maxConcurrency: 4 })
 let stage: Stage
 
 beforeAll(async () => {
-  stage = await openStage({ demand: oneCampaign() }, undefined, 'held')
+  stage = await openStage({ demand: oneCampaign() })
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
@@ -24,7 +24,7 @@ describe.concurrent('a clip', () => {
     await using host = await stage.open({ html: '<div id="slot"></div><p style="height:2000px"></p>' })
     await bring(host, 0)
     await host.show(place)
-    await host.waitForEvent('beacon', { event: 'render' })
+    await host.emitted('beacon', { event: 'render' })
     const frame = await frameOf(host)
     await bring(host, 0.49)
     await host.pass(1_000)
@@ -32,7 +32,7 @@ describe.concurrent('a clip', () => {
     expect(await host.types()).toEqual(['rendered', 'beacon'])
 
     await bring(host, 0.5)
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     await host.pass(800)
     await bring(host, 0.49)
     await isPaused(frame)
@@ -59,7 +59,7 @@ describe.concurrent('a clip', () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     await host.pass(1_500)
     await frame.getByRole('button', { name: 'Pause' }).click()
     await isPaused(frame)
@@ -71,7 +71,7 @@ describe.concurrent('a clip', () => {
     await plays(frame)
     await host.pass(1_500)
     expect(await host.types()).not.toContain('visible')
-    await host.viewed()
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await recordedBy(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
   })
 
@@ -79,11 +79,11 @@ describe.concurrent('a clip', () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     await frame.getByRole('button', { name: 'Unmute' }).click()
     expect(await stateOf(frame)).toMatchObject({ muted: false, paused: false })
-    await host.passUntil('play_completed')
-    await host.waitForEvent('beacon', { event: 'play_completed' })
+    await host.waitForEvent('play_completed')
+    await host.emitted('beacon', { event: 'play_completed' })
     const mutedAt = beaconPosts(host)
       .map((request) => request.postDataJSON())
       .flatMap(({ event, measurements }) => (/^(render|play)/.test(event) ? [[event, measurements?.muted]] : []))
@@ -102,14 +102,14 @@ describe.concurrent('a clip is completed', () => {
     await using host = await stage.open({ html: '<div id="slot"></div><p style="height:2000px"></p>' })
     const { slot_id } = await host.show(place)
     const frame = await frameOf(host)
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     await host.pass(2_500)
     await bring(host, 0)
     await isPaused(frame)
     await host.pass(600)
     await bring(host, 1)
-    await host.passUntil('play_completed')
-    await host.waitForEvent('beacon', { event: 'play_completed' })
+    await host.waitForEvent('play_completed')
+    await host.emitted('beacon', { event: 'play_completed' })
     await frame.getByRole('button', { name: 'Play' }).click()
     await plays(frame)
     await host.pass(7_000)
@@ -126,7 +126,7 @@ describe.concurrent('a clip is completed', () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     await host.pass(500)
     await seek(frame, places)
     await end(host, frame)
@@ -138,7 +138,7 @@ describe.concurrent('a clip is completed', () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     await frame.evaluate(() => {
       document.querySelector('video')!.playbackRate = 16
     })
@@ -154,7 +154,7 @@ describe.concurrent('under cpcv', () => {
 
   beforeAll(async () => {
     database = await databaseWith({ billing_model: 'cpcv' })
-    billing = await openStage({ database: database.path, demand: oneCampaign() }, undefined, 'held')
+    billing = await openStage({ database: database.path, demand: oneCampaign() })
   })
   afterAll(async () => {
     await billing?.[Symbol.asyncDispose]()
@@ -164,11 +164,11 @@ describe.concurrent('under cpcv', () => {
   test('a completed view is billed, the impression before it is not', async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
-    await host.waitForEvent('play_started')
-    await host.viewed()
+    await host.emitted('play_started')
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await billOf(billing, slot_id)).toEqual(uncompleted)
-    await host.passUntil('play_completed')
-    await host.waitForEvent('beacon', { event: 'play_completed' })
+    await host.waitForEvent('play_completed')
+    await host.emitted('beacon', { event: 'play_completed' })
     expect(await recordedBy(host)).toEqual(watched('', ' +completed_view'))
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
   })
@@ -177,8 +177,8 @@ describe.concurrent('under cpcv', () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
     const frame = await frameOf(host)
-    await host.waitForEvent('play_started')
-    await host.viewed()
+    await host.emitted('play_started')
+    await host.waitForEvent('beacon', { event: 'visible' })
     await seek(frame, [5.8])
     await end(host, frame)
     expect(await billOf(billing, slot_id)).toEqual(uncompleted)
@@ -188,7 +188,7 @@ describe.concurrent('under cpcv', () => {
   test('a page that claims it too soon gets a reason code for it, and is not billed', async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
-    await host.waitForEvent('beacon', { event: 'play_started' })
+    await host.emitted('beacon', { event: 'play_started' })
     const sent = host.requests.find((request) => request.postData()?.includes('"play_started"'))!
     const headers = { authorization: (await sent.allHeaders()).authorization!, 'content-type': 'application/json' }
     const body = { ...sent.postDataJSON(), beacon_id: 'claimed-by-hand', event: 'play_completed' }
@@ -206,7 +206,7 @@ describe.concurrent('under cpcv', () => {
   test('a banner can complete nothing', async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show({ format: 'banner' })
-    await host.viewed()
+    await host.waitForEvent('beacon', { event: 'visible' })
     const reason = 'No completed view: only a clip can be completed.'
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', false, reason])
   })
@@ -222,8 +222,8 @@ describe.concurrent('a clip that may not start by itself', () => {
     async (_, options) => {
       await using host = await stage.open(options)
       const { slot_id } = await host.show(place)
-      expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
-      await host.waitForEvent('beacon', { event: 'render' })
+      expect(await host.emitted('error')).toMatchObject({ code: 'autoplay_blocked' })
+      await host.emitted('beacon', { event: 'render' })
       const frame = await frameOf(host)
       expect(await frame.getByRole('button', { name: 'Play' }).isVisible()).toBe(true)
       const poster = await frame.locator('video').evaluate(async (video: HTMLVideoElement) => {
@@ -242,8 +242,8 @@ describe.concurrent('a clip that may not start by itself', () => {
       expect(await billOf(stage, slot_id)).toEqual(noView)
 
       await frame.getByRole('button', { name: 'Play' }).click()
-      await host.waitForEvent('play_started')
-      await host.viewed()
+      await host.emitted('play_started')
+      await host.waitForEvent('beacon', { event: 'visible' })
       expect(await recordedBy(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
       expect(await billOf(stage, slot_id)).toEqual(oneView)
       expect(host.console_lines).toEqual([expect.stringContaining('[sponsored placement] error: autoplay_blocked')])
@@ -286,7 +286,7 @@ describe.concurrent('a clip that cannot play is cleared, and sends nothing', () 
     await asked.promise
     const code = answer === null ? 'render_timeout' : 'creative_failed'
     if (answer === null) await host.pass(15_000)
-    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: code })
+    expect(await host.emitted('cleared')).toMatchObject({ reason: code })
     expect(await host.events()).toMatchObject([{ type: 'error', code }, { type: 'cleared' }])
     expect(await billOf(stage, slot_id)).toEqual(noView)
     expect(await host.recorded()).toEqual([])
@@ -361,7 +361,7 @@ async function end(host: Host, frame: Frame): Promise<void> {
     link.addEventListener('click', (event) => event.preventDefault())
     link.click()
   })
-  await host.waitForEvent('beacon', { event: 'click' })
+  await host.emitted('beacon', { event: 'click' })
 }
 
 const stages = ['render', 'play_started', 'visible', 'click', 'play_completed']
@@ -374,7 +374,7 @@ async function recordedBy(host: Host): Promise<string[]> {
 
 /** Returns the recorded beacons without the view, whose timing is the subject of viewability.test.ts. */
 async function playsOf(host: Host): Promise<string[]> {
-  await host.waitForEvent('beacon', { event: 'play_started' })
+  await host.emitted('beacon', { event: 'play_started' })
   return (await recordedBy(host)).filter((line) => !line.startsWith('visible accepted OK'))
 }
 

@@ -196,6 +196,8 @@ const errors: Record<ErrorCode, Scenario> = {
     provoke: async ({ host }) => {
       await replaceFrames(host.context, `say({ t: 'ready', nonce, ...settings })`)
       await startTurn(host, { place })
+      await until(async () => (await view(host)).frames, 1)
+      await host.pass(15_000)
     },
   },
   request_failed: {
@@ -329,13 +331,13 @@ describe.concurrent('a block', () => {
 /** What happens to one beacon: no response, a response that is lost after it was counted, or a response. */
 type Fate = 'unsent' | 'lost' | { status: number; reason_code: string; retry_after?: string }
 
-/** Applies one fate to each of the next beacons of `event`; later ones reach the emulator. Resolves to their times. */
-async function decideBeacons({ context }: Host, event: string, fates: readonly Fate[]): Promise<number[]> {
+/** Applies one fate to each of the next beacons of `event`; later ones reach the emulator. Resolves to their times in the page. */
+async function decideBeacons({ context, page }: Host, event: string, fates: readonly Fate[]): Promise<number[]> {
   const left = [...fates]
   const times: number[] = []
   await context.route('**/v1/beacons', async (route) => {
     const isMeant = route.request().postDataJSON()?.event === event
-    if (isMeant) times.push(performance.now())
+    if (isMeant) times.push(await page.evaluate(() => performance.now()))
     const fate = isMeant ? left.shift() : undefined
     if (fate === undefined) return route.continue()
     if (fate === 'unsent') return route.abort()
@@ -471,8 +473,12 @@ describe.concurrent('a beacon', () => {
   })
 
   test.concurrent('beyond the rate limit of the emulator waits for it, and is recorded once', async () => {
-    await using limited = await openStage({ rate_limit: '1/s' })
+    const clock = manualClock(Date.now())
+    await using limited = await openStage({ rate_limit: '1/s', clock })
     await using host = await limited.open()
+    host.page.on('response', (response) => {
+      if (response.status() === 429) clock.advance(1_000)
+    })
     await replaceFrames(host.context, `${honestly} say({ t: 'click', user_activated: true })`)
     await startTurn(host, { place, keepMounted: true })
     for (const event of ['render', 'click', 'visible'] as const) {

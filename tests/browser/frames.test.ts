@@ -10,7 +10,7 @@ vi.setConfig({ maxConcurrency: 3 })
 
 let stage: Stage
 beforeAll(async () => {
-  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'held')
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' })
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
@@ -21,7 +21,7 @@ async function openAd(
 ): Promise<{ host: Host; frame: Frame }> {
   const host = await stage.open({ html: '<div id="slot" style="width:320px"></div>', ...options })
   await host.show(request)
-  await host.waitForEvent('rendered')
+  await host.emitted('rendered')
   return { host, frame: await frameIn(host.page, '#slot') }
 }
 
@@ -34,8 +34,8 @@ test.for(['banner', 'native'] as const)('a %s is opened by keyboard, and that co
   const { host } = await openAd(about('usual', { format, max_width: 320, max_height: 250 }))
   await using _ = host
   await host.page.keyboard.press('Tab')
-  await Promise.all([host.context.waitForEvent('page'), host.page.keyboard.press('Enter')])
-  expect(await host.waitForEvent('click')).toMatchObject({ user_activated: true })
+  await Promise.all([host.context.emitted('page'), host.page.keyboard.press('Enter')])
+  expect(await host.emitted('click')).toMatchObject({ user_activated: true })
 })
 
 describe.concurrent('clips', () => {
@@ -70,7 +70,7 @@ describe.concurrent('clips', () => {
   test('that have ended offer to play again, and a jump to the end is no completion', async () => {
     const { host, frame } = await openAd(clip)
     await using _ = host
-    await host.waitForEvent('play_started')
+    await host.emitted('play_started')
     await frame.locator('video').evaluate((video: HTMLVideoElement) => {
       video.currentTime = video.duration - 0.3
     })

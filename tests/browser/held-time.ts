@@ -9,6 +9,8 @@ declare global {
   interface Window {
     /** Lets time pass in this document and the frames below it, milliseconds, once what has changed before was drawn. */
     passTime(ms: number): Promise<void>
+    /** Lets time pass until `isSo`, at most a minute, and none while the renderer waits for a request or a frame. */
+    passTimeUntil(isSo: () => boolean): Promise<void>
     /** Lets time pass in this document during which nothing can run, milliseconds. */
     blockTime(ms: number): void
   }
@@ -26,6 +28,8 @@ function holdTimers(): void {
   interface Timer {
     due_ms: number
     every_ms: number | null
+    /** Whether it limits how long the renderer waits for a request or a frame. */
+    isLimit: boolean
     work: () => void
   }
   const start = window.setTimeout.bind(window) as (work: () => void, ms?: number, ...more: unknown[]) => number
@@ -50,7 +54,8 @@ function holdTimers(): void {
       const every_ms = Math.max(1, Number(ms) || 0)
       last_id += 1
       const due_ms = passed_ms + every_ms
-      timers.set(last_id, { due_ms, every_ms: isRepeated ? every_ms : null, work: () => work(...given) })
+      const isLimit = [3_000, 5_000, 15_000].includes(every_ms) && !isRepeated
+      timers.set(last_id, { due_ms, every_ms: isRepeated ? every_ms : null, isLimit, work: () => work(...given) })
       return last_id
     }
   const drop = (id: number | undefined): void => {
@@ -124,6 +129,14 @@ function holdTimers(): void {
       await Promise.all([...frames].map((frame) => passIn(frame, step_ms)))
       await yieldTurn()
       await fireTimers()
+    }
+  }
+  window.passTimeUntil = async (isSo) => {
+    const end_ms = passed_ms + 60_000
+    while (!isSo() && passed_ms < end_ms) {
+      await drawn()
+      const isBusy = [...timers.values()].some(({ isLimit }) => isLimit)
+      if (!isBusy && !isSo()) await window.passTime(100)
     }
   }
   window.blockTime = (ms) => {

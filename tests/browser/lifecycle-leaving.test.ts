@@ -38,7 +38,7 @@ const neverWaitOut = (page: Page) =>
 
 /** Waits until the page delays an attempt for the nth time. */
 const waitsAgain = async ({ page }: Host, times: number) => {
-  await page.waitForFunction((times) => Reflect.get(window, 'waits') === times, times, { timeout: 30_000 })
+  await page.waitForFunction((times) => Reflect.get(window, 'waits') === times, times)
 }
 
 describe.concurrent('a page that is closed', () => {
@@ -63,6 +63,7 @@ describe.concurrent('a page that is closed', () => {
     const response = await host.place(banner)
     const held = proxy.hold('visible')
     await host.mount(proxy.through(response))
+    await host.waitForEvent('visible')
     await held.arrived
     await host.page.close()
     await arrives(host, rendered_only)
@@ -80,6 +81,8 @@ describe.concurrent('a page that is closed', () => {
       window.SponsoredPlacement!.on('visible', () => Reflect.get(window, 'closePage')())
     })
     await host.show(banner)
+    // Ends with the page.
+    await host.waitForEvent('visible').catch(() => {})
     await closed
     await arrives(host, viewed)
   })
@@ -94,6 +97,7 @@ describe.concurrent('a page that is left', () => {
       })
     })
     await host.show(banner)
+    await host.waitForEvent('visible').catch(() => {})
     await host.page.waitForURL('**/elsewhere')
     await arrives(host, viewed)
   })

@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, type TurnRequest, viewed } from './turn-path.ts'
+import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -32,25 +33,12 @@ async function letDwellPass(host: TurnHost): Promise<string[]> {
 }
 
 describe.concurrent('a slot that is removed', () => {
-  test('at 500 ms: rendered, not viewed, not billed', async () => {
+  test('in mid-dwell: rendered, not viewed, not billed', async () => {
     await using host = await open()
-    let removal: { id: string; after_ms: number }
-    do {
-      removal = await host.page.evaluate(
-        async ({ endpoint, body }) => {
-          const main = document.querySelector('main')!
-          main.innerHTML = '<div id="slot"></div>'
-          const turn = window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body })
-          await new Promise((resolve) => turn.on('rendered', resolve))
-          const rendered_at = performance.now()
-          await new Promise((resolve) => setTimeout(resolve, 500))
-          document.querySelector('#slot')!.remove()
-          return { id: turn.id, after_ms: performance.now() - rendered_at }
-        },
-        { endpoint: host.endpoint, body: host.body(banner) },
-      )
-    } while (removal.after_ms > 900)
-    const { id: turn_id } = removal
+    const turn_id = await host.start(banner)
+    await host.emitted('beacon', { event: 'render' })
+    await host.pass(500)
+    await host.page.evaluate(() => document.querySelector('#slot')!.remove())
     const { reason, slot_id } = await host.waitForEvent('cleared', { turn_id, reason: 'target_removed' })
     expect(reason).toBe('target_removed')
     expect(await host.shown()).toEqual(nothing)
@@ -247,7 +235,7 @@ describe.concurrent('a slot that is moved', () => {
     })
     await host.waitForEvent('cleared', { reason: 'target_removed' })
     await host.reaches(id, 'mounting')
-    await new Promise((resolve) => setTimeout(resolve, 1_300))
+    await host.pass(1_300)
     expect(await host.ledger()).toEqual(rendered_only)
     release()
     await host.waitForEvent('beacon', { event: 'visible', turn_id: id })
@@ -304,33 +292,25 @@ describe.concurrent('a page that is left', () => {
 
   test('hidden and frozen restarts its dwell when it is back', async () => {
     await using host = await open()
-    let dwell_ms: number
-    do {
-      dwell_ms = await host.page.evaluate(
-        async ({ endpoint, body }) => {
-          let visibility: DocumentVisibilityState = 'visible'
-          Object.defineProperty(document, 'visibilityState', { get: () => visibility, configurable: true })
-          const become = (next: DocumentVisibilityState): void => {
-            visibility = next
-            document.dispatchEvent(new Event('visibilitychange'))
-          }
-          const turn = window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body })
-          const viewed = new Promise<number>((resolve) => turn.on('visible', () => resolve(performance.now())))
-          await new Promise((resolve) => turn.on('rendered', resolve))
-          await new Promise((resolve) => setTimeout(resolve, 500))
-          become('hidden')
-          document.dispatchEvent(new Event('freeze'))
-          document.dispatchEvent(new Event('resume'))
-          become('visible')
-          const back_at = performance.now()
-          return (await viewed) - back_at
-        },
-        { endpoint: host.endpoint, body: host.body(banner) },
-      )
-    } while (dwell_ms < 0)
-    expect(dwell_ms).toBeGreaterThan(990)
+    await host.start(banner)
+    await host.emitted('beacon', { event: 'render' })
+    await host.pass(900)
+    await host.page.evaluate(() => {
+      let visibility: DocumentVisibilityState = 'visible'
+      Object.defineProperty(document, 'visibilityState', { get: () => visibility, configurable: true })
+      const become = (next: DocumentVisibilityState): void => {
+        visibility = next
+        document.dispatchEvent(new Event('visibilitychange'))
+      }
+      become('hidden')
+      document.dispatchEvent(new Event('freeze'))
+      document.dispatchEvent(new Event('resume'))
+      become('visible')
+    })
+    await host.pass(900)
+    expect(await host.ledger()).toEqual(rendered_only)
     await host.waitForEvent('beacon', { event: 'visible' })
-    expect((await host.ledger()).slice(-2)).toEqual(viewed)
+    expect(await host.ledger()).toEqual(viewed)
   })
 })
 
@@ -346,13 +326,14 @@ describe.concurrent('a page around the page', () => {
       window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
     }, response)
     const types = () => frame.evaluate(() => window.SponsoredPlacement!.getEvents().map(({ type }) => type))
-    await vi.waitFor(async () => expect(await types()).toContain('beacon'), { timeout: 30_000 })
-    await host.page.waitForTimeout(1_500)
+    await until(async () => (await types()).includes('beacon'), true)
+    await host.pass(1_500)
     expect(await types()).not.toContain('visible')
     await host.page.evaluate(() => {
       document.querySelector<HTMLElement>('#page')!.style.opacity = '1'
     })
-    await vi.waitFor(async () => expect(await types()).toContain('visible'), { timeout: 30_000 })
+    await host.pass(1_500)
+    expect(await types()).toContain('visible')
   })
 })
 
@@ -365,7 +346,7 @@ describe.concurrent('a page that is offline', () => {
     await host.page.evaluate(() => scrollTo(0, 2_000))
     await host.waitForEvent('visible')
     // Three attempts are over after 3.5 seconds.
-    await host.page.waitForTimeout(4_500)
+    await host.pass(4_500)
     expect((await host.events()).filter(({ type }) => type === 'beacon')).toHaveLength(1)
     await host.context.setOffline(false)
     expect(await host.waitForEvent('beacon', { event: 'visible' })).toMatchObject({ accepted: true, reason_code: 'OK' })

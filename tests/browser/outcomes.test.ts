@@ -18,7 +18,7 @@ import {
   runTurn,
   startTurn,
   turnState,
-  until,
+  untilCalled,
   view,
   warnings,
 } from './turns.ts'
@@ -184,7 +184,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
-    await until(() => host.backend_calls.length, 2)
+    await untilCalled(host, 2)
     expect(await turnState(host)).toBe('requesting')
     expect(await view(host)).toMatchObject({ frames: 0, labels: [] })
     clock.advance(60_000)
@@ -203,7 +203,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
-    await until(() => host.backend_calls.length, 2)
+    await untilCalled(host, 2)
     await endTurn(host)
     clock.advance(60_000)
     const { items } = await slow.client.placements.list({ query: { session_id: host.session_id } })
@@ -226,7 +226,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     const pending = { ...(await host.place({ format: 'banner' })), status: 'pending', placement: null, decision: null }
     host.backend_responses.push({ body: JSON.stringify(pending) }, { body: JSON.stringify(pending), after: held })
     await startTurn(host)
-    await until(() => host.backend_calls.length, 2)
+    await untilCalled(host, 2)
     await endTurn(host)
     release()
     await host.page.evaluate(() => window.hostTurn!.decision)
@@ -260,7 +260,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open({ before: (page) => page.addInitScript(letTimeSkip) })
     await startTurn(host, { place })
-    await until(() => host.backend_calls.length, 2)
+    await untilCalled(host, 2)
     await host.page.evaluate(() => {
       window.skipped_ms = 31_000
     })
@@ -303,7 +303,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
-    await until(() => host.backend_calls.length, 2)
+    await untilCalled(host, 2)
     const { client_id } = slow.sandbox.keys
     await slow.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'withdrawn' } })
     clock.advance(60_000)
@@ -323,7 +323,7 @@ describe.concurrent('a backend that is limited or down', () => {
 
   test.concurrent.each([
     ['429', 'seconds', () => '1'],
-    ['429', 'an HTTP date', () => new Date(Date.now() + 2_000).toUTCString()],
+    ['429', 'an HTTP date', () => new Date(Date.now() + 8_000).toUTCString()],
     ['503', 'seconds', () => '1'],
   ])('with %s is asked again after Retry-After in %s', async (status, _, retry_after) => {
     await using host = await stage.open()

@@ -32,6 +32,8 @@ export async function lendPage(
   const index = isUsual ? pages.findIndex((each) => each.prepare === prepare) : -1
   const [used] = index < 0 ? [] : pages.splice(index, 1)
   const page = used?.page ?? (await (await browser.newContext({ viewport, ...options })).newPage())
+  // What hangs is ended by the guard of the tests.
+  page.setDefaultTimeout(0)
   if (used === undefined) await prepare(page)
   else if (options.viewport) await page.setViewportSize(options.viewport)
   const context = page.context()

@@ -57,7 +57,7 @@ test.concurrent.each([
 ])('a click 31 minutes after the ad was rendered is counted, of %s', async (_, isActivated) => {
   const clock = manualClock(Date.now())
   await using own = await openStage({ clock })
-  await using page = await own.open({ before: (opened) => opened.clock.install({ time: clock.now() }) })
+  await using page = await own.open()
   await page.page.evaluate(
     async ({ body, endpoint, isActivated }) => {
       const renderer = window.SponsoredPlacement!
@@ -68,7 +68,7 @@ test.concurrent.each([
   )
   await page.waitForEvent('beacon', { event: 'visible', accepted: true })
   clock.advance(31 * 60_000)
-  await page.page.clock.fastForward(31 * 60_000)
+  await page.page.evaluate(() => window.blockTime(31 * 60_000))
   await page.page.frameLocator('iframe').locator('a').first().click()
   const { accepted, reason_code } = await page.waitForEvent('beacon', { event: 'click' })
   expect([accepted, reason_code]).toEqual([true, 'OK'])

@@ -195,7 +195,7 @@ describe.concurrent('a list of messages', () => {
 
 test('an answer that streams twenty times a second disturbs neither the frame nor its dwell', async () => {
   await using host = await openChat({ messages: [] })
-  const streaming = await host.page.evaluate(
+  const streamed = host.page.evaluate(
     ({ endpoint, body }) =>
       new Promise<{ updates: number; renderings: number }>((resolve) => {
         let updates = 0
@@ -214,6 +214,8 @@ test('an answer that streams twenty times a second disturbs neither the frame no
       }),
     { endpoint: host.endpoint, body: host.body({ format: 'banner', max_width: 300, max_height: 250 }) },
   )
+  await host.waitForEvent('visible')
+  const streaming = await streamed
   expect(streaming.updates).toBeGreaterThan(5)
   expect(streaming.renderings).toBeGreaterThan(5)
   await host.waitForEvent('beacon', { event: 'visible' })

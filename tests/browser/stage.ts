@@ -151,7 +151,7 @@ let sessions = 0
 export async function openStage(
   options: SandboxOptions = {},
   other?: Browser,
-  time: PageTime = 'flows',
+  time: PageTime = other ? 'flows' : 'held',
 ): Promise<Stage> {
   const sandbox = await startSandbox(options)
   const { secret_key, client_id } = sandbox.keys

@@ -1,5 +1,6 @@
 /** Turns whose every state is recorded in the page. */
 
+import { expect } from 'vitest'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { EventType } from '#renderer/host/events.ts'
 import type { Turn, TurnOptions } from '#renderer/host/turn.ts'
@@ -93,11 +94,17 @@ export async function openTurnHost(stage: Stage, options: OpenOptions = {}): Pro
       }`)
     },
     reaches: async (id, state) => {
-      await page.waitForFunction(
-        ({ id, state }) => window.followed.get(id)!.turn.state === state,
+      const seen = await page.evaluate(
+        async ({ id, state }) => {
+          const { turn } = window.followed.get(id)!
+          const isThere = () => turn.state === state
+          if ('passTimeUntil' in window) await window.passTimeUntil(isThere)
+          while (!isThere() && !('passTimeUntil' in window)) await new Promise(requestAnimationFrame)
+          return turn.state
+        },
         { id, state },
-        { timeout: 30_000 },
       )
+      expect(seen).toBe(state)
     },
     call: (id, method) =>
       page.evaluate(

@@ -45,15 +45,22 @@ export async function runTurn(host: Host, given: TurnGiven = {}): Promise<Pick<V
     async (options) => {
       const answer = { text: 'the answer' }
       let seen = { frames: 0, labels: [''] }
-      const passed = await window.SponsoredPlacement!.withTurn(options, async (turn) => {
-        window.hostTurn = turn
-        await turn.decision
-        seen = {
-          frames: window.findAll('iframe').length,
-          labels: window.findAll('[data-sp-label]').map((label) => label.textContent ?? ''),
-        }
-        return answer
-      })
+      let isOver = false
+      const passing = window
+        .SponsoredPlacement!.withTurn(options, async (turn) => {
+          window.hostTurn = turn
+          await turn.decision
+          seen = {
+            frames: window.findAll('iframe').length,
+            labels: window.findAll('[data-sp-label]').map((label) => label.textContent ?? ''),
+          }
+          return answer
+        })
+        .finally(() => {
+          isOver = true
+        })
+      await window.passTimeUntil(() => isOver)
+      const passed = await passing
       return { untouched: passed === answer, seen }
     },
     optionsOf(host, given),
@@ -112,5 +119,12 @@ export const blockedLine = (reason: string): string => `warning: [sponsored plac
 
 /** Waits until `read` returns the wanted value. Unlike `expect.poll` it works in concurrent tests. */
 export async function until<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
-  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 30_000, interval: 50 })
+  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 100_000, interval: 50 })
+}
+
+/** Lets time pass until the page has called its backend this often. */
+export async function untilCalled(host: Host, count: number): Promise<void> {
+  for (let passed_ms = 0; host.backend_calls.length < count && passed_ms < 60_000; passed_ms += 250)
+    await host.pass(250)
+  expect(host.backend_calls.length).toBe(count)
 }

@@ -101,7 +101,7 @@ async function isRendered(host: Host, { slot_id }: Slot): Promise<boolean> {
       return events.find(({ type }) => type === 'rendered' || type === 'cleared')?.type
     },
     slot_id,
-    { polling: 50, timeout: 30_000 },
+    { polling: 50 },
   )
   return (await outcome.jsonValue()) === 'rendered'
 }
@@ -115,7 +115,7 @@ async function answered(host: Host): Promise<void> {
       return beacons.length === events.filter(({ type }) => type === 'visible').length
     },
     undefined,
-    { polling: 50, timeout: 30_000 },
+    { polling: 50 },
   )
 }
 

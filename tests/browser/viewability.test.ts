@@ -15,7 +15,7 @@ vi.setConfig({ maxConcurrency: 4 })
 let stage: Stage
 
 beforeAll(async () => {
-  stage = await openStage({ demand: oneCampaign() }, undefined, 'held')
+  stage = await openStage({ demand: oneCampaign() })
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
@@ -47,7 +47,7 @@ async function openBoxes(): Promise<{ host: Host; slots: Record<Kind, string> }>
   const host = await stage.open({ html: boxes(names), context: { viewport: { width: 2_050, height: 1_900 } } })
   const slots: [Kind, string][] = []
   for (const kind of names) slots.push([kind, (await host.show(kinds[kind], `#${kind}`)).slot_id])
-  await host.waitForEvent('beacon', { event: 'render' }, names.length)
+  await host.emitted('beacon', { event: 'render' }, names.length)
   return { host, slots: Object.fromEntries(slots) as Record<Kind, string> }
 }
 
@@ -58,7 +58,7 @@ async function openBox(
 ): Promise<{ host: Host; slot_id: string }> {
   const host = await stage.open({ html: boxes(['slot']), ...(before && { before }) })
   const { slot_id } = await host.show(place)
-  await host.waitForEvent('beacon', { event: 'render' })
+  await host.emitted('beacon', { event: 'render' })
   return { host, slot_id }
 }
 
@@ -191,7 +191,7 @@ test('every format counts at its share and its dwell, not a millisecond before',
   await visit(host, 0.5, 1_000)
   expect(await viewed()).toEqual(['banner', 'list_item', 'card', 'large', 'squeezed', 'zoomed'])
 
-  await host.waitForEvent('beacon', { event: 'visible' }, 6)
+  await host.emitted('beacon', { event: 'visible' }, 6)
   for (const kind of names) await expectRecorded(host, slots[kind], ['render', 'visible'], true)
   const visible = sentBy(host).filter(({ event }) => event === 'visible')
   for (const { slot_id, measurements } of visible) {
@@ -217,7 +217,7 @@ test('a clip counts after two seconds of playing with half of it in view', async
   await visit(host, 0.49, 5_000)
   expect(await host.types()).not.toContain('play_started')
   await bring(host, 0.5)
-  await host.waitForEvent('play_started')
+  await host.emitted('play_started')
   // It would end before its last exposure.
   await host.page
     .frameLocator('iframe')
@@ -232,10 +232,10 @@ test('a clip counts after two seconds of playing with half of it in view', async
   await host.pass(1_400)
   await setTab(host, 'visible')
   await visit(host, 1, 1_200)
-  await host.waitForEvent('beacon', { event: 'play_started' })
+  await host.emitted('beacon', { event: 'play_started' })
   await expectRecorded(host, slot_id, ['render', 'play_started'], false)
   await show(host, 0.5, 2_500)
-  await host.waitForEvent('beacon', { event: 'visible' })
+  await host.emitted('beacon', { event: 'visible' })
   await expectRecorded(host, slot_id, ['render', 'play_started', 'visible'], true)
   const { measurements } = sentBy(host).find(({ event }) => event === 'visible')!
   expect(measurements).toMatchObject({
@@ -258,7 +258,7 @@ describe.concurrent('a dwell', () => {
     await host.pass(600)
     await expectRecorded(host, slot_id, ['render'], false)
     await host.pass(100)
-    await host.waitForEvent('beacon', { event: 'visible' })
+    await host.emitted('beacon', { event: 'visible' })
     await expectRecorded(host, slot_id, ['render', 'visible'], true)
   })
 
@@ -272,7 +272,7 @@ describe.concurrent('a dwell', () => {
       frame.remove()
       if (root.host.isConnected) root.append(frame)
     })
-    await host.waitForEvent('cleared')
+    await host.emitted('cleared')
     await host.pass(2_000)
     expect(await host.page.locator('[data-sp-label], iframe').count()).toBe(0)
     await expectRecorded(host, slot_id, ['render'], false)
@@ -283,7 +283,7 @@ describe.concurrent('a dwell', () => {
     await using _ = host
     await show(host, 0.84, 400)
     await show(host, 0.81, 600)
-    await host.waitForEvent('beacon', { event: 'visible' })
+    await host.emitted('beacon', { event: 'visible' })
     const visible = sentBy(host).find(({ event }) => event === 'visible')
     expect(visible?.measurements?.visible_ratio).toBeCloseTo(0.81, 2)
   })
@@ -294,7 +294,7 @@ describe.concurrent('a dwell', () => {
     )
     await using _ = host
     await show(host, 0.69, 1_000)
-    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    await host.emitted('beacon', { event: 'visible', accepted: true })
     const visible = sentBy(host).find(({ event }) => event === 'visible')
     expect(visible?.measurements).toMatchObject({
       visibility_check: 'hit_test',
@@ -305,17 +305,17 @@ describe.concurrent('a dwell', () => {
 
 test('heartbeats come every 10 s while the tab is visible, and end after 30', async () => {
   const clock = manualClock(Date.now())
-  await using other = await openStage({ demand: oneCampaign(), clock }, undefined, 'held')
+  await using other = await openStage({ demand: oneCampaign(), clock })
   await using host = await other.open()
   await host.show(kinds.banner)
-  await host.waitForEvent('beacon', { event: 'render' })
+  await host.emitted('beacon', { event: 'render' })
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms)
     await host.pass(ms)
   }
   for (let beat = 1; beat <= 32; beat += 1) {
     await pass(10_000)
-    await host.waitForEvent('beacon', { event: 'heartbeat' }, Math.min(beat, 30))
+    await host.emitted('beacon', { event: 'heartbeat' }, Math.min(beat, 30))
     if (beat !== 2) continue
     await setTab(host, 'hidden')
     await pass(30_000)

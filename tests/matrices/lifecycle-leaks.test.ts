@@ -9,7 +9,7 @@ vi.setConfig({ maxConcurrency: 8 })
 
 let stage: Stage
 beforeAll(async () => {
-  stage = await openStage({ rate_limit: 'off' })
+  stage = await openStage({ rate_limit: 'off' }, undefined, 'flows')
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 

@@ -17,7 +17,7 @@ let stage: Stage
 const outcomes: Outcome[] = []
 
 beforeAll(async () => {
-  stage = await openStage({ rate_limit: 'off' })
+  stage = await openStage({ rate_limit: 'off' }, undefined, 'flows')
   let next_seed = first_seed
   const runPages = async (): Promise<void> => {
     while (!isEnough() && next_seed < first_seed + most_pages) outcomes.push(...(await measurePage(stage, next_seed++)))

@@ -113,7 +113,7 @@ test('a page of an allowed origin steers once you have confirmed it, and a page 
 })
 
 test('the console of a page asks, shows the code that the inspector has, and acts once that is confirmed', async () => {
-  await using stage = await openStage()
+  await using stage = await openStage({}, undefined, 'flows')
   await using host = await stage.open()
   const { page, context } = host
   await host.show({ format: 'banner' })

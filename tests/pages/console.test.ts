@@ -14,7 +14,7 @@ let stage: Stage
 let demos: DemoHosts
 
 beforeAll(async () => {
-  stage = await openStage()
+  stage = await openStage({}, undefined, 'flows')
   demos = await openDemoHosts(stage.browser)
 })
 afterAll(async () => {
@@ -310,7 +310,7 @@ describe.concurrent('a page', () => {
 })
 
 test('an action waits for the grant that the user confirms, and is done', async () => {
-  await using own = await openStage()
+  await using own = await openStage({}, undefined, 'flows')
   await using host = await own.open()
   const { page } = host
   await page.evaluate(() => void window.SponsoredPlacement!.openConsole({ focus: true }))

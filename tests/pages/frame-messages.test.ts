@@ -9,7 +9,7 @@ import { until } from '#tests/browser/turns.ts'
 
 let stage: Stage
 beforeAll(async () => {
-  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' })
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'flows')
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 

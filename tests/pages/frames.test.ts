@@ -12,7 +12,7 @@ vi.setConfig({ maxConcurrency: 4 })
 
 let stage: Stage
 beforeAll(async () => {
-  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'held')
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' })
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 

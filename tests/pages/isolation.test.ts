@@ -46,8 +46,8 @@ let stage: Stage
 let printed: Stage
 
 beforeAll(async () => {
-  stage = await openStage()
-  printed = await openStage({ demand: catalogueOf(texts) })
+  stage = await openStage({}, undefined, 'flows')
+  printed = await openStage({ demand: catalogueOf(texts) }, undefined, 'flows')
 })
 afterAll(async () => {
   await printed?.[Symbol.asyncDispose]()

@@ -26,8 +26,8 @@ let stage: Stage
 let named: Stage
 beforeAll(async () => {
   const texts = Object.entries(names).map(([topic, sponsor_name]) => [topic, { sponsor_name, ...native }])
-  stage = await openStage({ rate_limit: 'off' })
-  named = await openStage({ rate_limit: 'off', demand: catalogueOf(Object.fromEntries(texts)) })
+  stage = await openStage({ rate_limit: 'off' }, undefined, 'flows')
+  named = await openStage({ rate_limit: 'off', demand: catalogueOf(Object.fromEntries(texts)) }, undefined, 'flows')
 })
 afterAll(async () => {
   await named?.[Symbol.asyncDispose]()

@@ -83,7 +83,7 @@ interface Options {
 }
 
 export async function openListStage({ entry, node_modules }: Options): Promise<ListStage> {
-  const stage = await openBrowserStage({ rate_limit: 'off' })
+  const stage = await openBrowserStage({ rate_limit: 'off' }, undefined, 'flows')
   const code = await buildPage(entry, node_modules, stage.sandbox.url)
   const { secret_key, client_id } = stage.sandbox.keys
   const headers = { authorization: `Bearer ${secret_key}`, 'content-type': 'application/json' }
@@ -230,7 +230,7 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
 }
 
 async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
-  await vi.waitFor(async () => expect(await isSo()).toBe(true), { timeout: 30_000, interval: 100 })
+  await vi.waitFor(async () => expect(await isSo()).toBe(true), { timeout: 100_000, interval: 100 })
 }
 
 /** Streams an answer as a model behind the AI SDK does. */
