@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { root } from '#tests/cli/process.ts'
 import { type ListStage, openListStage } from './chat-lists/stage.ts'
 
-vi.setConfig({ maxConcurrency: 8 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let stage: ListStage
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { openSponsor, type Sponsor } from './sponsor.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 4 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let database: Awaited<ReturnType<typeof databaseWith>>
 /** Bills clicks. */

@@ -6,7 +6,7 @@ import { databaseWith } from './database.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 import { beaconPosts, until } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 4 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let stage: Stage
 

@@ -12,7 +12,7 @@ import { honestly, replaceFrames } from './hostile-frame.ts'
 import { type Host, type OpenOptions, openStage, type Stage } from './stage.ts'
 import { beaconPosts, blockedLine, endTurn, expectNothing, nothing, startTurn, until, view, warnings } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 8 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let stage: Stage
 

@@ -34,7 +34,7 @@ test.for(['banner', 'native'] as const)('a %s is opened by keyboard, and that co
   const { host } = await openAd(about('usual', { format, max_width: 320, max_height: 250 }))
   await using _ = host
   await host.page.keyboard.press('Tab')
-  await Promise.all([host.context.emitted('page'), host.page.keyboard.press('Enter')])
+  await Promise.all([host.context.waitForEvent('page'), host.page.keyboard.press('Enter')])
   expect(await host.emitted('click')).toMatchObject({ user_activated: true })
 })
 

@@ -9,6 +9,8 @@ declare global {
   interface Window {
     /** Lets time pass in this document and the frames below it, milliseconds, once what has changed before was drawn. */
     passTime(ms: number): Promise<void>
+    /** Lets 100 ms pass, unless the renderer waits for a request or a frame. */
+    passSome(): Promise<void>
     /** Lets time pass until `isSo`, at most a minute, and none while the renderer waits for a request or a frame. */
     passTimeUntil(isSo: () => boolean): Promise<void>
     /** Lets time pass in this document during which nothing can run, milliseconds. */
@@ -131,13 +133,14 @@ function holdTimers(): void {
       await fireTimers()
     }
   }
+  window.passSome = async () => {
+    await drawn()
+    const isBusy = [...timers.values()].some(({ isLimit }) => isLimit)
+    if (!isBusy) await window.passTime(100)
+  }
   window.passTimeUntil = async (isSo) => {
     const end_ms = passed_ms + 60_000
-    while (!isSo() && passed_ms < end_ms) {
-      await drawn()
-      const isBusy = [...timers.values()].some(({ isLimit }) => isLimit)
-      if (!isBusy && !isSo()) await window.passTime(100)
-    }
+    while (!isSo() && passed_ms < end_ms) await window.passSome()
   }
   window.blockTime = (ms) => {
     passed_ms += ms

@@ -6,7 +6,7 @@ import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { rendered_only, viewed } from './turn-path.ts'
 import { until } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 8 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let stage: Stage
 beforeAll(async () => {

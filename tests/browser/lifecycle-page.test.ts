@@ -9,7 +9,7 @@ import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, type TurnRequest, viewed } from './turn-path.ts'
 import { until } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 8 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let stage: Stage
 beforeAll(async () => {

@@ -15,6 +15,7 @@ import {
   expectNothing,
   frameLoads,
   nothing,
+  passUntil,
   runTurn,
   startTurn,
   turnState,
@@ -23,7 +24,7 @@ import {
   warnings,
 } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 8 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let stage: Stage
 
@@ -568,9 +569,8 @@ describe.concurrent('a browser integration', () => {
     await using _ = slow
     await using host = await slow.open()
     await activate(host, slow.sandbox.keys.publishable_key)
-    const polled = host.page.waitForRequest((request) => request.url().includes('/v1/decisions/'))
     await startTurn(host, direct({ more: { wait_ms: 0 } }))
-    await polled
+    await passUntil(host, () => host.requests.some((request) => request.url().includes('/v1/decisions/')))
     clock.advance(60_000)
     await host.waitForEvent('beacon', { event: 'render', accepted: true })
     expect((await host.types()).filter((type) => type === 'decision')).toHaveLength(1)

@@ -1,10 +1,12 @@
 /**
- * The table of pages in `pages/`, in Chromium: what extensions, caches, frameworks, networks, policies and older engines do to
- * a page, and what must happen to the ad there. The host page has another origin than the emulator, and no request is intercepted.
+ * One page of each kind of the table in `pages/`, in Chromium: what extensions, caches, frameworks, networks, policies and older
+ * engines do to a page, and what must happen to the ad there. All of them are in tests/pages. The host page has another origin than
+ * the emulator, and no request is intercepted.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { measurePixels } from '#qa/browser/screenshot.ts'
 import { manualClock } from '#sandbox/index.ts'
+import { holdTime } from './held-time.ts'
 import { type Driver, selectEngine } from './pages/case.ts'
 import { kinds } from './pages/index.ts'
 import { openPageHost, type PageHost } from './pages/page-host.ts'
@@ -12,10 +14,9 @@ import { createDriver } from './pages/playwright-driver.ts'
 import { runPage } from './pages/run.ts'
 import { openStage, type Stage } from './stage.ts'
 
-// Most of their time they wait, each for its own page.
-vi.setConfig({ maxConcurrency: 6 })
+vi.setConfig({ maxConcurrency: 3 })
 
-const pages = kinds.flatMap((kind) => kind.pages).map((page) => selectEngine(page, 'chromium'))
+const pages = kinds.map(({ pages }) => selectEngine(pages[0]!, 'chromium'))
 
 let stage: Stage
 let host: PageHost
@@ -24,7 +25,7 @@ let driver: Driver
 beforeAll(async () => {
   stage = await openStage()
   host = await openPageHost(stage.sandbox, stage.client, pages)
-  driver = createDriver('chromium', stage.browser)
+  driver = createDriver('chromium', stage.browser, holdTime)
 })
 afterAll(async () => {
   await host?.[Symbol.asyncDispose]()

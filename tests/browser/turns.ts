@@ -122,9 +122,13 @@ export async function until<T>(read: () => T | Promise<T>, wanted: T): Promise<v
   await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 100_000, interval: 50 })
 }
 
+/** Lets time pass, where the renderer waits for nothing else, until `isSo`. */
+export async function passUntil({ page }: Host, isSo: () => boolean): Promise<void> {
+  while (!isSo()) await page.evaluate(() => window.passSome())
+}
+
 /** Lets time pass until the page has called its backend this often. */
 export async function untilCalled(host: Host, count: number): Promise<void> {
-  for (let passed_ms = 0; host.backend_calls.length < count && passed_ms < 60_000; passed_ms += 250)
-    await host.pass(250)
+  await passUntil(host, () => host.backend_calls.length >= count)
   expect(host.backend_calls.length).toBe(count)
 }

@@ -10,7 +10,7 @@ import { clip_ms, oneCampaign } from './campaign.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 4 })
+vi.setConfig({ maxConcurrency: 3 })
 
 let stage: Stage
 

@@ -101,6 +101,8 @@ export interface DrivenPage {
    * Calls a function of the page's window, and resolves to its result as JSON; a promise is awaited. Some pages forbid eval.
    */
   call(name: string, given: readonly unknown[]): Promise<unknown>
+  /** Lets some time pass in the page, at most so many milliseconds: that of a held page passes only while nothing else is waited for. */
+  pass(ms: number): Promise<void>
   close(): Promise<void>
 }
 

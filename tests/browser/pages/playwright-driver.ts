@@ -1,4 +1,5 @@
 /** Opens pages of the table in a browser with Playwright's interface, each in a context of its own. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import type { Driver, Engine } from './case.ts'
 
@@ -17,6 +18,11 @@ export function createDriver(engine: Engine, browser: Browser, before?: (page: P
             ({ name, given }) => (window as unknown as Record<string, (...all: unknown[]) => unknown>)[name]!(...given),
             { name, given: [...given] },
           ),
+        pass: async (ms) => {
+          const isHeld = await page.evaluate(() => window.passTime !== undefined)
+          if (!isHeld) return void (await sleep(ms))
+          for (let passed_ms = 0; passed_ms < ms; passed_ms += 100) await page.evaluate(() => window.passSome())
+        },
         close: () => context.close(),
       }
     },

@@ -1,5 +1,4 @@
 /** Runs pages of the table in a browser, and compares what the page, its backend and the service have seen. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '#client/index.ts'
 import type { DrivenPage, Driver, Outcome, PageCase, PageOfCases, Phase } from './case.ts'
@@ -7,7 +6,7 @@ import type { PageHost } from './page-host.ts'
 import type { CaseState } from './prelude.ts'
 
 /** How long a state may take to be reached, milliseconds. */
-const patience_ms = 25_000
+const patience_ms = 100_000
 /** The dwell of a view and some more. */
 const dwell_ms = 1_600
 const interval_ms = 200
@@ -47,11 +46,11 @@ async function runCase(
     let problems = await look().then((state) => compare(phase, state))
     const end = performance.now() + patience_ms
     while (problems.length > 0 && performance.now() < end) {
-      await sleep(interval_ms)
+      await page.pass(interval_ms)
       problems = compare(phase, await look())
     }
     if (problems.length === 0 && staysLong(phase)) {
-      await sleep(dwell_ms)
+      await page.pass(dwell_ms)
       problems = compare(phase, await look()).map((problem) => `later, ${problem}`)
     }
     if (problems.length > 0) return problems.map((problem) => `state ${index + 1}: ${problem}`)
