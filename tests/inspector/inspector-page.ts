@@ -6,7 +6,6 @@ import { sharedChromium } from '#tests/browser/chromium.ts'
 
 export const phone = { width: 390, height: 844 }
 export const desk = { width: 1_280, height: 900 }
-const timeout_ms = 20_000
 
 export interface Inspector extends AsyncDisposable {
   page: Page
@@ -39,7 +38,7 @@ export async function openInspector(
     ...options,
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(timeout_ms)
+  page.setDefaultTimeout(0)
   const problems: string[] = []
   const strangers: string[] = []
   page.on('pageerror', ({ message }) => problems.push(message))

@@ -33,7 +33,7 @@ async function openTabs(context: BrowserContext, address: string, count: number)
   return Promise.all(
     Array.from({ length: count }, async () => {
       const tab = await context.newPage()
-      tab.setDefaultTimeout(20_000)
+      tab.setDefaultTimeout(0)
       await tab.goto(address)
       await tab.locator('.live[data-tone=good]').waitFor()
       return tab
@@ -62,7 +62,7 @@ test('eight tabs share one event stream; it outlives its tabs, misses nothing an
   const slot_ids = [(await fill(here.api)).slot_id]
   await expectEvents(tabs, slot_ids)
   const page = await context.newPage()
-  await page.goto(`http://127.0.0.1:${(host.address() as AddressInfo).port}/`, { timeout: 5_000 })
+  await page.goto(`http://127.0.0.1:${(host.address() as AddressInfo).port}/`)
   await page.getByText('after the script').waitFor()
 
   // The tab that started the worker: frozen, it keeps nothing from the others and gets what it missed; then it is closed.

@@ -56,7 +56,7 @@ async function showOutcome(browser: Browser, url: string, { format, query, shows
     await page.goto(`${url}/_sandbox/demo?${choices}`)
     const last = shows.at(-1)!
     const isLastShown = (last: string) => window.consoleStates?.includes(last)
-    await page.waitForFunction(isLastShown, last, { polling: 100, timeout: 60_000 }).catch(() => null)
+    await page.waitForFunction(isLastShown, last, { polling: 100 }).catch(() => null)
     return await page.evaluate(() => window.consoleStates ?? [])
   } finally {
     await context.close()

@@ -9,8 +9,6 @@ import { violations } from '#tests/browser/axe.ts'
 import { sharedChromium } from '#tests/browser/chromium.ts'
 import { svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
 
-/** Sixteen pages at once share two processors with other files. */
-const timeout_ms = 45_000
 /** By default a page is asked in each of its frames, and paints for it. */
 const polled = { polling: 100 }
 /** Text that appears word by word is painted word by word: half of the time of a page. Every surface has a test with motion. */
@@ -47,7 +45,7 @@ async function openDemo(query = '', options: BrowserContextOptions = {}, { url }
     AbortSignal.timeout = (ms) => timeout(20 * ms)
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(timeout_ms)
+  page.setDefaultTimeout(0)
   const requests: string[] = []
   const problems: string[] = []
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))

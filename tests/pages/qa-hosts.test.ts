@@ -17,7 +17,7 @@ import { sharedChromium } from '#tests/browser/chromium.ts'
 import { startApp } from '#tests/observe/app.ts'
 import type { Page } from '#tests/observe/pages.ts'
 
-vi.setConfig({ maxConcurrency: 5, testTimeout: 90_000 })
+vi.setConfig({ maxConcurrency: 5 })
 
 let sandbox: Sandbox
 let service: string

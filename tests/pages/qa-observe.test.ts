@@ -61,7 +61,7 @@ const until = (condition: string) => (page: BrowserPage) =>
     async () => {
       if (!(await page.evaluate(condition))) throw new Error(`not yet: ${condition}`)
     },
-    { timeout: 30_000, interval: 250 },
+    { timeout: 100_000, interval: 250 },
   )
 
 /** Watches a page of an app in the browser that all tests share, and judges it. */
@@ -119,7 +119,7 @@ test.each(Object.entries(nestedPages))('an ad %s is brought into view and judged
         }
         expect(seen).toContain('visible')
       },
-      { timeout: 30_000, interval: 250 },
+      { timeout: 100_000, interval: 250 },
     )
   }
   const { of, violated } = await judged({ ...page, for_ms: 2_000 }, drive)

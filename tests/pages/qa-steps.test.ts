@@ -204,7 +204,7 @@ describe('stored screenshots', () => {
   })
 })
 
-test('--browser finds the Chromium of the checkout, with nothing named', { timeout: 60_000 }, async () => {
+test('--browser finds the Chromium of the checkout, with nothing named', async () => {
   const { file } = suite({ one: empty })
   const { code, stdout, stderr } = await svc(`qa run ${file} --browser -o json`, { env })
   expect([code, stderr]).toEqual([0, ''])
@@ -270,36 +270,30 @@ registerHooks({ resolve: (name, context, next) => {
 test.each([
   ['is killed', 'SIGKILL', /^The (browser exited|page crashed)/],
   ['hangs', 'SIGSTOP', /^The action run did not finish: the page hangs/],
-] as const)(
-  'a browser that %s fails the step under way; the next case has a new one',
-  {
-    timeout: 60_000,
-  },
-  async (_, signal, wrong) => {
-    const pids = join(home, signal)
-    const script = join(home, `${signal}.sh`)
-    writeFileSync(script, `#!/bin/sh\necho $$ >> ${pids}\nexec ${browser_path} "$@"\n`, { mode: 0o755 })
-    const visited = Promise.withResolvers<void>()
-    const server = createServer((_, response) => {
-      response.end()
-      visited.resolve()
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    const { file } = suite({
-      first: `- browser: { of: null }\n- timeout: 4s\n  page: { run: "await fetch('http://127.0.0.1:${port}', { mode: 'no-cors' }); await new Promise(() => {})" }`,
-      second: `${shown}  do: { wait_for: rendered }`,
-    })
-    const running = runFile(file, '--workers 1', script)
-    // The page is open, and waits forever.
-    await visited.promise
-    server.close()
-    const [pid] = readFileSync(pids, 'utf8').split('\n').map(Number)
-    process.kill(pid!, signal)
-    const { code, byName } = await running
-    expect(code).toBe(5)
-    expect(problemsIn(byName.first!)).toEqual([expect.stringMatching(wrong)])
-    expect(byName.second!.outcome).toBe('passed')
-    expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(2)
-  },
-)
+] as const)('a browser that %s fails the step under way; the next case has a new one', async (_, signal, wrong) => {
+  const pids = join(home, signal)
+  const script = join(home, `${signal}.sh`)
+  writeFileSync(script, `#!/bin/sh\necho $$ >> ${pids}\nexec ${browser_path} "$@"\n`, { mode: 0o755 })
+  const visited = Promise.withResolvers<void>()
+  const server = createServer((_, response) => {
+    response.end()
+    visited.resolve()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const { file } = suite({
+    first: `- browser: { of: null }\n- timeout: 4s\n  page: { run: "await fetch('http://127.0.0.1:${port}', { mode: 'no-cors' }); await new Promise(() => {})" }`,
+    second: `${shown}  do: { wait_for: rendered }`,
+  })
+  const running = runFile(file, '--workers 1', script)
+  // The page is open, and waits forever.
+  await visited.promise
+  server.close()
+  const [pid] = readFileSync(pids, 'utf8').split('\n').map(Number)
+  process.kill(pid!, signal)
+  const { code, byName } = await running
+  expect(code).toBe(5)
+  expect(problemsIn(byName.first!)).toEqual([expect.stringMatching(wrong)])
+  expect(byName.second!.outcome).toBe('passed')
+  expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(2)
+})

@@ -1,6 +1,6 @@
 /**
  * The recipe for assistant-ui in docs/guides/chat-lists.md, whose hundred packages are installed here rather than with the
- * checkout. The other recipes are in tests/browser/chat-lists.test.ts.
+ * checkout. The other recipes are in tests/pages/chat-lists.test.ts.
  */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

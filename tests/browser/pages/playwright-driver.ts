@@ -21,7 +21,10 @@ export function createDriver(engine: Engine, browser: Browser, before?: (page: P
         pass: async (ms) => {
           const isHeld = await page.evaluate(() => window.passTime !== undefined)
           if (!isHeld) return void (await sleep(ms))
-          for (let passed_ms = 0; passed_ms < ms; passed_ms += 100) await page.evaluate(() => window.passSome())
+          await page.evaluate(async (ms) => {
+            await window.passSome()
+            if (ms > 1_000) await window.passTime(ms)
+          }, ms)
         },
         close: () => context.close(),
       }

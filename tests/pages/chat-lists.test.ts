@@ -1,15 +1,15 @@
 /** Each recipe of docs/guides/chat-lists.md: 40 messages, the one with the ad scrolled away and back three times. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type ListStage, openListStage } from '#tests/browser/chat-lists/stage.ts'
 import { root } from '#tests/cli/process.ts'
-import { type ListStage, openListStage } from './chat-lists/stage.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
 let stage: ListStage
 beforeAll(async () => {
   stage = await openListStage({
-    entry: join(import.meta.dirname, 'chat-lists/app.tsx'),
+    entry: join(root, 'tests/browser/chat-lists/app.tsx'),
     node_modules: join(root, 'node_modules'),
   })
 })

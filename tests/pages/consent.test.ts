@@ -10,7 +10,7 @@ import type { ConsentRequest } from '#contract/resources/consent.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { ConsentReason } from '#renderer/host/consent.ts'
 import { type ManualClock, manualClock } from '#sandbox/index.ts'
-import { type Host, openStage, type Stage } from './stage.ts'
+import { type Host, openStage, type Stage } from '#tests/browser/stage.ts'
 import {
   beaconPosts,
   blockedLine,
@@ -24,7 +24,7 @@ import {
   until,
   view,
   warnings,
-} from './turns.ts'
+} from '#tests/browser/turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 

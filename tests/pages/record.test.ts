@@ -8,8 +8,8 @@ import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { openRecorder, type Recorder } from '#recordings/recorder.ts'
 import { createRecordingFile } from '#recordings/recording-file.ts'
 import { createSession, type RecordingSession } from '#recordings/session.ts'
+import { openStage, type Stage } from '#tests/browser/stage.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage
 let recorder: Recorder
