@@ -53,7 +53,7 @@ test.for(blocks.flatMap(({ name, text }) => answers.map((answer) => [name, answe
       { text, answer, endpoint, session_id },
     )
     await host.waitForEvent('rendered')
-    await host.passUntil('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     const outcome = await page.evaluate(() => {
       const { endAnswer, outcome } = window as unknown as { endAnswer: () => void; outcome: Promise<string> }
       endAnswer()

@@ -1,0 +1,29 @@
+/** The observer of an integrator's page in a real browser, in short: a page that is right, and two that are not. All of it: tests/pages. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { allPageRules } from '#diagnosis/rules/index.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { judgePage, nameOf, steps } from '#tests/observe/judged.ts'
+import { cleanPage, wrongPages } from '#tests/observe/pages.ts'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ database: ':memory:', seed: 1 })
+})
+afterAll(() => sandbox?.close())
+
+test('a correct page violates no rule, and its ad was brought into view', async () => {
+  const seen = steps('- wait_for: { type: beacon, event: visible }', 100_000)
+  const { of, violated } = await judgePage(sandbox, { ...cleanPage, for_ms: 0 }, seen)
+  expect(violated).toEqual([])
+  expect(of('holds', true).map(nameOf)).toEqual(
+    expect.arrayContaining(['label-hidden', 'frame-blocked', 'page-errors']),
+  )
+})
+
+test.each(['secret-key-served', 'page-errors'] as const)('%s is violated by its page', async (rule) => {
+  const { violated, cases } = await judgePage(sandbox, { ...wrongPages[rule], for_ms: 0 })
+  expect(violated).toEqual([rule])
+  expect(cases.find((item) => nameOf(item) === rule)?.outcome).toBe(
+    allPageRules[rule].severity === 'error' ? 'failed' : 'passed',
+  )
+})
