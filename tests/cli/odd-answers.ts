@@ -5,7 +5,7 @@ import { writeLocator } from '#cli/settings/state-directory.ts'
 import { type Json, parseJson } from '#foundation/json.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'
 import { type Answer, type Script, startScriptedService } from './scripted-service.ts'
-import { exampleFolder, noon, type Result, startTestCli, type TestCli } from './test-cli.ts'
+import { exampleFolder, noon, startTestCli, type TestCli } from './test-cli.ts'
 
 const json = { 'content-type': 'application/json' }
 const asJson =
@@ -128,7 +128,7 @@ interface Case {
 
 async function tryCase({ path, words, name, of_version }: Case, cli: TestCli, tally: OddTally): Promise<void> {
   const cwd = exampleFolder(cli, path)
-  const { code, stdout, stderr } = await withinTime(runExample(words, { cwd, env: { SVC_HOME: cli.home } }))
+  const { code, stdout, stderr } = await runExample(words, { cwd, env: { SVC_HOME: cli.home } })
   tally.cases++
   tally.commands.add(path)
   const found = []
@@ -140,13 +140,4 @@ async function tryCase({ path, words, name, of_version }: Case, cli: TestCli, ta
   if (found.length === 0) return
   const seen = `svc ${words} (${name}, ${of_version}): ${found.join(', ')}: exit ${code}: ${stderr}${stdout}`
   tally.problems.push(seen.slice(0, 500))
-}
-
-const longest_ms = 15_000
-
-function withinTime(work: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve({ code: 1, stdout: '', stderr: 'it does not end' }), longest_ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
