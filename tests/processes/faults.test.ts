@@ -1,5 +1,5 @@
 /** Requests that reach a sandbox at once, as only those of another process do. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { spawnSvc } from '#tests/cli/process.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
@@ -8,6 +8,7 @@ test('rules added at the same time each return their own id', async () => {
   const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '-o', 'json'], {
     SVC_HOME: temporaryDirectory(),
   })
+  onTestFinished(() => void child.kill('SIGKILL'))
   const { url } = JSON.parse(await firstLine) as { url: string }
   const paths = Array.from({ length: 50 }, (_, index) => `/v1/none-${index}`)
   const rules = await Promise.all(
