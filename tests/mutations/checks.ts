@@ -48,12 +48,12 @@ export function isDue(name: CheckName, edit: Edit): boolean {
   return name !== 'shared' || suiteSeconds > 120 || quick.includes(edit.name)
 }
 
-const folder = temporaryDirectory()
 /** Cases that an edit has made fail. */
 const noticing = new Set<string>()
 
 async function openSuites(): Promise<Checker> {
-  const mutants = startProcess<Sandbox>('mutant-process.ts', [folder])
+  // It takes edited scripts.
+  const mutants = startProcess<Sandbox>('mutant-process.ts', [temporaryDirectory()])
   return {
     async check(edit) {
       const sandbox = await mutants.ask(edit?.name ?? 'none')

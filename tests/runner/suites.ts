@@ -12,18 +12,18 @@ export interface SuiteLimits {
 
 export const suites = {
   test: { processors_s: 300, minimumTests: 5_000 },
-  'test:mutations': { processors_s: 300, minimumTests: 80 },
+  'test:mutations': { processors_s: 450, minimumTests: 200 },
   'test:processes': { processors_s: 200, minimumTests: 10 },
-  'test:pauses': { processors_s: 200, minimumTests: 15 },
+  'test:pauses': { processors_s: 170, minimumTests: 15 },
   'test:pages': { processors_s: 240, minimumTests: 100 },
   'test:engines': { processors_s: 240, minimumTests: 15 },
   'test:postgres': { processors_s: 400, minimumTests: 400 },
   'test:interop': { processors_s: 120, minimumTests: 8 },
   'test:templates': { processors_s: 300, minimumTests: 40 },
   'test:computers': { processors_s: 150, minimumTests: 0 },
-  'test:simulation': { processors_s: 250, minimumTests: 10 },
+  'test:simulation': { processors_s: 150, minimumTests: 11 },
   'test:disk': { processors_s: 120, minimumTests: 0 },
-  'test:shared': { processors_s: 120, minimumTests: 5 },
+  'test:shared': { processors_s: 90, minimumTests: 5 },
   'test:fuzz': { processors_s: 60, minimumTests: 5 },
   'test:soak': { processors_s: 120, minimumTests: 3 },
 } as const satisfies Record<string, SuiteLimits>
