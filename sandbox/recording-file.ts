@@ -49,7 +49,7 @@ export function openRecording(
       source: { ...source, exchanges: exchanges.length },
       media: createRecordedMedia(recording.exchanges, script.campaigns),
     },
-    warnings: [...(aging === null ? [] : [`${aging}: record it again`]), ...bodyWarnings(without_body)],
+    warnings: [...(aging === null ? [] : [`${aging}: record it again`]), ...partWarnings(recording, without_body)],
     extendDemand: (demand) => extend(demand, script),
   }
 }
@@ -80,11 +80,16 @@ function parse(name: string, text: string): Recording {
   }
 }
 
-function nothingToPlay(name: string, { left_out }: Recording, { without_body }: Script): SandboxError {
+function nothingToPlay(
+  name: string,
+  { left_out, first_unreadable }: Recording,
+  { without_body }: Script,
+): SandboxError {
   const facts = [
     [left_out.not_of_api, 'of another API or page'],
     [left_out.preflight, 'preflights'],
     [left_out.no_response, 'without a response'],
+    [left_out.unreadable, `not readable (${first_unreadable})`],
     [without_body, 'without the body of their response'],
   ] as const
   const found = facts.flatMap(([count, what]) => (count === 0 ? [] : `${count} ${what}`)).join(', ')
@@ -103,9 +108,13 @@ function findAging(
   return `${name} is of ${day}, ${formatDuration(age_ms)} old, and at most ${formatDuration(max_age_ms)} is expected`
 }
 
-function bodyWarnings(without_body: number): string[] {
-  if (without_body === 0) return []
-  return [`${without_body} recorded responses have no body and are not played`]
+function partWarnings({ left_out: { unreadable }, first_unreadable }: Recording, without_body: number): string[] {
+  return [
+    ...(without_body === 0 ? [] : [`${without_body} recorded responses have no body and are not played`]),
+    ...(unreadable === 0
+      ? []
+      : [`${unreadable} entries cannot be read and are not played, the first is ${first_unreadable}`]),
+  ]
 }
 
 /** The files of the stand-ins are those of the package, whatever the catalogue is. */

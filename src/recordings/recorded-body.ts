@@ -1,4 +1,5 @@
 /** The bodies of an exchange: decompressed and decoded up to a limit, or the reason why not. */
+import { isMediaType } from '#contract/recordings/recorded-parts.ts'
 import type { Capture } from './capture.ts'
 import { decodeBody, readEncodings } from './compression.ts'
 import type { PassedExchange } from './exchange.ts'
@@ -45,13 +46,9 @@ export async function readReceivedBody(
   const decoded = await decodeBody(bytes, encodings, maxResponseBytes)
   if (decoded === null) return leftOut(encodings.length === 0 ? 'body_too_large' : 'body_undecodable')
   const type = headers['content-type'] ?? ''
-  if (isMedia(type)) return { kind: 'bytes', bytes: decoded }
+  if (isMediaType(type)) return { kind: 'bytes', bytes: decoded }
   const text = decodeText(decoded, type)
   return text === null ? leftOut('body_undecodable') : { kind: 'text', text }
-}
-
-function isMedia(type: string): boolean {
-  return /^(?:image(?!\/svg)|video|audio|font)\/|^application\/(?:octet-stream|wasm|font-)/i.test(type.trim())
 }
 
 function decodeText(bytes: Buffer, type: string): string | null {

@@ -206,6 +206,7 @@ const leftOutWords: Readonly<Record<keyof Recording['left_out'], string>> = {
   not_of_api: 'not of this API',
   preflight: 'a preflight of a browser',
   no_response: 'without a response',
+  unreadable: 'not readable as HAR 1.2',
 }
 
 function listLeftOut({ name, recording }: FileSide): CompareReport['left_out'] {

@@ -60,6 +60,11 @@ function keepUrl(url: string): string {
   return /^https?:$/.test(parsed.protocol) ? parsed.origin + journalPath(parsed.pathname + parsed.search) : '[removed]'
 }
 
+/** Whether a body of a content type is bytes, not text. */
+export function isMediaType(type: string): boolean {
+  return /^(?:image(?!\/svg)|video|audio|font)\/|^application\/(?:octet-stream|wasm|font-)/i.test(type.trim())
+}
+
 /** Returns the path of a media file: its query says which one it is, as far as it is numbers. */
 export function keepFilePath(path: string): string {
   const [name = '', query] = path.split('?', 2)

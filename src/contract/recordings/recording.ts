@@ -6,11 +6,18 @@
 import { z } from 'zod'
 import { parseExactly } from '#foundation/exact-numbers.ts'
 import { pathPattern } from '#foundation/http.ts'
-import { isObject, type Json, parseJson } from '#foundation/json.ts'
+import { isObject, type Json, parseAnyJson, parseJson } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { type CompatEndpointId, compat, v1 } from '../index.ts'
-import { keepRequestHeaders, keepResponseHeaders, withoutEmail, withoutPersonal } from './recorded-parts.ts'
+import { isHarBase64, readHarText } from './har-text.ts'
+import {
+  isMediaType,
+  keepRequestHeaders,
+  keepResponseHeaders,
+  withoutEmail,
+  withoutPersonal,
+} from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
 
 /** An endpoint that a recording can have. */
@@ -58,7 +65,11 @@ export interface Recording {
     preflight: number
     /** No response was recorded. */
     no_response: number
+    /** Of this API, or of no address at all, and not readable: without a time, for example. */
+    unreadable: number
   }
+  /** The first entry that cannot be read, and what is wrong with it: `entry 4: response.status`. Null without one. */
+  first_unreadable: string | null
   /** Of the newest exchange, Unix epoch milliseconds; null without one. */
   recorded_at_ms: number | null
 }
@@ -68,51 +79,66 @@ export class RecordingError extends Error {
   override name = 'RecordingError'
 }
 
-const pairs = z.array(z.object({ name: z.string(), value: z.string() })).default([])
+/** What is needed of every entry, those of other hosts included. */
+const Addressed = z.object({ request: z.object({ method: z.string(), url: z.string() }) })
+type Addressed = z.infer<typeof Addressed>
+
+const Pair = z.object({ name: z.string(), value: z.string() })
+const pairs = z
+  .array(z.unknown())
+  .catch([])
+  .transform((listed) => listed.flatMap((each) => Pair.safeParse(each).data ?? []))
+const body = z.record(z.string(), z.unknown()).nullish().catch(null)
+/** What is needed of an entry of the API. */
 const Entry = z.object({
-  startedDateTime: z.string(),
+  startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
   time: z.number().catch(0),
-  request: z.object({
-    method: z.string(),
-    url: z.string(),
-    headers: pairs,
-    postData: z.object({ text: z.string().optional() }).nullish(),
-  }),
-  response: z.object({
-    status: z.number(),
-    headers: pairs,
-    content: z.object({ text: z.string().optional(), encoding: z.string().optional() }).nullish(),
-  }),
-  _session_id: z.string().nullish(),
+  // _content: of a proxy that keeps binary requests.
+  request: Addressed.shape.request.extend({ headers: pairs, postData: body, _content: body }),
+  response: z
+    .object({
+      status: z.union([z.number(), z.stringFormat('status', /^\d{1,3}$/).transform(Number)]),
+      headers: pairs,
+      content: body,
+    })
+    .nullish(),
+  _session_id: z.string().nullish().catch(null),
 })
-type Entry = z.infer<typeof Entry>
+type Entry = z.infer<typeof Entry> & { response: NonNullable<z.infer<typeof Entry>['response']> }
 const File = z.object({
   log: z.object({
-    creator: z.object({ name: z.string(), version: z.string().catch('') }).optional(),
+    creator: z
+      .object({ name: z.string(), version: z.string().catch('') })
+      .optional()
+      .catch(undefined),
     entries: z.array(z.unknown()),
   }),
 })
 
 /**
- * Reads a HAR file.
- * @throws RecordingError when it is not JSON, not HAR, or has an entry that is not one
+ * Reads a HAR file. Entries that cannot be read are counted; of other hosts only method and address are read.
+ * @throws RecordingError when it is not JSON, or not HAR
  */
 export function readRecording(text: string): Recording {
-  const whole = parseJson(text)
-  const json = whole ?? parseJson(withoutCutEntry(text))
+  // Browsers note whole call stacks in fields that nobody reads.
+  const whole = parseAnyJson(text)
+  const json = whole ?? parseAnyJson(withoutCutEntry(text))
   if (json === undefined) throw new RecordingError('is not JSON; a recording is a HAR file')
   const file = File.safeParse(json)
   if (!file.success) throw new RecordingError('is not a HAR file: it has no log.entries')
   const { creator, entries } = file.data.log
-  const left_out: Recording['left_out'] = { not_of_api: 0, preflight: 0, no_response: whole === undefined ? 1 : 0 }
+  const left_out: Recording['left_out'] = {
+    ...{ not_of_api: 0, preflight: 0, no_response: whole === undefined ? 1 : 0, unreadable: 0 },
+  }
   const exchanges: RecordedExchange[] = []
-  const read = entries.map(readEntry)
-  const services = new Set(read.flatMap((entry) => (locateEntry(entry) === null ? [] : [readOrigin(entry)])))
-  for (const [index, entry] of read.entries()) {
-    const place = locateEntry(entry) ?? (services.has(readOrigin(entry)) ? locateFile(entry) : null)
-    const reason = findReasonToLeaveOut(entry, place)
-    if (reason !== null) left_out[reason]++
-    else if (place !== null) exchanges.push(toExchange(entry, index, place))
+  let first_unreadable: string | null = null
+  const addressed = entries.map((entry) => Addressed.safeParse(entry).data ?? null)
+  const services = new Set(addressed.flatMap((entry) => (entry && locateEntry(entry) ? [readOrigin(entry)] : [])))
+  for (const [index, raw] of entries.entries()) {
+    const read = readEntry(raw, addressed[index] ?? null, services)
+    if ('exchange' in read) exchanges.push(toExchange(read.exchange, index, read.place))
+    else left_out[read.reason]++
+    if ('problem' in read) first_unreadable ??= `entry ${index + 1}: ${read.problem}`
   }
   const kept = exchanges.filter((exchange) => !isForeignFile(exchange, exchanges))
   left_out.not_of_api += exchanges.length - kept.length
@@ -121,6 +147,7 @@ export function readRecording(text: string): Recording {
     creator: creator === undefined ? 'unknown' : `${creator.name} ${creator.version}`.trim(),
     exchanges: kept,
     left_out,
+    first_unreadable,
     recorded_at_ms: kept.at(-1)?.at_ms ?? null,
   }
 }
@@ -141,18 +168,37 @@ function isForeignFile({ endpoint, base_url, path }: RecordedExchange, all: read
   return !all.some(({ response_body: body }) => body !== null && 'text' in body && body.text.includes(url))
 }
 
-function readEntry(value: unknown, index: number): Entry {
+/** An entry as an exchange, or why it is left out. */
+type ReadEntry =
+  | { exchange: Entry; place: Place }
+  | { reason: Exclude<keyof Recording['left_out'], 'unreadable'> }
+  | { reason: 'unreadable'; problem: string }
+
+/** @param addressed what is needed of every entry; null where it has not even that @param services origins of the API */
+function readEntry(value: unknown, addressed: Addressed | null, services: ReadonlySet<string>): ReadEntry {
+  if (addressed === null) return { reason: 'unreadable', problem: 'request.method or request.url' }
+  const place = locateEntry(addressed)
+  if (place === null && !services.has(readOrigin(addressed))) return { reason: 'not_of_api' }
   const entry = Entry.safeParse(value)
-  if (entry.success && !Number.isNaN(Date.parse(entry.data.startedDateTime))) return entry.data
-  const where = entry.success ? 'startedDateTime' : (entry.error.issues[0]?.path.join('.') ?? '')
-  throw new RecordingError(`entry ${index + 1} is not one of HAR 1.2: ${where || 'an object'} is missing or wrong`)
+  if (place !== null && addressed.request.method === 'OPTIONS') return { reason: 'preflight' }
+  if (!entry.success) {
+    if (place === null) return { reason: 'not_of_api' }
+    return { reason: 'unreadable', problem: entry.error.issues[0]?.path.join('.') || 'entry' }
+  }
+  const { response } = entry.data
+  if (!response || response.status < 100 || response.status > 599) {
+    return { reason: place === null ? 'not_of_api' : 'no_response' }
+  }
+  const exchange = { ...entry.data, response }
+  const found = place ?? locateFile(exchange)
+  return found === null ? { reason: 'not_of_api' } : { exchange, place: found }
 }
 
-function locateEntry({ request }: Entry): Place | null {
+function locateEntry({ request }: Addressed): Place | null {
   return locate(request.method, request.url)
 }
 
-function readOrigin({ request }: Entry): string {
+function readOrigin({ request }: Addressed): string {
   return URL.parse(request.url)?.origin ?? ''
 }
 
@@ -167,12 +213,6 @@ function locateFile({ request, response }: Entry): Place | null {
 /** Whether a response of the service that is none of the API is one of its files, by its content type. */
 export function isServiceFile(method: string, content_type: string): boolean {
   return method === 'GET' && /^(?:image|video|audio|font)\/|javascript\b|^text\/css\b/i.test(content_type.trim())
-}
-
-function findReasonToLeaveOut({ request, response }: Entry, place: Place | null): keyof Recording['left_out'] | null {
-  if (place === null) return 'not_of_api'
-  if (request.method === 'OPTIONS') return 'preflight'
-  return response.status < 100 || response.status > 599 ? 'no_response' : null
 }
 
 const endpoints = { ...v1, ...compat }
@@ -212,7 +252,8 @@ function toExchange(entry: Entry, index: number, place: Place): RecordedExchange
   const { request, response } = entry
   const { endpoint, base_url, params } = place
   const path = redactSecrets(place.path)
-  const request_body = readRequestBody(endpoint, request.postData?.text)
+  const sent = readHarText(request.postData) ?? readHarText(request._content)
+  const request_body = readRequestBody(endpoint, sent ?? undefined)
   return {
     entry: index,
     at_ms: Date.parse(entry.startedDateTime),
@@ -227,7 +268,7 @@ function toExchange(entry: Entry, index: number, place: Place): RecordedExchange
     request_body,
     status: response.status,
     response_headers: keepResponseHeaders(nameHeaders(response.headers)),
-    response_body: readResponseBody(response.content),
+    response_body: readResponseBody(response),
     session_id: readSession(request_body) ?? entry._session_id ?? null,
   }
 }
@@ -256,9 +297,16 @@ export function isKnownBody(endpoint: RecordedId | null, text: string): boolean 
   return 'body' in declared && declared.body.safeParse(parseJson(text)).success
 }
 
-function readResponseBody(content: Entry['response']['content']): RecordedBody | null {
-  if (content?.text === undefined) return null
-  return content.encoding === 'base64' ? { base64: content.text } : { text: withoutEmail(redactSecrets(content.text)) }
+/** A body that is text, however the file has it, is kept as text; the bytes of a file stay as they are. */
+function readResponseBody({ content, headers }: Entry['response']): RecordedBody | null {
+  if (!content || typeof content.text !== 'string') return null
+  const type = nameHeaders(headers)['content-type'] ?? content.mimeType
+  const isFile = isHarBase64(content) && isMediaType(String(type))
+  const text = isFile ? null : readHarText(content)
+  if (text === null) return { base64: content.text }
+  // A browser that no longer has a body writes an empty one.
+  if (text === '' && Number(content.size) > 0) return null
+  return { text: withoutEmail(redactSecrets(text)) }
 }
 
 function readSession(body: Json | string | null): string | null {
