@@ -275,6 +275,12 @@ describe('recordings of other programs', () => {
     writeFileSync(file, '{"log":{"entries":[]}}')
     const empty = await recorded.svc(`contract compare ${file}`)
     expect([empty.code, empty.stderr]).toEqual([5, expect.stringContaining('Nothing of none.har was compared.')])
+    const whole = readFileSync(join(import.meta.dirname, 'recordings/proxy.har'), 'utf8')
+    const { log } = JSON.parse(whole) as { log: { entries: { response: { content: { text?: string } } }[] } }
+    for (const { response } of log.entries) delete response.content.text
+    writeFileSync(file, JSON.stringify({ log }))
+    const lacking = await recorded.svc(`contract compare ${file}`)
+    expect([lacking.code, lacking.stderr]).toEqual([5, expect.stringContaining('No response of none.har was compared: ')])
   })
 })
 
@@ -282,6 +288,10 @@ test('a service that is not there is exit code 7; a production key is refused, a
   const file = join(import.meta.dirname, 'recordings/proxy.har')
   const gone = await recorded.svc(`contract compare ${file} --with http://127.0.0.1:9 ${keys}`)
   expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining('No response comes from http://127.0.0.1:9.')])
+  const named = await recorded.svc(`contract compare ${file} --base-url http://127.0.0.1:9 ${keys}`)
+  expect([named.code, named.stderr]).toEqual([gone.code, gone.stderr])
+  const both = await recorded.svc(`contract compare ${file} --base-url http://127.0.0.1:9 --with ${proxy.url} ${keys}`)
+  expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('both name the other side')])
   const live = await recorded.svc(`contract compare ${file} --with ${proxy.url} ${keys.replace('sk_test', 'sk_live')}`)
   expect([live.code, live.stderr]).toEqual([4, expect.stringContaining('This is a production key.')])
   expect(gone.stdout + gone.stderr + live.stdout + live.stderr).not.toMatch(/[sp]k_(?:test|live)_sandbox/)

@@ -4,7 +4,7 @@ import { Argument, Option } from 'commander'
 import { type Column, paintWord } from '#cli/output/table.ts'
 import { plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
-import { type CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
+import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import type { ExchangePair, Finding, ValuedFinding } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import { forceOption, writeAtomically } from '../files.ts'
@@ -29,7 +29,10 @@ export const compare: Command = {
   ].join('\n\n'),
   arguments: [new Argument('<file|url>', 'the service: a recording, or the base URL of a service')],
   options: [
-    new Option('--with <file|url>', 'the other side; default: a sandbox in memory, started for it'),
+    new Option(
+      '--with <file|url>',
+      'the other side, for a service also --base-url; default: a sandbox in memory, started for it',
+    ),
     new Option('--overrides <file>', 'start that sandbox with these overrides'),
     new Option('--write-overrides <file>', 'write the findings as rules for svc start --overrides'),
     forceOption(),
@@ -52,7 +55,7 @@ async function run(context: CommandContext, { args, options }: CommandInput): Pr
   const { out, flags } = context
   const { reportLines, reportMarkdown } = await import('#qa/contract-compare/report.ts')
   const { sides, ...compared } = await compareSides(context, args[0] ?? '', {
-    with: textOption(options, 'with'),
+    with: chooseOther(textOption(options, 'with'), flags.base_url),
     overrides: textOption(options, 'overrides'),
   })
   const renderer =
@@ -68,6 +71,13 @@ async function run(context: CommandContext, { args, options }: CommandInput): Pr
   return (result.ok ? exitCodes.ok : exitCodes.expectation).exit_code
 }
 
+/** Returns the other side: --base-url of the command line names a service, as --with does. */
+function chooseOther(other: string | undefined, base_url: string | undefined): string | undefined {
+  if (other === undefined || base_url === undefined) return other ?? base_url
+  const hint = 'Leave out one of them.'
+  throw new CliError('usage', 'option_conflict', '--with and --base-url both name the other side.', hint)
+}
+
 /** Resolves to what differs between two sides, but for the renderer. Throws CliError. */
 async function compareSides(
   context: CommandContext,
@@ -76,9 +86,14 @@ async function compareSides(
 ): Promise<Omit<CompareReport, 'renderer'> & { sides: ComparedSides }> {
   const { compareExchanges } = await import('#qa/contract-compare/findings.ts')
   const sides = await openSides(context, first, options)
-  const { service, other, not_compared, left_out } = sides
-  return { sides, service, other, not_compared, left_out, comparison: compareExchanges(sides.pairs) }
+  const { service, other, left_out } = sides
+  const comparison = compareExchanges(sides.pairs)
+  const { without_body } = comparison
+  const lacking = without_body === 0 ? [] : [{ why: bodyMissing, count: without_body }]
+  return { sides, service, other, not_compared: [...sides.not_compared, ...lacking], left_out, comparison }
 }
+
+const bodyMissing = 'a side has no body of the response: only status and headers were compared'
 
 /** Returns a comparison as JSON has it. @param isStrict whether it also fails for what is not documented */
 function summarizeComparison(report: CompareReport, isStrict: boolean) {
@@ -114,7 +129,12 @@ function withoutValues({ path: _, other_value: __, seen: ___, statuses: ____, ..
   return finding
 }
 
-function nothingCompared({ service, not_compared, left_out }: CompareReport): CliError {
+function nothingCompared({ service, comparison, not_compared, left_out }: CompareReport): CliError {
+  const { without_body } = comparison
+  if (without_body > 0) {
+    const message = `No response of ${service} was compared: ${plural(without_body, 'exchange')} without a body, of which only status and headers are known.`
+    return nothingChecked(message, 'Record it with the contents of responses.')
+  }
   const hint =
     not_compared.length + left_out.length === 0
       ? 'The recording is empty.'

@@ -1,6 +1,7 @@
 /** The two sides of `svc contract compare`, and the pairs of responses that come of them. */
 import { basename } from 'node:path'
 import type { CommandContext } from '#cli/run/command.ts'
+import { commandClient } from '#cli/run/command-client.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
@@ -9,6 +10,7 @@ import { isProductionKey } from '#client/exchange.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { contractCheckClient } from '#contract/own-requests.ts'
 import { type RecordedExchange, type Recording, RecordingError, readRecording } from '#contract/recordings/recording.ts'
+import { formatDuration } from '#foundation/duration.ts'
 import type { ExchangePair } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import type { OwnValues } from '#qa/contract-compare/request-mapping.ts'
@@ -40,6 +42,8 @@ interface LiveSide {
   own: OwnValues
   /** Null for a sandbox that the command has started. */
   subject: Subject | null
+  /** Moves its clock forward, milliseconds; null where it has none of its own. */
+  passTime: ((time_ms: number) => Promise<void>) | null
   close(): Promise<void>
 }
 
@@ -48,11 +52,11 @@ type Side = FileSide | LiveSide
 /** Resolves to the pairs of two sides. Throws CliError. */
 export async function openSides(context: CommandContext, first: string, options: SideOptions): Promise<ComparedSides> {
   if (options.with !== undefined && options.overrides !== undefined) {
-    const hint = 'Leave out --with: a sandbox is started with the overrides.'
+    const hint = 'Leave it out: a sandbox is started with the overrides.'
     throw new CliError(
       'usage',
       'option_conflict',
-      '--overrides is for the sandbox that is started without --with.',
+      '--overrides is for the sandbox that is started without --with or --base-url.',
       hint,
     )
   }
@@ -98,6 +102,7 @@ async function openService(context: CommandContext, url: string): Promise<LiveSi
       prefix: createPrefix(context),
     },
     subject,
+    passTime: null,
     close: async () => {},
   }
 }
@@ -113,6 +118,7 @@ async function openSandbox(context: CommandContext, overrides: string | undefine
   }
   const { sandbox } = await startOnFreePort(context, options)
   const { url, keys, projects } = sandbox
+  const client = commandClient(context.system, { base_url: url, validate: false })
   return {
     kind: 'live',
     name: 'the sandbox',
@@ -123,6 +129,7 @@ async function openSandbox(context: CommandContext, overrides: string | undefine
       prefix: createPrefix(context),
     },
     subject: null,
+    passTime: async (by_ms) => void (await client.clock.advance({ body: { by_ms } })),
     close: () => sandbox.close(),
   }
 }
@@ -161,9 +168,9 @@ async function chooseRecorded(context: CommandContext, service: Side, other: Sid
 }
 
 async function sendAll(
-  { system, signal }: CommandContext,
+  { system, signal, out }: CommandContext,
   exchanges: readonly RecordedExchange[],
-  { own }: LiveSide,
+  { name, own, passTime }: LiveSide,
   isService: boolean,
 ): Promise<Pick<ComparedSides, 'pairs' | 'not_compared'>> {
   const { replayExchanges, toPair } = await import('#qa/contract-compare/replay.ts')
@@ -173,6 +180,8 @@ async function sendAll(
     user_agent: contractCheckClient.user_agent,
     now: () => system.now(),
     signal,
+    passTime,
+    onWait: (wait_ms) => out.note(`Waiting ${formatDuration(wait_ms)}, since ${name} limits the rate of requests.`),
     onPair(exchange, recorded, sent) {
       pairs.push(...(isService ? toPair(exchange, sent, recorded) : toPair(exchange, recorded, sent)))
     },

@@ -47,8 +47,10 @@ interface SeenValues {
 }
 
 export interface Comparison {
-  /** Exchanges that were compared. */
+  /** Exchanges whose bodies were compared. */
   compared: number
+  /** Exchanges of which a side lacks the body, so that only status and headers were compared. */
+  without_body: number
   endpoints: { endpoint: RecordedId; compared: number; findings: number }[]
   /** What is documented first. */
   findings: ValuedFinding[]
@@ -61,25 +63,36 @@ export function compareExchanges(pairs: Iterable<ExchangePair>): Comparison {
   const findings = new Map<string, ValuedFinding>()
   const outcomes = new Map<string, Comparison['outcomes'][number]>()
   const compared = new Map<RecordedId, number>()
+  let without_body = 0
   for (const pair of pairs) {
     const { differences, outcomes: decided } = compareResponses(endpoints[pair.endpoint], pair.service, pair.other)
-    compared.set(pair.endpoint, (compared.get(pair.endpoint) ?? 0) + 1)
+    if (lacksBody(pair)) without_body++
+    else compared.set(pair.endpoint, (compared.get(pair.endpoint) ?? 0) + 1)
     for (const difference of differences) addDifference(findings, pair, difference)
     if (decided === null) continue
     const key = `${decided.service} ${decided.other}`
     outcomes.set(key, { ...decided, count: (outcomes.get(key)?.count ?? 0) + 1 })
   }
   const joined = joinVarying([...findings.values()])
+  const listed = new Set([...compared.keys(), ...joined.map(({ endpoint }) => endpoint)])
   return {
     compared: [...compared.values()].reduce((sum, count) => sum + count, 0),
-    endpoints: [...compared].map(([endpoint, count]) => ({
+    without_body,
+    endpoints: [...listed].map((endpoint) => ({
       endpoint,
-      compared: count,
+      compared: compared.get(endpoint) ?? 0,
       findings: joined.filter((finding) => finding.endpoint === endpoint).length,
     })),
     findings: joined.toSorted((a, b) => weights.indexOf(a.weight) - weights.indexOf(b.weight)),
     outcomes: [...outcomes.values()].toSorted((a, b) => b.count - a.count),
   }
+}
+
+/** Whether a side has no body where the contract has one: browsers leave bodies out, or no longer have them. */
+function lacksBody({ endpoint: id, service, other }: ExchangePair): boolean {
+  const { status, response } = endpoints[id]
+  if (status === 101 || 'media_type' in response) return false
+  return [service, other].some((side) => side.text === null && side.status !== 204 && side.status !== 304)
 }
 
 /** The endpoints that a recording can have. */

@@ -11,6 +11,8 @@ import type { ExchangePair } from './findings.ts'
 import { createRequestMapping, type OwnValues } from './request-mapping.ts'
 import { readRecordedJson } from './sendable.ts'
 
+type Limits = Pick<ReplayOptions, 'signal' | 'onWait'>
+
 /** Requests that were not compared, by reason. */
 type NotCompared = Map<string, number>
 
@@ -22,6 +24,10 @@ interface ReplayOptions {
   signal: AbortSignal
   /** Called with each exchange and the other service's response to its request. */
   onPair(exchange: RecordedExchange, recorded: ComparedResponse, sent: ComparedResponse): void
+  /** Called before each wait for the rate limit of the other service, milliseconds. */
+  onWait(wait_ms: number): void
+  /** Moves the clock of the other service forward, milliseconds; null where it has none of its own. */
+  passTime: ((time_ms: number) => Promise<void>) | null
 }
 
 /** The wait after a 429 without a usable Retry-After. */
@@ -30,30 +36,39 @@ const minWait_ms = 1_000
 const maxAttempts = 5
 /** Longer than a service may hold a request, milliseconds. */
 const timeout_ms = 20_000
+/** After such a gap a client would have been activated again, milliseconds. */
+const longGap_ms = 60_000
 /** After this many requests in a row without a response, the service is not there. */
 const maxUnanswered = 3
 
 /** Resolves to what was not sent, or got no response. Throws QaError when the service does not respond at all. */
 export async function replayExchanges(
   exchanges: readonly RecordedExchange[],
-  { own, user_agent, now, signal, onPair }: ReplayOptions,
+  { own, user_agent, now, signal, onPair, onWait, passTime }: ReplayOptions,
 ): Promise<NotCompared> {
   const http = new HttpClient({ 'user-agent': user_agent })
   const mapping = createRequestMapping(own, exchanges)
   const notCompared: NotCompared = new Map()
-  const clock = createClock(now)
+  const clock = passTime === null ? createClock(now) : createOwnClock(now, passTime)
+  const limits: Limits = { signal, onWait }
+  let last_ms: number | null = null
   let activation_token: string | null = null
   let unanswered = 0
   try {
     for (const exchange of exchanges) {
       signal.throwIfAborted()
-      activation_token ??= await activate(http, exchange, own, signal)
+      const gap_ms = last_ms === null ? 0 : exchange.at_ms - last_ms
+      last_ms = exchange.at_ms
+      await clock.keep(gap_ms)
+      // One that was requested for the recording may have expired.
+      if (gap_ms > longGap_ms) activation_token = null
+      activation_token ??= await activate(http, exchange, own, limits)
       const mapped = mapping.map(exchange, { now_ms: clock.now(), activation_token })
       if ('why_not' in mapped) {
         countReason(notCompared, mapped.why_not)
         continue
       }
-      const sent = await sendPatiently(http, mapped.request, signal)
+      const sent = await sendPatiently(http, mapped.request, limits)
       if (sent === null) {
         if (++unanswered === maxUnanswered) throw serviceGone(own.base_url)
         countReason(notCompared, `no response came from ${own.base_url}`)
@@ -82,7 +97,7 @@ async function activate(
   http: HttpClient,
   { endpoint, request_headers }: RecordedExchange,
   { base_url, publishable_key, origin }: OwnValues,
-  signal: AbortSignal,
+  limits: Limits,
 ): Promise<string | null> {
   const isNeeded =
     endpoint !== 'browser.activate' &&
@@ -98,7 +113,7 @@ async function activate(
       headers: { 'content-type': 'application/json', origin },
       body: JSON.stringify({ publishable_key }),
     },
-    signal,
+    limits,
   )
   return response === null ? null : textAt(parseJson(response.text), 'activation_token')
 }
@@ -107,7 +122,7 @@ async function activate(
 async function sendPatiently(
   http: HttpClient,
   request: HttpRequest,
-  signal: AbortSignal,
+  { signal, onWait }: Limits,
 ): Promise<HttpResponse | null> {
   for (let attempt = 1; ; attempt++) {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)])
@@ -117,8 +132,10 @@ async function sendPatiently(
       throw error
     })
     if (response?.status !== 429 || attempt === maxAttempts) return response
-    const wait_ms = retryAfterMs(response.headers['retry-after'], Date.parse(response.headers.date ?? '')) ?? 0
-    await pause(Math.max(minWait_ms, wait_ms), { signal })
+    const asked_ms = retryAfterMs(response.headers['retry-after'], Date.parse(response.headers.date ?? '')) ?? 0
+    const wait_ms = Math.max(minWait_ms, asked_ms)
+    onWait(wait_ms)
+    await pause(wait_ms, { signal })
   }
 }
 
@@ -126,11 +143,42 @@ function serviceGone(base_url: string): QaError {
   return new QaError('target_missing', `No response comes from ${base_url}.`, 'Check the URL. Is the service running?')
 }
 
-/** The clock of the other service: it may have been moved, and its Date headers say so. */
-function createClock(now: () => number) {
+/** The clock of the other service. */
+interface ServiceClock {
+  now(): number
+  /** Notes the Date header of a response. */
+  set(date: string | undefined): void
+  /** Lets as much time pass between two requests as in the recording, where that takes none. */
+  keep(gap_ms: number): Promise<void>
+}
+
+/** The clock of a sandbox that was started for the comparison: it is moved from one request to the next. */
+function createOwnClock(now: () => number, passTime: (time_ms: number) => Promise<void>): ServiceClock {
+  let offset_ms = 0
+  let sent_ms = now()
+  return {
+    now: () => now() + offset_ms,
+    set: () => undefined,
+    async keep(gap_ms) {
+      const left_ms = Math.round(gap_ms - (now() - sent_ms))
+      if (left_ms >= minPassed_ms) {
+        await passTime(left_ms)
+        offset_ms += left_ms
+      }
+      sent_ms = now()
+    },
+  }
+}
+
+/** Nothing measures less, milliseconds. */
+const minPassed_ms = 20
+
+/** The clock of a service that may have been moved: its Date headers say so. */
+function createClock(now: () => number): ServiceClock {
   let offset_ms = 0
   return {
     now: () => now() + offset_ms,
+    keep: async () => undefined,
     set(date: string | undefined) {
       const difference_ms = Date.parse(date ?? '') - now()
       // A Date header has whole seconds.

@@ -5,6 +5,7 @@
  */
 
 import type { PermittedKey } from '#cli/settings/settings.ts'
+import { limits } from '#contract/limits.ts'
 import { findRole } from '#contract/recordings/field-roles.ts'
 import type { RecordedExchange } from '#contract/recordings/recording.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
@@ -150,15 +151,19 @@ function toBodyMapping(exchange: RecordedExchange, own: OwnValues, known: Known,
     own,
     known,
     wasRefused: status === 401,
-    // What took place after its token was given out still does, however much faster the requests are sent now.
+    // What took place after its token was given out still does, and as long after it, however much faster the requests are
+    // sent now: a view of a second takes one.
     move(time_ms) {
-      const moved = Math.round(time_ms - recorded_ms + now_ms)
-      return token !== undefined && time_ms >= token.recorded_ms - clockTolerance_ms
-        ? Math.max(moved, token.now_ms)
-        : moved
+      const since_recorded_ms = Math.round(time_ms - recorded_ms)
+      if (token === undefined || time_ms < token.recorded_ms - clockTolerance_ms) return now_ms + since_recorded_ms
+      const kept_ms = token.now_ms + Math.max(0, Math.round(time_ms - token.recorded_ms))
+      return Math.min(kept_ms, now_ms + Math.max(maxAhead_ms, since_recorded_ms))
     },
   }
 }
+
+/** How far ahead of its service a beacon is sent, milliseconds: services allow a minute. */
+const maxAhead_ms = limits.beacon_max_future_skew_ms - 10_000
 
 /** Clocks of pages and services differ, and a Date header has whole seconds. */
 const clockTolerance_ms = 2_000
