@@ -280,7 +280,10 @@ describe('recordings of other programs', () => {
     for (const { response } of log.entries) delete response.content.text
     writeFileSync(file, JSON.stringify({ log }))
     const lacking = await recorded.svc(`contract compare ${file}`)
-    expect([lacking.code, lacking.stderr]).toEqual([5, expect.stringContaining('No response of none.har was compared: ')])
+    expect([lacking.code, lacking.stderr]).toEqual([
+      5,
+      expect.stringContaining('No response of none.har was compared: '),
+    ])
   })
 })
 
