@@ -69,9 +69,23 @@ export function separatedText(
 function cellText(value: unknown, toLine: (text: string) => string): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'object') return toLine(JSON.stringify(value))
-  if (typeof value !== 'string') return String(value)
-  // A spreadsheet would compute it: as a text it begins with an apostrophe.
-  return /^[=+\-@\t\r]/.test(value) ? `'${toLine(value)}` : toLine(value)
+  return typeof value === 'string' ? guard(value, toLine) : String(value)
+}
+
+/**
+ * Returns a text that no spreadsheet computes: an apostrophe stands where a formula would begin. Programs of some
+ * languages begin a cell after each semicolon, whatever the file says.
+ */
+function guard(value: string, toLine: (text: string) => string): string {
+  const text = toLine(value).replace(/;(?=[=+\-@＝＋－＠])/g, ";'")
+  return /^[=+\-@\t\r＝＋－＠]|^;'/.test(text) || /^[\t\r]/.test(value) ? `'${text}` : text
+}
+
+/** Returns the text that `guard` was given. */
+export function unguard(cell: string): string {
+  if (!cell.includes("'")) return cell
+  const text = /^'([=+\-@\t\r＝＋－＠]|;')/.test(cell) ? cell.slice(1) : cell
+  return text.replace(/;'(?=[=+\-@＝＋－＠])/g, ';')
 }
 
 function joinCells(cells: readonly string[], format: SeparatedFormat): string {

@@ -27,8 +27,8 @@ export interface SandboxAccess {
 
 /** What tools may use of the user's computer. Paths are relative to one folder, and lead to its files only. */
 export interface LocalAccess {
-  /** Resolves to the text of a file. Throws CliError, also for a path that leads out of the folder. */
-  readText(file: string): Promise<string>
+  /** Resolves to the bytes of a file. Throws CliError, also for a path that leads out of the folder. */
+  readBytes(file: string): Promise<Uint8Array>
   /** Writes a file, and resolves to its whole path. Throws CliError. */
   writeText(file: string, text: string, options: { overwrite: boolean }): Promise<string>
   /** Resolves to what differs between a recording and a sandbox started for it, or another recording. Throws CliError. */

@@ -8,7 +8,7 @@ import { tableNames } from '#foundation/table-entry.ts'
 import { causes } from '#reconciliation/causes.ts'
 import { metrics, ownFields } from '#reconciliation/columns.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
-import { compareWithTurns, loadTurns, readOwnText } from '#reconciliation/service-comparison.ts'
+import { compareWithTurns, loadTurns, readOwnBytes } from '#reconciliation/service-comparison.ts'
 import { requireLocal, type SandboxAccess } from './access.ts'
 import type { Tool } from './tool.ts'
 
@@ -17,7 +17,7 @@ const modes = ['live', 'test', 'all'] as const satisfies readonly (Mode | 'all')
 const text = z
   .string()
   .max(500_000)
-  .describe('CSV, TSV or JSON lines: a row for each slot, asset token, session or day (UTC), or for each event.')
+  .describe('CSV, TSV or JSON: a row for each slot, asset token, session or day (UTC), or for each event.')
 
 const options = {
   map: z
@@ -25,8 +25,14 @@ const options = {
     .max(20)
     .optional()
     .describe('Columns that are not found by their names, as own=theirs: Ad views=viewable_impression.'),
+  numbers: z.string().max(20).optional().describe('How numbers are written: 1.234,5 or 1,234.5. Default: by the file.'),
+  dates: z
+    .string()
+    .max(20)
+    .optional()
+    .describe('How days are written: 31.12.2026 or 12/31/2026. Default: by the file.'),
   tolerance: z.string().max(20).optional().describe('Largest deviation of a metric that is ok: 1%. Default 0%.'),
-  mode: z.enum(modes).optional().describe('Traffic that counts. Default: live where there is any.'),
+  mode: z.enum(modes).optional().describe('Traffic that counts. Default: that of the turns in the file.'),
   since: z.string().max(40).optional().describe('Only since then: 10m, a time, or epoch milliseconds.'),
   until: z.string().max(40).optional().describe('Only before then.'),
   client_id: z.string().max(64).optional().describe('Only this project.'),
@@ -38,6 +44,7 @@ const explanation = {
   reason_code: z.string().regex(/^\w+$/).nullable(),
   metric: Metric,
 }
+const turnCounts = z.strictObject({ live: z.int(), test: z.int() })
 const sums = { own: z.number(), accepted: z.number(), difference: z.number() }
 
 const output = z.strictObject({
@@ -45,6 +52,9 @@ const output = z.strictObject({
   ok: z.boolean().describe('Whether every metric is within the tolerance.'),
   key: z.enum(['slot_id', 'session_id', 'day']),
   mode: z.enum(modes),
+  modes: z
+    .strictObject({ file: turnCounts, sandbox: turnCounts })
+    .describe('The turns that the file names, and all of the sandbox, by their mode.'),
   tolerance_percent: z.number(),
   totals: z.array(
     z.strictObject({
@@ -59,6 +69,7 @@ const output = z.strictObject({
     .array(
       z.strictObject({
         ...explanation,
+        is_possible: z.boolean().describe('Of sums, which do not show which turns differ.'),
         count: z.int(),
         difference: z.number().describe('The part of the total difference that it explains.'),
         meaning: z.string(),
@@ -74,6 +85,10 @@ const output = z.strictObject({
       day: z.string().nullable(),
       ...sums,
       lines: z.array(z.int()).describe('Lines of the file.'),
+      is_possible: z.boolean(),
+      possible: z
+        .array(z.strictObject({ cause: explanation.cause, reason_code: explanation.reason_code, turns: z.int() }))
+        .describe('Of a sum: every cause that there is evidence of.'),
       meaning: z.string(),
     }),
   ),
@@ -81,7 +96,13 @@ const output = z.strictObject({
   clock_offset_ms: z.number(),
   day_shift_ms: z.number(),
   rows_outside: z.int(),
-  columns: z.array(z.strictObject({ column: z.string(), field: z.enum(ownFields) })).describe('Which were read.'),
+  columns: z
+    .array(z.strictObject({ column: z.string(), field: z.enum(ownFields), format: z.string().nullable() }))
+    .describe('Which were read, and how their values are written.'),
+  encoding: z.string(),
+  left_out: z
+    .array(z.strictObject({ line: z.int(), reason: z.enum(['total', 'note', 'header']), text: z.string() }))
+    .describe('Rows of the file that are no counts.'),
   other_events: z.array(z.strictObject({ event: z.string(), rows: z.int() })).describe('Not compared: no metric.'),
   stray_beacons: z.int(),
 })
@@ -103,7 +124,7 @@ export const reconcileText: Tool = {
   ...common,
   input: z.strictObject({ text, ...options }),
   call: (access, { text, ...input }, signal) =>
-    reconcile(access, { name: 'text', text: String(text) }, { input, signal }),
+    reconcile(access, { name: 'text', bytes: encode(text) }, { input, signal }),
 }
 
 /** For a server on the user's computer. */
@@ -121,29 +142,37 @@ export const reconcileFile: Tool = {
     }
     const counts =
       file === undefined
-        ? { name: 'text', text: String(text) }
-        : { name: String(file), text: await requireLocal(access).readText(String(file)) }
+        ? { name: 'text', bytes: encode(text) }
+        : { name: String(file), bytes: await requireLocal(access).readBytes(String(file)) }
     return reconcile(access, counts, { input, signal })
   },
 }
 
+function encode(text: unknown): Uint8Array {
+  return new TextEncoder().encode(String(text))
+}
+
 async function reconcile(
   access: SandboxAccess,
-  { name, text }: { name: string; text: string },
+  { name, bytes }: { name: string; bytes: Uint8Array },
   { input, signal }: { input: Readonly<Record<string, unknown>>; signal: AbortSignal },
 ) {
   const {
     map = [],
+    numbers,
+    dates,
     tolerance,
     mode,
     client_id,
   } = input as {
     map?: string[]
+    numbers?: string
+    dates?: string
     tolerance?: string
     mode?: (typeof modes)[number]
     client_id?: string
   }
-  const own = readOwnText(text, name, map)
+  const own = readOwnBytes({ name, bytes }, { map, numbers, dates })
   const client = await access.client()
   const project = withoutUndefined({ client_id })
   // An unknown project is refused: every list of it would be empty.

@@ -14,7 +14,11 @@ interface CauseText {
 export const causes = {
   test_traffic: {
     meaning: 'It is test traffic, which production does not count.',
-    change: 'Leave out turns of test keys, or compare them alone: --mode test.',
+    change: 'Leave out turns of test keys, or compare both kinds of traffic.',
+  },
+  live_traffic: {
+    meaning: 'It is live traffic, and only test traffic is compared.',
+    change: 'Leave out turns of live keys, or compare both kinds of traffic.',
   },
   clock_skew: {
     meaning: 'The clock that stamped it is wrong.',
@@ -49,10 +53,15 @@ export const causes = {
     meaning: 'It is counted more than once. Each placement counts once for a metric.',
     change: 'Count each slot_id once for a metric, however often its page is drawn or its beacon is sent.',
   },
+  not_viewed: {
+    meaning: 'It was rendered, and no view of it arrived.',
+    change:
+      'Count a view by the visible beacon of render.js, not when the ad begins to render. If it was viewed, look for a policy, a blocker or an early end of its page.',
+  },
   beacon_never_sent: {
     meaning: 'No beacon of it arrived.',
     change:
-      'Send the beacon when you count it; render.js does. On a page that uses it, look for a policy, a blocker or an early end of the page. Beacons that name no slot: svc beacons list --verdict rejected',
+      'Send the beacon when you count it; render.js does. On a page that uses it, look for a policy, a blocker or an early end of the page; and among the rejected beacons for some that name no slot.',
   },
   frame_not_loaded: {
     meaning: 'Its frame was never loaded, so nothing was shown.',
@@ -67,7 +76,7 @@ export const causes = {
     change: 'Poll GET /v1/decisions/{slot_id} until it is decided, and count then.',
   },
   never_requested: {
-    meaning: 'It was never requested here.',
+    meaning: 'It was never requested in what is compared.',
     change:
       'Log the slot_id of the response as it is, and compare with the sandbox, project and session that you counted.',
   },
@@ -76,11 +85,11 @@ export const causes = {
     change: 'Count days from midnight to midnight UTC, or convert your times to UTC before you add them up.',
   },
   not_recorded: {
-    meaning: 'It counts here, and your file does not have it.',
+    meaning: 'It counts here, and your file does not count it.',
     change: 'Find where your record of it is lost: a page that was left, a sampled log, an export that ended too soon.',
   },
   unexplained: {
-    meaning: 'Nothing that the sandbox knows explains it.',
+    meaning: 'No cause that the sandbox has evidence of explains it alone.',
     change: 'Compare by slot_id: a sum does not show which turns differ.',
   },
 } as const satisfies Record<string, CauseText>
@@ -93,9 +102,10 @@ export interface Explanation {
 }
 
 /** Returns an explanation in one sentence or two, with what its code means. */
-export function describeCause({ cause, reason_code }: Explanation): string {
+export function describeCause({ cause, reason_code, is_possible }: Explanation & { is_possible: boolean }): string {
   const { meaning } = causes[cause]
-  return reason_code === null ? meaning : `${meaning.replace(/\.$/, '')}: ${reason_code}.`
+  const whole = reason_code === null ? meaning : `${meaning.replace(/\.$/, '')}: ${reason_code}.`
+  return is_possible ? `Possible, of turns in the sum: ${whole.charAt(0).toLowerCase()}${whole.slice(1)}` : whole
 }
 
 /** Returns what to change so that both count the same. */

@@ -2,7 +2,7 @@
 import type { Metric } from '#contract/resources/beacons.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { tableNames } from '#foundation/table-entry.ts'
-import { OwnFileError } from './own-file.ts'
+import { OwnFileError } from './own-file-error.ts'
 
 /** What a row counts for, the most precise first: with several of them, the first is used. */
 const keyFields = ['slot_id', 'asset_token', 'session_id', 'day'] as const
@@ -72,24 +72,71 @@ export interface OwnColumns {
     | { layout: 'rows'; metric_column: string; count_column: string | null }
 }
 
-/** No column, or several, could hold what is needed. The hint is for the command line. */
+/** No column, or several, could hold what is needed. */
 export class ColumnsError extends OwnFileError {}
 
-/** Returns the columns of a file. @param mapped columns by the field that `--map` gives them @throws ColumnsError */
-export function findColumns(names: readonly string[], mapped: ReadonlyMap<OwnField, string>): OwnColumns {
+/** Returns how many of the columns are known: none where they could not be those of a header. */
+export function countKnownColumns(names: readonly string[], mapped: readonly string[]): number {
+  if (mapped.length > 0 && mapped.every((column) => names.includes(column))) return names.length
+  const words = new Set(names.map(normalizeWord))
+  const known = ownFields.filter((field) => words.has(field) || fieldWords[field].some((word) => words.has(word)))
+  const isKey = (field: OwnField) => field === 'time' || keyFields.some((each) => each === field)
+  const isCount = (field: OwnField) => field === 'metric' || metrics.some((each) => each === field)
+  return known.some(isKey) && known.some(isCount) ? known.length : 0
+}
+
+/**
+ * Returns the columns of a file.
+ * @param mapped columns by the field that their user gives them
+ * @param isField whether a column that is found by another name of a field has values of it
+ * @throws ColumnsError
+ */
+export function findColumns(
+  names: readonly string[],
+  mapped: ReadonlyMap<OwnField, string>,
+  isField: (field: KeyField, column: string) => boolean = () => true,
+): OwnColumns {
   for (const column of mapped.values()) if (!names.includes(column)) throw unknownColumn(column, names)
   const taken = new Set(mapped.values())
-  const find = (field: OwnField) => mapped.get(field) ?? findColumn(field, names, taken)
+  const find = (field: OwnField): string | null => {
+    const column = mapped.get(field) ?? findColumn(field, names, taken)
+    const isGuessed = column !== null && !mapped.has(field) && normalizeWord(column) !== field
+    if (isGuessed && (field === 'slot_id' || field === 'asset_token') && !isField(field, column)) return null
+    return column
+  }
   const mappedKey = keyFields.find((field) => mapped.has(field))
   const time_column = find('time')
   const key = mappedKey ?? keyFields.find((field) => find(field) !== null) ?? (time_column === null ? null : 'day')
   if (key === null) {
-    const message = 'No column of it is a slot, an asset token, a session or a day.'
-    throw new ColumnsError(message, mapHint(names, 'slot_id'))
+    throw missingColumn('No column of it is a slot, an asset token, a session or a day.', names, 'slot_id')
   }
   const counts = findCounts(find)
-  if (counts === null) throw new ColumnsError('No column of it counts anything.', mapHint(names, 'viewable_impression'))
-  return { key, key_column: find(key) ?? time_column!, time_column, counts }
+  if (counts === null) throw missingColumn('No column of it counts anything.', names, 'viewable_impression')
+  const columns = { key, key_column: find(key) ?? time_column!, time_column, counts }
+  for (const { column } of listColumns(columns)) {
+    if (names.indexOf(column) === names.lastIndexOf(column)) continue
+    throw new OwnFileError(`Two columns are named ${column}.`, 'Give each column a name of its own.')
+  }
+  return columns
+}
+
+/** Returns the columns that are read, each with its field. */
+export function listColumns({
+  key,
+  key_column,
+  time_column,
+  counts,
+}: OwnColumns): { column: string; field: OwnField }[] {
+  return [
+    { column: key_column, field: key },
+    ...(time_column === null || time_column === key_column ? [] : [{ column: time_column, field: 'time' as const }]),
+    ...(counts.layout === 'columns'
+      ? counts.columns.map(({ metric, column }) => ({ column, field: metric }))
+      : [
+          { column: counts.metric_column, field: 'metric' as const },
+          ...(counts.count_column === null ? [] : [{ column: counts.count_column, field: 'count' as const }]),
+        ]),
+  ]
 }
 
 function findCounts(find: (field: OwnField) => string | null): OwnColumns['counts'] | null {
@@ -111,7 +158,9 @@ function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySe
   const found = fieldWords[field].flatMap((word) => named(word) ?? [])
   if (Object.hasOwn(metricWords, field) && found.length > 1) {
     const message = `The columns ${found.join(' and ')} both could be ${field}.`
-    throw new ColumnsError(message, `Choose one: --map ${quoteColumn(found[0]!)}=${field}`)
+    throw new ColumnsError(message, 'Choose one.', {
+      command_hint: `Choose one: --map ${quoteColumn(found[0]!)}=${field}`,
+    })
   }
   return found[0] ?? null
 }
@@ -156,19 +205,22 @@ function unreadableMap(text: string, column: string, name: string): OwnFileError
 
 function unknownColumn(column: string, names: readonly string[]): ColumnsError {
   const near = nearestName(column, names)
-  const hint = `${near === null ? '' : `Did you mean ${near}? `}Its columns are: ${listColumns(names)}`
+  const hint = `${near === null ? '' : `Did you mean ${near}? `}Its columns are: ${listNames(names)}`
   return new ColumnsError(`There is no column ${column} in it.`, hint)
 }
 
-function mapHint(names: readonly string[], field: OwnField): string {
+function missingColumn(message: string, names: readonly string[], field: OwnField): ColumnsError {
   const column = names[0] === undefined ? 'COLUMN' : quoteColumn(names[0])
-  return `Name it, such as --map ${column}=${field}. Its columns are: ${listColumns(names)}. The fields are: ${ownFields.join(', ')}`
+  const known = `Its columns are: ${listNames(names)}.`
+  return new ColumnsError(message, `Choose what its columns hold. ${known}`, {
+    command_hint: `Name it, such as --map ${column}=${field}. ${known} The fields are: ${ownFields.join(', ')}`,
+  })
 }
 
 /** More names would hide the fix. */
 const maxListedColumns = 20
 
-function listColumns(names: readonly string[]): string {
+function listNames(names: readonly string[]): string {
   const listed = names.slice(0, maxListedColumns).join(', ')
   return names.length > maxListedColumns ? `${listed}, ...` : listed
 }

@@ -1,14 +1,22 @@
 /**
- * Compares a file that counts by session or by day. A sum does not show which turns differ: a difference is explained by
- * the turns that do not count for the same reason, where there are as many of them.
+ * Compares a file that counts by session or by day. A sum does not show which turns differ: its causes are possible, and
+ * only those of which the sandbox has evidence. The likeliest is one with exactly as many turns.
  */
 import type { Mode } from '#contract/fields.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { type Cause, causes, type Explanation } from './causes.ts'
-import { type Comparison, createTotals, type Difference, isInScope, type Scope } from './difference.ts'
+import {
+  type Comparison,
+  createTotals,
+  type Difference,
+  isInScope,
+  isOfMode,
+  type PossibleCause,
+  type Scope,
+} from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
 import { dayName, findDayShift } from './time-zone.ts'
-import { countRepeated, explainDoubled, explainExcess } from './turn-cause.ts'
+import { countRepeated, explainDoubled, explainExcess, hasEvidence } from './turn-cause.ts'
 import { findCounted, type Turn } from './turns.ts'
 
 interface Sum {
@@ -30,8 +38,22 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
   const sums = createSums({ ...own, rows }, turns, scope, day_shift_ms)
   const totals = createTotals(own.metrics)
   for (const { metric, own: count, accepted } of sums) totals.add(metric, count, accepted)
-  const frequency = countExactCauses(sums, scope.mode)
-  const differences = sums.flatMap((sum) => explainSum(own.key, sum, scope.mode, frequency))
+  const known = new Set(own.key === 'day' ? turns.map(({ created_at_ms }) => dayName(created_at_ms, day_shift_ms)) : [])
+  if (own.key === 'session_id') for (const { session_id } of turns) known.add(session_id ?? '')
+  const explained = sums
+    .filter((sum) => sum.own !== sum.counted.length || sum.accepted !== sum.counted.length)
+    .map((sum): ExplainedSum => {
+      const excess = sum.own - sum.counted.length
+      const possible = excess > 0 ? findPossible(sum, scope.mode) : []
+      // Without evidence of one, only that each is there twice.
+      if (excess > 0 && excess === sum.counted.length && possible.every(({ turns }) => turns !== excess)) {
+        possible.push({ cause: 'doubled', reason_code: null, turns: excess })
+      }
+      return { sum, excess, possible }
+    })
+  const frequency = countExactCauses(explained)
+  const isKnown = (key: string | null) => known.has(key ?? '')
+  const differences = explained.flatMap((sum) => explainSum(own.key, sum, isKnown, frequency))
   return {
     totals: totals.list(),
     differences,
@@ -47,7 +69,7 @@ function dayStart({ key: field }: OwnCounts, key: string, { since_ms }: Scope): 
 }
 
 function countedInScope(turn: Turn, metric: Metric, scope: Scope) {
-  const counted = scope.mode === 'all' || scope.mode === turn.mode ? findCounted(turn, metric) : null
+  const counted = isOfMode(scope, turn) ? findCounted(turn, metric) : null
   return counted !== null && isInScope(scope, counted.received_at_ms) ? counted : null
 }
 
@@ -102,90 +124,87 @@ function createSums(own: OwnCounts, turns: readonly Turn[], scope: Scope, shift_
   })
 }
 
-/** Turns that differ for the same reason. */
-interface Candidates extends Explanation {
-  turns: readonly { turn: Turn; count: number }[]
-  count: number
+/** Returns the causes that the sandbox has evidence of, each with its number of turns. */
+function findPossible({ metric, counted, others }: Sum, mode: Mode | 'all'): PossibleCause[] {
+  const turns = new Map<string, PossibleCause>()
+  const add = (explanation: Explanation, count: number) => {
+    const name = causeName(explanation)
+    const found = turns.get(name)
+    if (found === undefined) turns.set(name, { ...explanation, turns: count })
+    else found.turns += count
+  }
+  for (const turn of others) {
+    const explanation = explainOther(turn, metric, mode)
+    if (explanation !== null) add(explanation, 1)
+  }
+  for (const turn of counted) {
+    const count = countRepeated(turn, metric)
+    if (count > 0) add(explainDoubled(turn, metric), count)
+  }
+  return [...turns.values()]
 }
 
-/** Returns the turns that an integrator may have counted and the sandbox does not, by reason. */
-function findCandidates({ metric, counted, others }: Sum, mode: Mode | 'all'): Candidates[] {
-  const found = [
-    ...others.map((turn) => ({ turn, count: 1, explanation: explainExcess(turn, metric, mode) })),
-    ...counted
-      .map((turn) => ({ turn, count: countRepeated(turn, metric), explanation: explainDoubled(turn, metric) }))
-      .filter(({ count }) => count > 0),
-  ]
-  return [...Map.groupBy(found, ({ explanation }) => causeName(explanation)).values()].map((turns) => ({
-    ...turns[0]!.explanation,
-    turns,
-    count: turns.reduce((sum, { count }) => sum + count, 0),
-  }))
+/** Nobody clicks an ad that was not there: only a beacon shows that a click or a completion may have been counted. */
+function explainOther(turn: Turn, metric: Metric, mode: Mode | 'all'): Explanation | null {
+  const isShown = metric === 'rendered_impression' || metric === 'viewable_impression'
+  if (mode !== 'all' && turn.mode !== mode && findCounted(turn, metric) === null) return null
+  return isShown || hasEvidence(turn, metric) ? explainExcess(turn, metric, mode) : null
 }
 
 function causeName({ cause, reason_code }: Explanation): string {
   return `${cause} ${reason_code ?? ''}`
 }
 
-/** Counts in how many sums each cause alone explains the difference: one mistake is usually made everywhere. */
-function countExactCauses(sums: readonly Sum[], mode: Mode | 'all'): ReadonlyMap<string, number> {
+/** Counts in how many sums each cause alone would explain the difference: one mistake is usually made everywhere. */
+function countExactCauses(sums: readonly ExplainedSum[]): ReadonlyMap<string, number> {
   const frequency = new Map<string, number>()
-  for (const sum of sums) {
-    const excess = sum.own - sum.counted.length
-    if (excess <= 0) continue
-    for (const candidates of findCandidates(sum, mode)) {
-      const name = causeName(candidates)
-      if (candidates.count === excess) frequency.set(name, (frequency.get(name) ?? 0) + 1)
+  for (const { excess, possible } of sums) {
+    for (const each of possible) {
+      const name = causeName(each)
+      if (each.turns === excess) frequency.set(name, (frequency.get(name) ?? 0) + 1)
     }
   }
   return frequency
 }
 
-const causeOrder = Object.keys(causes)
-
-function explainSum(
-  field: OwnCounts['key'],
-  sum: Sum,
-  mode: Mode | 'all',
-  frequency: ReadonlyMap<string, number>,
-): Difference[] {
-  const { key, metric, own, accepted, lines, counted, others } = sum
-  const place = { slot_id: null, session_id: field === 'session_id' ? key : null, day: field === 'day' ? key : null }
-  const about = (difference: number, cause: Cause, reason_code: string | null = null): Difference[] =>
-    difference === 0 ? [] : [{ ...place, metric, own, accepted, difference, lines, cause, reason_code }]
-  const shifted = about(counted.length - accepted, 'time_zone')
-  const excess = own - counted.length
-  if (excess <= 0) return [...shifted, ...about(excess, 'not_recorded')]
-  if (counted.length + others.length === 0) return [...shifted, ...about(excess, 'never_requested')]
-  const rank = (each: Candidates) =>
-    -(frequency.get(causeName(each)) ?? 0) * causeOrder.length + causeOrder.indexOf(each.cause)
-  const candidates = findCandidates(sum, mode).toSorted((a, b) => rank(a) - rank(b))
-  const chosen = chooseCandidates(candidates, excess)
-  const explained = chosen.flatMap(({ cause, reason_code, turns }) =>
-    turns.flatMap(({ turn, count }) =>
-      about(count, cause, reason_code).map((each) => ({ ...each, slot_id: turn.slot_id, session_id: turn.session_id })),
-    ),
-  )
-  const rest = excess - chosen.reduce((total, { count }) => total + count, 0)
-  return [...shifted, ...explained, ...about(rest, rest === counted.length ? 'doubled' : 'unexplained')]
+interface ExplainedSum {
+  sum: Sum
+  /** More than the sandbox counts, by the clock of the file. */
+  excess: number
+  possible: PossibleCause[]
 }
 
-/** Beyond so many reasons, combinations of them explain anything. */
-const maxCombined = 10
+const causeOrder = Object.keys(causes)
 
-/** Returns the fewest reasons that explain a number exactly; else those, in order, that do not explain too much. */
-function chooseCandidates(candidates: readonly Candidates[], excess: number): readonly Candidates[] {
-  const combined = candidates.slice(0, maxCombined)
-  const choices = Array.from({ length: 2 ** combined.length }, (_, bits) =>
-    combined.filter((_, index) => (bits >> index) % 2 === 1),
-  )
-  const count = (choice: readonly Candidates[]) => choice.reduce((sum, each) => sum + each.count, 0)
-  const exact = choices.filter((choice) => choice.length > 0 && count(choice) === excess)
-  if (exact.length > 0) return exact.reduce((least, each) => (each.length < least.length ? each : least))
-  let left = excess
-  return candidates.filter((each) => {
-    const fits = each.count <= left
-    if (fits) left -= each.count
-    return fits
-  })
+/** Returns the difference of a sum as a whole, with every cause that is possible, the likeliest first. */
+function explainSum(
+  field: OwnCounts['key'],
+  { sum, excess, possible }: ExplainedSum,
+  isKnownKey: (key: string | null) => boolean,
+  frequency: ReadonlyMap<string, number>,
+): Difference[] {
+  const { key, metric, own, accepted, lines, counted } = sum
+  const place = { slot_id: null, session_id: field === 'session_id' ? key : null, day: field === 'day' ? key : null }
+  const about = (difference: number, cause: Cause, more: Partial<Difference> = {}): Difference[] =>
+    difference === 0
+      ? []
+      : [
+          {
+            ...{ ...place, metric, own, accepted, difference, lines },
+            ...{ cause, reason_code: null, is_possible: true, possible: [], ...more },
+          },
+        ]
+  const shifted = about(counted.length - accepted, 'time_zone')
+  if (excess <= 0) return [...shifted, ...about(excess, 'not_recorded')]
+  if (!isKnownKey(key)) return [...shifted, ...about(excess, 'never_requested', { is_possible: field === 'day' })]
+  const rank = (each: PossibleCause) =>
+    -(each.turns === excess ? (frequency.get(causeName(each)) ?? 0) + 1 : 0) * causeOrder.length +
+    causeOrder.indexOf(each.cause)
+  const sorted = possible.toSorted((one, other) => rank(one) - rank(other))
+  const [likeliest] = sorted
+  if (likeliest === undefined || likeliest.turns !== excess) {
+    return [...shifted, ...about(excess, 'unexplained', { is_possible: false, possible: sorted })]
+  }
+  const { cause, reason_code } = likeliest
+  return [...shifted, ...about(excess, cause, { reason_code, possible: sorted })]
 }

@@ -1,7 +1,7 @@
 /** Compares a file that counts by slot, turn by turn. */
 import type { Metric } from '#contract/resources/beacons.ts'
 import type { Explanation } from './causes.ts'
-import { type Comparison, createTotals, type Difference, isInScope, type Scope } from './difference.ts'
+import { type Comparison, createTotals, type Difference, isInScope, isOfMode, type Scope } from './difference.ts'
 import type { OwnCount, OwnCounts } from './own-counts.ts'
 import { explainDoubled, explainExcess } from './turn-cause.ts'
 import { findCounted, type Turn } from './turns.ts'
@@ -50,6 +50,8 @@ export function compareTurns(own: OwnCounts, turns: readonly Turn[], scope: Scop
         accepted,
         difference: inside - accepted,
         lines: rows.map(({ line }) => line),
+        is_possible: false,
+        possible: [],
         ...explainPair(pair, scope, clock_offset_ms),
       })
     }
@@ -58,11 +60,10 @@ export function compareTurns(own: OwnCounts, turns: readonly Turn[], scope: Scop
 }
 
 function createPair({ turn, metric, rows }: Pick<Pair, 'turn' | 'metric' | 'rows'>, scope: Scope): Pair {
-  const counted = turn === undefined ? null : findCounted(turn, metric)
-  const isOfMode = scope.mode === 'all' || turn?.mode === scope.mode
-  const accepted = counted !== null && isOfMode && isInScope(scope, counted.received_at_ms) ? 1 : 0
+  const counted = turn === undefined || !isOfMode(scope, turn) ? null : findCounted(turn, metric)
+  const accepted = counted !== null && isInScope(scope, counted.received_at_ms) ? 1 : 0
   // A row without a time happened when the sandbox says.
-  const turn_ms = counted?.received_at_ms ?? turn?.created_at_ms ?? null
+  const turn_ms = (turn && findCounted(turn, metric))?.received_at_ms ?? turn?.created_at_ms ?? null
   return { turn, metric, rows, accepted, own: sumRows(rows, metric, scope, turn_ms) }
 }
 
@@ -80,7 +81,7 @@ function sumRows(rows: readonly OwnCount[], metric: Metric, scope: Scope, turn_m
   return own
 }
 
-function explainPair({ turn, metric, own, rows, accepted }: Pair, scope: Scope, offset_ms: number): Explanation {
+function explainPair({ turn, metric, own, accepted }: Pair, scope: Scope, offset_ms: number): Explanation {
   if (turn === undefined) return { cause: 'never_requested', reason_code: null }
   const counted = findCounted(turn, metric)
   if (own.inside > accepted) {
@@ -92,8 +93,6 @@ function explainPair({ turn, metric, own, rows, accepted }: Pair, scope: Scope, 
   const received_at_ms = counted?.received_at_ms ?? 0
   if (own.outside > 0 && own.time_ms !== null) return explainGap(own.time_ms - received_at_ms)
   if (offset_ms !== 0 && !isInScope(scope, received_at_ms + offset_ms)) return explainGap(offset_ms)
-  const isRenderCounted = rows.some(({ counts }) => (counts.rendered_impression ?? 0) > 0)
-  if (metric === 'viewable_impression' && isRenderCounted) return { cause: 'counting_method', reason_code: null }
   return { cause: 'not_recorded', reason_code: null }
 }
 

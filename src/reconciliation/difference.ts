@@ -17,9 +17,23 @@ export function isInScope({ since_ms, until_ms }: Scope, time_ms: number): boole
   return time_ms >= (since_ms ?? Number.NEGATIVE_INFINITY) && time_ms < (until_ms ?? Number.POSITIVE_INFINITY)
 }
 
+/** Whether a turn is of the traffic that counts. */
+export function isOfMode({ mode }: Pick<Scope, 'mode'>, turn: { mode: Mode }): boolean {
+  return mode === 'all' || mode === turn.mode
+}
+
+/** A cause that a sum may have, with the number of its turns that would differ for it. */
+export interface PossibleCause extends Explanation {
+  turns: number
+}
+
 /** A turn, session or day that is counted differently for one metric, and one cause of it. */
 export interface Difference extends Explanation {
-  /** null where the cause is about a sum. */
+  /** Whether the cause is only possible: a sum does not show which of its turns differ. */
+  is_possible: boolean
+  /** Of a sum: every cause that the sandbox has evidence of, the likeliest first. Empty for a turn. */
+  possible: readonly PossibleCause[]
+  /** null for a sum. */
   slot_id: string | null
   session_id: string | null
   /** Only in a comparison of days. */

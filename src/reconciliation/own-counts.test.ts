@@ -1,73 +1,211 @@
 import { describe, expect, test } from 'vitest'
 import { formatToken } from '#contract/ids.ts'
+import type { Metric } from '#contract/resources/beacons.ts'
 import { separatedText } from '#contract/separated.ts'
+import { parseDayExample } from './calendar.ts'
 import { parseColumnMap } from './columns.ts'
-import { OwnFileError, parseOwnFile } from './own-file.ts'
-import { readOwnReport } from './reconciliation.ts'
+import { decodeOwnFile } from './file-bytes.ts'
+import { parseNumberExample } from './numbers.ts'
+import { parseOwnFile } from './own-file.ts'
+import { OwnFileError } from './own-file-error.ts'
+import { describeReading, type OwnReport, readOwnReport } from './own-report.ts'
 
-function read(text: string, ...map: string[]) {
-  const { counts, columns } = readOwnReport(parseOwnFile(text), parseColumnMap(map))!
+interface Given {
+  map?: readonly string[]
+  numbers?: string
+  dates?: string
+}
+
+function report(content: string | Uint8Array, { map = [], numbers = '', dates = '' }: Given = {}) {
+  const { text, encoding } = decodeOwnFile(typeof content === 'string' ? new TextEncoder().encode(content) : content)
+  const columns = parseColumnMap(map)
+  const settings = { columns, decimal: parseNumberExample(numbers), order: parseDayExample(dates) }
+  const found = readOwnReport(parseOwnFile(text, columns.values()), settings)
+  return found === null ? null : { ...found, encoding }
+}
+
+function read(content: string | Uint8Array, given: Given = {}) {
+  const { counts, columns } = report(content, given)!
   return {
     key: counts.key,
     metrics: counts.metrics,
-    rows: counts.rows.map(({ line, key, counts }) => [line, key, counts]),
+    rows: counts.rows.map(({ line, key, counts }) => [line, key, counts] as const),
     columns: Object.fromEntries(columns.map(({ column, field }) => [column, field])),
   }
 }
 
-function failure(text: string, ...map: string[]): [message: string, hint: string] {
+function failure(content: string | Uint8Array, given: Given = {}): [message: string, hint: string] {
   try {
-    read(text, ...map)
+    report(content, given)
   } catch (error) {
-    if (error instanceof OwnFileError) return [[error.message, ...error.rows].join('\n  '), error.hint]
-    throw error
+    if (!(error instanceof OwnFileError)) throw error
+    // The inspector shows it: it has no flags, and no command.
+    expect(`${error.message} ${error.hint}`).not.toMatch(/(^|\s)--?[a-z]|\bsvc /)
+    return [[error.message, ...error.rows].join('\n  '), error.command_hint]
   }
   throw new Error('it was read')
 }
 
-describe('a file is read', () => {
-  test.each([
-    ['as RFC 4180', '"slot ""id""",clicks\r\n"a,b",1\r\n"two\nlines",2\r\n', [2, 'a,b'], [3, 'two\nlines']],
-    ['with line feeds and no end', 'slot "id",clicks\na,1\n\nb,2', [2, 'a'], [4, 'b']],
-    ['with semicolons', 'slot "id";clicks\na;1\nb;2\n', [2, 'a'], [3, 'b']],
-    ['with tabs', 'slot "id"\tclicks\na"\t1\nb\t2\n', [2, 'a"'], [3, 'b']],
-    ['as JSON lines', '{"slot \\"id\\"":"a","clicks":1}\n\n{"clicks":2,"slot \\"id\\"":"b"}\n', [1, 'a'], [3, 'b']],
-  ])('%s', (_name, text, one, two) => {
-    expect(read(text, 'slot "id"=slot_id').rows).toEqual([
-      [...one, { click: 1 }],
-      [...two, { click: 2 }],
-    ])
+/** Returns the counts of each key, as `key 1 2`, and how the file was read. */
+function summary(found: (OwnReport & { encoding: string }) | null): [counts: string[], notes: string[]] {
+  const rows = found?.counts.rows ?? []
+  const texts = rows.map(({ key, counts }) => [key, ...Object.values(counts)].join(' '))
+  return [texts, found === null ? [] : [...describeReading(found)]]
+}
+
+const [a, b, c] = ['slot_00000000001', 'slot_00000000002', 'slot_00000000003']
+const latin = (text: string) => Buffer.from(text, 'latin1')
+const utf16 = (text: string) => Buffer.from(text, 'utf16le')
+
+describe('a file is read as programs write it', () => {
+  const three = [`${a} 1`, `${b} 2`, `${c} 3`]
+  const read1 = 'Read viewable_impression from Views.'
+  const table: [name: string, content: string | Uint8Array, counts: string[], notes: string[]][] = [
+    ['RFC 4180', `slot_id,Note,Views\r\n${a},"x, ""y""\nz",1\r\n"${b}",,"2"\r\n${c},,3\r\n`, three, [read1]],
+    ['a spreadsheet, German', `slot_id;Views;Größe\r\n${a};1;x\r\n${b};2;\r\n${c};3;x\r\n`, three, [read1]],
+    [
+      'a spreadsheet, German, as "CSV"',
+      latin(`slot_id;Views;Gr\u00f6\u00dfe\r\n${a};1;x\r\n${b};2;\r\n${c};3;x\r\n`),
+      three,
+      [read1, 'It is not UTF-8, and was read as Windows-1252.'],
+    ],
+    ['sep=', `sep=;\r\nslot_id;Views\r\n${a};1\r\n${b};2\r\n${c};3\r\n`, three, [read1, 'The header is in line 2.']],
+    ['"sep=\t"', `"sep=\t"\nslot_id\tViews\n${a}\t1\n${b}\t2\n${c}\t3`, three, [read1, 'The header is in line 2.']],
+    [
+      'a spreadsheet, Unicode text',
+      utf16(`\ufeffslot_id\tViews\tName\r\n${a}\t1\t"a, b"\r\n${b}\t2\t"say ""hi"""\r\n${c}\t3\tx\r\n`),
+      three,
+      [read1],
+    ],
+    ['UTF-16 without a mark', utf16(`slot_id,Views\n${a},1\n${b},2\n${c},3\n`), three, [read1]],
+    ['tabs, a quote as a character', `slot_id\tName\tViews\n${a}\t"5\t1\n${b}\tx"y\t2\n${c}\t\t3\n`, three, [read1]],
+    ['bars', `slot_id|Views\n${a}|1\n${b}|2\n${c}|3\n`, three, [read1]],
+    [
+      'a terminal, with a ruled line',
+      ` slot_id          | views\n------------------+-------\n ${a} |     1\n ${b} |     2\n ${c} |     3\n(3 rows)\n`,
+      three,
+      ['Read viewable_impression from views.', 'Left out as a note: line 6 ((3 rows)).'],
+    ],
+    ['old Macs', `slot_id,Views\r${a},1\r${b},2\r${c},3\r`, three, [read1]],
+    ['rows of separators, blanks', `slot_id,Views,Note\n${a},1,\n  \n,,\n${b},2\n${c},3,\n,,\n`, three, [read1]],
+    ['a separator more than the header', `slot_id,Views\n${a},1,\n${b},2,\n${c},3,,\n`, three, [read1]],
+    ['two columns of one name', `slot_id,Views,Name,Name\n${a},1,x,y\n${b},2,,\n${c},3,,\n`, three, [read1]],
+    [
+      'an ad server',
+      `Report Title,,\nDate/Time Generated,"4/12/26 11:13 AM",\nReport Time Zone,America/New_York,\n\nReport Fields\nslot_id,Views,Site\n${a},1,x\n${b},2,x\n${c},3,x\nGrand Total:,6,\n`,
+      three,
+      [read1, 'The header is in line 6.', 'Left out as a total: line 10 (Grand Total:).'],
+    ],
+    [
+      'a BI tool, with totals of groups and a footer',
+      `Campaign,slot_id,Views\nSpring,${a},1\nSpring,${b},2\nSpring Total,,3\nAutumn,${c},3\nTotal,,6\n\nExported by Ann on 28 November 2026\n`,
+      three,
+      [
+        read1,
+        'Left out as a total: line 4 (Spring Total), line 6 (Total).',
+        'Left out as a note: line 8 (Exported by Ann on 28 November 2026).',
+      ],
+    ],
+    [
+      'two exports in one file',
+      `slot_id,Views\n${a},1\nslot_id,Views\n${b},2\n${c},3\n`,
+      three,
+      [read1, 'Left out as the header again: line 3 (slot_id).'],
+    ],
+    [
+      'JSON lines',
+      `{"slot_id":"${a}","Views":1}\n\n{"Views":2,"slot_id":"${b}"}\n{"slot_id":"${c}","Views":"3"}\n`,
+      three,
+      [read1],
+    ],
+    [
+      'a list of the API',
+      JSON.stringify(
+        { items: [a, b, c].map((slot_id, index) => ({ slot_id, Views: index + 1 })), next_cursor: null },
+        null,
+        2,
+      ),
+      three,
+      [read1],
+    ],
+    [
+      'placements by name, which are no slots',
+      'Placement,Date,Views\nHomepage,2026-01-31,1\nSidebar,2026-01-31,2\n',
+      ['2026-01-31 1', '2026-01-31 2'],
+      ['Read day from Date, viewable_impression from Views.'],
+    ],
+  ]
+  test.each(table)('%s', (_name, content, counts, notes) => {
+    expect(summary(report(content))).toEqual([counts, notes])
+  })
+
+  test('each row has its line', () => {
+    const lines = (content: string) => read(content).rows.map(([line]) => line)
+    expect(lines(`"slot_id","Views"\r\n${a},"1"\r\n"${b}\n",2\r\n\r\n${c},3`)).toEqual([2, 3, 6])
+    expect(lines(`\n\nslot_id;Views\n${a};1\n`)).toEqual([4])
+    expect(lines(`{"slot_id":"${a}","views":1}\n\n{"slot_id":"${b}","views":1}`)).toEqual([1, 3])
   })
 
   test('as svc writes it, with apostrophes before formulas', () => {
-    const rows = [new Map<string, unknown>(Object.entries({ session_id: '=1+1', clicks: 2 }))]
-    for (const format of ['csv', 'tsv'] as const) {
-      const text = separatedText({ names: ['session_id', 'clicks'], rows }, format, (cell) => cell)
-      expect(read(text).rows).toEqual([[2, '=1+1', { click: 2 }]])
+    for (const session_id of ['=1+1', ';=1+1', '＝1', '@x', 'a;=b', "it's"]) {
+      const rows = [new Map<string, unknown>(Object.entries({ session_id, clicks: 2 }))]
+      for (const format of ['csv', 'tsv'] as const) {
+        const text = separatedText({ names: ['session_id', 'clicks'], rows }, format, (cell) => cell)
+        expect(text).not.toMatch(/(^|[\t,;])[=＝@]/m)
+        expect(read(text).rows, session_id).toEqual([[2, session_id, { click: 2 }]])
+      }
     }
   })
 
   test('is empty without a row', () => {
-    for (const text of ['', '\n', 'slot_id,clicks\n']) expect(readOwnReport(parseOwnFile(text), new Map())).toBeNull()
+    for (const text of ['', '\n', '\n\n', 'slot_id,clicks\n', 'slot_id,clicks\nTotal,0\n', 'sep=;']) {
+      expect(report(text), text).toBeNull()
+    }
+  })
+})
+
+describe('a file is refused', () => {
+  test.each<[content: string | Uint8Array, message: RegExp]>([
+    [Buffer.from('PK\x03\x04\x14\0\x06\0', 'latin1'), /Excel workbook \(\.xlsx\)/],
+    [Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), /Excel workbook \(\.xls\)/],
+    [Buffer.from([0x1f, 0x8b, 8, 0]), /gzip/],
+    [Buffer.from('PAR1', 'latin1'), /Parquet/],
+    [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0]), /^It is not text/],
+    ['<html><table><tr><td>slot_id</td></tr></table>', /HTML or XML/],
+    [JSON.stringify([{ slot_id: a, views: 1 }]), /one JSON array/],
+    [JSON.stringify({ items: [{ slot_id: a, views: 1 }], next_cursor: 'x' }), /one page of a longer list/],
+    ['clicks,slot_id,clicks\n1,x,1\n', /^Two columns are named clicks\.$/],
+  ])('%j', (content, message) => {
+    expect(failure(content)[0]).toMatch(message)
   })
 
-  test('is refused by line where its form is damaged', () => {
-    expect(failure('slot_id,clicks\na,1\nb\nc,1,2\n')[0]).toBe(
-      '2 rows cannot be read:\n  line 3: it has 1 cells, and the header 2\n  line 4: it has 3 cells, and the header 2',
+  test('by line where its form is damaged', () => {
+    expect(failure(`slot_id,clicks,x\n${a},1\n${b}\n${c},1,2,3\n${a},1,1\n`)[0]).toBe(
+      '2 rows cannot be read:\n  line 3: it ends before clicks\n  line 4: it has 4 cells, and the header 3: quote cells with the separator in them',
     )
-    expect(failure('slot_id,clicks\na,"1\n')[0]).toContain('line 2: a quote is not closed')
-    expect(failure('slot_id,clicks\n"a"b,1\n')[0]).toContain('line 2: text follows the closing quote')
+    expect(failure(`slot_id,clicks\n${a},"1\n`)[0]).toContain('line 2: a quote is not closed')
+    expect(failure(`slot_id,clicks\n"${a}"b,1\n`)[0]).toContain('line 2: text follows the closing quote')
     expect(failure('{"slot_id":"a"}\n{"slot_id":\n7\n')[0]).toContain('line 2: it is not JSON')
-    expect(failure('[{"slot_id":"a"}]')).toEqual(['It is one JSON document.', expect.stringContaining("jq -c '.[]'")])
-    expect(failure('clicks,clicks\n1,1\n')[0]).toBe('Two columns are named clicks.')
+    expect(failure(`[{"slot_id":"${a}"}]`)[1]).toContain("jq -c '.[]'")
   })
 
-  test('names at most ten lines', () => {
-    const rows = Array.from({ length: 14 }, (_, index) => `s${index},x`)
+  test('with at most ten lines', () => {
+    const rows = Array.from({ length: 14 }, () => `${a},x`)
     const [message] = failure(['slot_id,clicks', ...rows].join('\n'))
     expect(message.split('\n')).toHaveLength(12)
     expect(message).toContain('14 rows cannot be read:\n  line 2: clicks is x: it must be a whole number from 0')
     expect(message).toContain('and 4 more')
+  })
+
+  test('where a key is none', () => {
+    const [message] = failure(`slot_id,clicks\n${a},1\nHomepage,2\n,3\n`)
+    expect(message).toContain('line 3: slot_id is Homepage: it must be a slot such as slot_00000000007')
+    expect(message).toContain('line 4: slot_id is empty')
+    for (const rounded of ['1.23E+19', '1,23457e+18']) {
+      expect(failure(`session;clicks\n${rounded};1\n`)[0]).toContain(
+        `line 2: session is ${rounded}: a spreadsheet rounded it`,
+      )
+    }
   })
 })
 
@@ -87,15 +225,14 @@ describe('columns are found', () => {
   })
 
   test('of events, each a row, with or without a count', () => {
-    const text =
-      'slotId,event,timestamp\na,rendered,2026-01-31T12:00:00Z\na,on_view,1769860800\nb,heartbeat,1769860800000\n'
+    const text = `slotId,event,timestamp\n${a},rendered,2026-01-31T12:00:00Z\n${a},on_view,1769860800\n${b},heartbeat,1769860800000\n`
     expect(read(text).rows).toEqual([
-      [2, 'a', { rendered_impression: 1 }],
-      [3, 'a', { viewable_impression: 1 }],
+      [2, a, { rendered_impression: 1 }],
+      [3, a, { viewable_impression: 1 }],
     ])
-    expect(readOwnReport(parseOwnFile(text), new Map())!.counts.other_events).toEqual([{ event: 'heartbeat', rows: 1 }])
+    expect(summary(report(text))[1]).toContain('Not compared: 1 row with the event heartbeat, which is no metric.')
     expect(read('day,event,count\n2026-01-31,click,"1,204"\n').rows).toEqual([[2, '2026-01-31', { click: 1_204 }]])
-    expect(failure('slot_id,event\na,purchase\n')[0]).toBe('No event of it is a metric: purchase.')
+    expect(failure(`slot_id,event\n${a},purchase\n`)[0]).toBe('No event of it is a metric: purchase.')
   })
 
   test('of an asset token, which becomes its slot', () => {
@@ -107,16 +244,18 @@ describe('columns are found', () => {
     const [message] = failure(`asset_token,clicks\n${token}x,1\n`)
     expect(message).toContain('line 2: asset_token is no asset token')
     expect(message).not.toContain('xxx')
-    expect(failure(`slot_id,clicks\na,${token}\n`)[0]).not.toContain('xxx')
+    expect(failure(`slot_id,clicks\n${a},${token}\n`)[0]).not.toContain('xxx')
   })
 
-  test('by --map, which goes before the names', () => {
-    const text = 'slot_id,Ad views,views,chat\na,1,9,s1\n'
-    expect(read(text, 'Ad views=viewable_impression').rows).toEqual([[2, 'a', { viewable_impression: 1 }]])
-    expect(read(text, 'chat=session_id')).toMatchObject({
+  test('by the choice of the user, which goes before the names', () => {
+    const text = `slot_id,Ad views,views,chat\n${a},1,9,s1\n`
+    expect(read(text, { map: ['Ad views=viewable_impression'] }).rows).toEqual([[2, a, { viewable_impression: 1 }]])
+    expect(read(text, { map: ['chat=session_id'] })).toMatchObject({
       key: 'session_id',
       rows: [[2, 's1', { viewable_impression: 9 }]],
     })
+    const before = `Ann's report\n\nWho;How often\ns1;2\n`
+    expect(read(before, { map: ['Who=session_id', 'How often=click'] }).rows).toEqual([[4, 's1', { click: 2 }]])
   })
 
   test('or the file is refused, with what to write', () => {
@@ -124,47 +263,123 @@ describe('columns are found', () => {
       'No column of it is a slot, an asset token, a session or a day.',
       expect.stringContaining('--map who=slot_id. Its columns are: who, clicks.'),
     ])
-    expect(failure('slot_id,colour\na,1\n')[0]).toBe('No column of it counts anything.')
-    expect(failure('slot_id,views,viewed\na,1,1\n')).toEqual([
+    expect(failure(`slot_id,colour\n${a},1\n`)[0]).toBe('No column of it counts anything.')
+    expect(failure(`slot_id,views,viewed\n${a},1,1\n`)).toEqual([
       'The columns views and viewed both could be viewable_impression.',
       'Choose one: --map views=viewable_impression',
     ])
-    expect(failure('slot_id,clicks\na,1\n', 'klicks=click')[1]).toContain('Did you mean clicks?')
-    expect(failure('slot_id,clicks\na,1\n', 'clicks=klick')[1]).toContain('Did you mean --map clicks=click?')
-    expect(failure('slot_id,Taps\na,1\n', 'click=Taps')[1]).toContain('Your column comes first: --map Taps=click.')
-    expect(failure('slot_id,clicks\na,1\n', 'clicks')[0]).toBe('--map cannot read clicks.')
+    const mapped = (...map: string[]) => failure(`slot_id,clicks\n${a},1\n`, { map })
+    expect(mapped('klicks=click')[1]).toContain('Did you mean clicks?')
+    expect(() => parseColumnMap(['clicks=klick'])).toThrow('--map cannot read clicks=klick.')
+    expect(() => parseColumnMap(['click=Taps'])).toThrow('--map cannot read click=Taps.')
   })
 })
 
-describe('a value', () => {
-  test.each([
-    ['', 0],
-    ['0', 0],
-    ['12', 12],
-    ['1.0', 1],
-    ['1,204', 1_204],
-    ['true', 1],
-    ['No', 0],
-  ])('%j is a count', (cell, count) => {
-    expect(read(`slot_id,clicks\na,"${cell}"\n`).rows).toEqual([[2, 'a', { click: count }]])
-  })
-
-  test.each(['-1', '1.5', 'x', 'constructor', '1e3', '12,34', '99999999999999999999'])('%j is none', (cell) => {
-    expect(failure(`slot_id,clicks\na,"${cell}"\n`)[0]).toContain('line 2: clicks is')
-  })
+describe('a count', () => {
+  const count = (cell: string, given: Given = {}) => read(`slot_id,clicks\n${a},"${cell}"\n`, given).rows[0]?.[2].click
 
   test.each([
-    ['2026-01-31', '2026-01-31'],
-    ['20260131', '2026-01-31'],
-    ['2026-01-31T23:30:00-02:00', '2026-02-01'],
-    ['2026-01-31 23:30:00', '2026-01-31'],
-    ['1769860800', '2026-01-31'],
-    ['1769860800000', '2026-01-31'],
-  ])('%j is a day', (cell, day) => {
-    expect(read(`day,clicks\n${cell},1\n`).rows).toEqual([[2, day, { click: 1 }]])
+    ...[['', 0] as const, ['0', 0] as const, ['12', 12] as const, ['1.0', 1] as const, ['3,00', 3] as const],
+    ...[['1,204', 1_204] as const, ['1.204', 1_204] as const, ['1,204,000', 1_204_000] as const],
+    ...[['1\u00a0204', 1_204] as const, ['1\u202f204', 1_204] as const, ['1 204', 1_204] as const],
+    ...[["1'204", 1_204] as const, ['1’204', 1_204] as const, ['1.204,00', 1_204] as const],
+    ...[['12,34,567', 1_234_567] as const, ['0.000', 0] as const],
+    ...[['true', 1] as const, ['No', 0] as const, ['WAHR', 1] as const, ['-', 0] as const, ['NULL', 0] as const],
+  ])('is read: %j', (cell, expected) => {
+    expect(count(cell)).toBe(expected)
   })
 
-  test.each(['2026-02-30', '31/01/2026', 'Total', ''])('%j is no day', (cell) => {
-    expect(failure(`day,clicks\n${cell},1\n`)[0]).toContain('line 2: day is')
+  test.each(['-1', '1.5', 'x', 'constructor', '1e3', '12,34', '1,2345', '1.204,5', '01,204', '9'.repeat(20)])(
+    'is none: %j',
+    (cell) => expect(failure(`slot_id,clicks\n${a},"${cell}"\n`)[0]).toContain('line 2: clicks is'),
+  )
+
+  /** Each file has counts of three digits after a sign: what decides whether they are thousands. */
+  const decided: [name: string, content: string, views: number, format: string | null][] = [
+    ['another count', 'Date;Views\n2026-01-30;1.000\n2026-01-31;12.500\n', 1_000, 'thousands with a point'],
+    ['a total', 'Date\tViews\n2026-01-30\t1.000\nTotal\t1.250\n', 1_000, 'thousands with a point'],
+    ['a decimal', 'Date\tViews\n2026-01-30\t1.000\n2026-01-31\t0.000\n', 1, 'decimals with a point'],
+    ['a rate of the file', 'Date\tViews\tCTR\n2026-01-30\t1.000\t0,5 %\n', 1_000, 'thousands with a point'],
+    ['an amount of the file', 'Date\tViews\tSpend\n2026-01-30\t1,000\t$1,234.50\n', 1_000, 'thousands with a comma'],
+    ['semicolons', 'Date;Views\n2026-01-30;1.000\n', 1_000, 'thousands with a point'],
+    ['commas', 'Date,Views\n2026-01-30,"1,000"\n', 1_000, 'thousands with a comma'],
+    ['nothing: JSON numbers', '{"day":"2026-01-30","views":1000}\n', 1_000, null],
+  ]
+  test.each(decided)('is decided by %s', (_name, content, views, format) => {
+    const found = report(content)!
+    expect(found.counts.rows[0]?.counts.viewable_impression).toBe(views)
+    expect(found.columns.at(-1)).toMatchObject({ field: 'viewable_impression', format })
   })
+
+  test('is refused where nothing decides, until its user does', () => {
+    const text = 'Date\tViews\n2026-01-31\t1.000\n'
+    expect(failure(text)).toEqual([
+      'Its count 1.000 could be 1 or 1000.',
+      'Say how its numbers are written: --numbers 1.234,5 or --numbers 1,234.5',
+    ])
+    expect(read(text, { numbers: '1.234,5' }).rows[0]?.[2]).toEqual({ viewable_impression: 1_000 })
+    expect(read(text, { numbers: '1,234.5' }).rows[0]?.[2]).toEqual({ viewable_impression: 1 })
+    expect(failure('Date,Views\n2026-01-31,1.000\n')[0]).toContain('could be 1 or 1000')
+    expect(failure('Date;Views\n2026-01-30;1.204\n2026-01-31;1,204\n')[0]).toContain('in two ways: 1,204 and 1.204')
+  })
+})
+
+describe('a day', () => {
+  const day = (cell: string, given: Given = {}) => read(`day;clicks\n${cell};1\n`, given).rows[0]?.[1]
+
+  test.each([
+    ...[
+      '2026-01-31',
+      '20260131',
+      '2026/01/31',
+      '2026.1.31',
+      '31.01.2026',
+      '1/31/2026',
+      '31-1-2026',
+      '2026-01-31 23:30:00',
+    ],
+    ...['Jan 31, 2026', '31 Jan 2026', '31-Jan-2026', '31. Januar 2026', 'Sa., 31. Jan. 2026', '31 janvier 2026'],
+    ...['1/31/2026 11:59 PM', '31.01.2026 23:59:59', 'Saturday, January 31, 2026', '1769860800', '1769860800000'],
+  ])('is read: %j', (cell) => expect(day(cell)).toBe('2026-01-31'))
+
+  test('of a time with a zone is that of UTC', () => expect(day('2026-01-31T23:30:00-02:00')).toBe('2026-02-01'))
+
+  test.each([
+    ['2026-02-30', 'there is no such day'],
+    ['30.02.2026', 'it must be a day such as 2026-01-31'],
+    ['46053', 'the number of a day in a spreadsheet. It must be a day such as 2026-01-31'],
+    ['1/31/26', 'a year of two digits. It must be a day such as 2026-01-31'],
+    ['31 Foo 2026', 'it must be a day such as 2026-01-31'],
+    ['', 'day is empty'],
+  ])('is none: %j', (cell, message) => {
+    expect(failure(`day;clicks\n${cell};1\n`)[0]).toContain(message)
+  })
+
+  test('is decided by the column, or its user', () => {
+    const text = (...days: string[]) => ['day;clicks', ...days.map((each) => `${each};1`), ''].join('\n')
+    const days = (...cells: string[]) => read(text(...cells)).rows.map(([, key]) => key)
+    expect(days('05.11.2026', '28.11.2026')).toEqual(['2026-11-05', '2026-11-28'])
+    expect(days('11/05/2026', '11/28/2026')).toEqual(['2026-11-05', '2026-11-28'])
+    expect(days('11/11/2026')).toEqual(['2026-11-11'])
+    expect(failure(text('05.11.2026'))).toEqual([
+      'It does not show whether the day or the month of 05.11.2026 comes first.',
+      'Say how its days are written: --dates 31.12.2026 or --dates 12/31/2026',
+    ])
+    expect(failure(text('28.11.2026', '11/28/2026'))[0]).toContain('in two ways: 28.11.2026 and 11/28/2026')
+    expect([day('05.11.2026', { dates: '31.12.2026' }), day('05.11.2026', { dates: '12/31/2026' })]).toEqual([
+      '2026-11-05',
+      '2026-05-11',
+    ])
+    expect(report(text('28.11.2026'))!.columns[0]).toMatchObject({ field: 'day', format: 'day before month' })
+  })
+})
+
+test('200,000 rows are read whole', () => {
+  const rows = Array.from({ length: 200_000 }, (_, index) => `slot_${String(index).padStart(11, '0')};1;${index}`)
+  const { counts } = report(`slot_id;Views;Note\r\n${rows.join('\r\n')}\r\n`)!
+  const sum = counts.rows.reduce(
+    (total, { counts }) => total + (counts['viewable_impression' satisfies Metric] ?? 0),
+    0,
+  )
+  expect([counts.rows.length, counts.rows.at(-1)?.line, sum]).toEqual([200_000, 200_001, 200_000])
 })

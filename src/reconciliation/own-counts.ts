@@ -1,9 +1,14 @@
 /** What an integrator counted, row by row of a file: for which slot, session or day, which metric, how many. */
 import { encodeId, parseToken } from '#contract/ids.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
+import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
+import { type DayOrder, describeWrongDay, expectedDay, parseLocalTime } from './calendar.ts'
 import { type KeyField, metrics, metricWords, normalizeWord, type OwnColumns } from './columns.ts'
-import { type OwnFile, OwnFileError, type OwnRow, type RowProblem, rowFailure } from './own-file.ts'
+import { type DecimalSign, parseWhole } from './numbers.ts'
+import { isEmpty, type OwnFile, type OwnRow } from './own-file.ts'
+import { OwnFileError, type RowProblem, rowFailure, shortText } from './own-file-error.ts'
+import { findRowsLeftOut, type LeftOutRow } from './rows-left-out.ts'
 
 type Counts = Readonly<Partial<Record<Metric, number>>>
 
@@ -23,23 +28,38 @@ export interface OwnCounts {
   rows: readonly OwnCount[]
   /** Rows of events that are no metric, by event: they are not compared. */
   other_events: readonly { event: string; rows: number }[]
+  /** Rows that are not counts: totals, notes, a header that is there again. */
+  left_out: readonly LeftOutRow[]
+}
+
+/** How the values of a file are written. */
+export interface ValueFormat {
+  decimal: DecimalSign
+  order: DayOrder | null
 }
 
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
-export function readOwnCounts(file: OwnFile, columns: OwnColumns): OwnCounts {
+export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueFormat): OwnCounts {
   const rows: OwnCount[] = []
   const problems: RowProblem[] = []
   const others = new Map<string, number>()
+  const reader = createReader(file, columns, format)
+  const left_out = findRowsLeftOut(file, reader)
+  const isLeftOut = new Set(left_out.map(({ line }) => line))
   for (const row of file.rows) {
+    if (isLeftOut.has(row.line)) continue
     try {
-      const counts = readCounts(row, columns, others)
-      if (counts !== null) rows.push({ line: row.line, counts, ...readKey(row, columns) })
+      const counts = reader.readCounts(row, others)
+      if (counts !== null) rows.push({ line: row.line, counts, ...reader.readKey(row) })
     } catch (error) {
       if (!(error instanceof BadValue)) throw error
       problems.push({ line: row.line, message: error.message })
     }
   }
-  if (problems.length > 0) throw rowFailure(problems, 'Correct these rows, or leave them out: nothing was compared.')
+  if (problems.length > 0) {
+    const hint = 'Correct these rows, or leave them out: nothing was compared.'
+    throw rowFailure(problems, hint, file.kind === 'json' ? 'item' : 'line')
+  }
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
   if (rows.length === 0 && other_events.length > 0) throw noMetric(other_events.map(({ event }) => event))
   return {
@@ -47,6 +67,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns): OwnCounts {
     metrics: listMetrics(columns, rows),
     rows,
     other_events,
+    left_out,
   }
 }
 
@@ -63,96 +84,158 @@ function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonl
   return metrics.filter((metric) => rows.some((row) => row.counts[metric] !== undefined))
 }
 
-/** Returns what a row counts; null for an event that is no metric, which is added to `others`. */
-function readCounts({ cells }: OwnRow, { counts }: OwnColumns, others: Map<string, number>): Counts | null {
-  if (counts.layout === 'columns') {
-    return Object.fromEntries(
-      counts.columns.map(({ metric, column }) => [metric, readCount(cells.get(column), column)]),
-    )
+/** Reads the rows of a file, each value by the format that was found for all of them. */
+function createReader({ names, separator }: OwnFile, columns: OwnColumns, format: ValueFormat) {
+  const indexOf = (column: string) => names.indexOf(column)
+  const keyIndex = indexOf(columns.key_column)
+  const timeIndex =
+    columns.time_column === null || columns.time_column === columns.key_column ? -1 : indexOf(columns.time_column)
+  const { counts } = columns
+  const counted =
+    counts.layout === 'columns'
+      ? counts.columns.map(({ metric, column }) => ({ metric, column, index: indexOf(column) }))
+      : []
+  const metricIndex = counts.layout === 'rows' ? indexOf(counts.metric_column) : -1
+  const countColumn = counts.layout === 'rows' ? counts.count_column : null
+  const countIndex = countColumn === null ? -1 : indexOf(countColumn)
+  const cellAt = ({ cells }: OwnRow, index: number) =>
+    separator === null ? cells[index] : unguard(String(cells[index] ?? ''))
+  const readColumns = (row: OwnRow): Counts => {
+    const found: Partial<Record<Metric, number>> = {}
+    for (const { metric, column, index } of counted) {
+      if (index >= row.cells.length) throw new BadValue(`it ends before ${column}`)
+      found[metric] = readCount(row.cells[index], column, format.decimal)
+    }
+    return found
   }
-  const event = cells.get(counts.metric_column)
-  // Our own export of beacons has no metric where a beacon did not count.
-  if (isEmpty(event)) return null
-  const metric = findMetric(String(event))
-  if (metric !== null) {
-    const { count_column } = counts
-    return { [metric]: count_column === null ? 1 : readCount(cells.get(count_column), count_column) }
+  return {
+    key: columns.key,
+    key_column: columns.key_column,
+    keyCell: (row: OwnRow) => cellAt(row, keyIndex),
+    isKey: (value: unknown) => !isEmpty(value) && findKey(value, columns, format) !== null,
+    /** Returns what a row counts; null for an event that is no metric, which is added to `others`. */
+    readCounts(row: OwnRow, others: Map<string, number>): Counts | null {
+      if (row.cells.length > names.length && row.cells.slice(names.length).some((cell) => !isEmpty(cell))) {
+        const message = `it has ${row.cells.length} cells, and the header ${names.length}: quote cells with the separator in them`
+        throw new BadValue(message)
+      }
+      if (counts.layout === 'columns') return readColumns(row)
+      const event = cellAt(row, metricIndex)
+      // Our own export of beacons has no metric where a beacon did not count.
+      if (isEmpty(event)) return null
+      const metric = findMetric(String(event))
+      if (metric !== null) {
+        return { [metric]: countColumn === null ? 1 : readCount(row.cells[countIndex], countColumn, format.decimal) }
+      }
+      const name = shortText(event)
+      others.set(name, (others.get(name) ?? 0) + 1)
+      return null
+    },
+    readKey(row: OwnRow): Pick<OwnCount, 'key' | 'time_ms'> {
+      const time = timeIndex === -1 ? null : cellAt(row, timeIndex)
+      const time_ms = isEmpty(time) ? null : readTime(time, columns.time_column!, format)
+      return { key: readKey(cellAt(row, keyIndex), columns, format), time_ms }
+    },
   }
-  const name = shortText(event)
-  others.set(name, (others.get(name) ?? 0) + 1)
-  return null
 }
+
+const metricByWord = new Map(
+  metrics.flatMap((metric) => [metric, ...metricWords[metric]].map((word) => [word, metric] as const)),
+)
 
 function findMetric(event: string): Metric | null {
-  const word = normalizeWord(event)
-  return metrics.find((metric) => metric === word || metricWords[metric].includes(word)) ?? null
+  return metricByWord.get(event) ?? metricByWord.get(normalizeWord(event)) ?? null
 }
 
-const flags: Readonly<Record<string, number>> = { true: 1, yes: 1, false: 0, no: 0 }
+const flags: Readonly<Record<string, number>> = {
+  ...{ true: 1, yes: 1, wahr: 1, ja: 1, vrai: 1, oui: 1 },
+  ...{ false: 0, no: 0, falsch: 0, nein: 0, faux: 0, non: 0 },
+  // What programs write where there is nothing to count.
+  ...{ '-': 0, '--': 0, '–': 0, '—': 0, null: 0, '\\n': 0, 'n/a': 0 },
+}
 
 /** Reads a whole number, with or without separators of thousands, or yes and no; an empty cell is 0. */
-function readCount(value: unknown, column: string): number {
+function readCount(value: unknown, column: string, decimal: DecimalSign): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   if (isEmpty(value)) return 0
-  const text = String(value).trim()
-  const flag = findEntry(flags, text.toLowerCase())
-  if (flag !== undefined) return flag
-  const count = /^\d{1,3}(,\d{3})+$/.test(text) ? Number(text.replaceAll(',', '')) : Number(text)
-  if (/^\d[\d,]*(\.0+)?$/.test(text) && Number.isSafeInteger(count)) return count
+  const text = String(value)
+  const count =
+    parseWhole(text, typeof value === 'number' ? '.' : decimal) ?? findEntry(flags, text.trim().toLowerCase())
+  if (count !== undefined) return count
   throw new BadValue(`${column} is ${shortText(value)}: it must be a whole number from 0, yes or no`)
 }
 
-function readKey({ cells }: OwnRow, columns: OwnColumns): Pick<OwnCount, 'key' | 'time_ms'> {
-  const { key, key_column, time_column } = columns
-  const value = cells.get(key_column)
-  if (isEmpty(value)) throw new BadValue(`${key_column} is empty: no ${key.replace('_', ' ')} to count it for`)
-  const time = time_column === null || time_column === key_column ? null : cells.get(time_column)
-  const time_ms = isEmpty(time) ? null : readTime(time, time_column!)
-  if (key === 'day') return { key: readDay(value, key_column), time_ms }
-  return { key: key === 'asset_token' ? readToken(value, key_column) : String(value).trim(), time_ms }
+/** Whether a text is a slot: of this service, or of one whose recording is played. */
+function isSlot(text: string): boolean {
+  return /^slot_[\w-]+$/.test(text)
 }
 
-/** Returns the slot of an asset token. The token itself is in no message. */
-function readToken(value: unknown, column: string): string {
-  const token = parseToken(String(value).trim())
-  if (token?.kind === 'ast') return encodeId('slot', token.id)
-  throw new BadValue(`${column} is no asset token: ast_, the id of its slot, and a secret`)
-}
-
-function readDay(value: unknown, column: string): string {
+/** Returns the key of a cell, or null. */
+function findKey(value: unknown, { key }: OwnColumns, { order }: ValueFormat): string | null {
   const text = String(value).trim()
-  const [, year, month, day] = /^(\d{4})-?(\d{2})-?(\d{2})$/.exec(text) ?? []
-  if (year === undefined) return new Date(readTime(value, column)).toISOString().slice(0, 10)
-  const name = `${year}-${month}-${day}`
-  const date = new Date(`${name}T00:00:00Z`)
-  if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(name)) return name
-  throw new BadValue(`${column} is ${shortText(value)}: there is no such day`)
+  if (key === 'slot_id') return isSlot(text) ? text : null
+  if (key === 'asset_token') {
+    const token = parseToken(text)
+    return token?.kind === 'ast' ? encodeId('slot', token.id) : null
+  }
+  if (key === 'session_id') return isRounded(text) ? null : text
+  const time_ms = parseTime(text, order)
+  return time_ms === null ? null : new Date(time_ms).toISOString().slice(0, 10)
+}
+
+/** Whether a column has a value that is a slot, or an asset token. */
+export function hasKeys(file: OwnFile, field: KeyField, column: string): boolean {
+  const index = file.names.indexOf(column)
+  return file.rows.some(({ cells }) => {
+    const text = String(cells[index] ?? '').trim()
+    return field === 'slot_id' ? isSlot(text) : parseToken(text)?.kind === 'ast'
+  })
+}
+
+/** Whether a spreadsheet took a text of digits for a number, and rounded it. */
+function isRounded(text: string): boolean {
+  return /^\d([.,]\d+)?e\+\d+$/i.test(text)
+}
+
+function readKey(value: unknown, columns: OwnColumns, format: ValueFormat): string {
+  const { key, key_column } = columns
+  if (isEmpty(value)) throw new BadValue(`${key_column} is empty: no ${key.replace('_', ' ')} to count it for`)
+  const found = findKey(value, columns, format)
+  if (found !== null) return found
+  // The token itself is in no message.
+  if (key === 'asset_token') {
+    throw new BadValue(`${key_column} is no asset token: ast_, the id of its slot, and a secret`)
+  }
+  const what = {
+    slot_id: 'it must be a slot such as slot_00000000007',
+    session_id: 'a spreadsheet rounded it. Format the column as text before you export it',
+    day: describeBadDay(String(value).trim()),
+  }[key]
+  throw new BadValue(`${key_column} is ${shortText(value)}: ${what}`)
+}
+
+function describeBadDay(text: string): string {
+  const wrong = describeWrongDay(text)
+  if (wrong !== null) return `${wrong}. It must be ${expectedDay}`
+  return /^\d{4}.?\d{1,2}.?\d{1,2}$/.test(text) ? 'there is no such day' : `it must be ${expectedDay}`
+}
+
+function readTime(value: unknown, column: string, { order }: ValueFormat): number {
+  const time_ms = parseTime(String(value).trim(), order)
+  if (time_ms !== null) return time_ms
+  throw new BadValue(`${column} is ${shortText(value)}: it must be ${expectedDay}`)
 }
 
 /** Epoch seconds are below this, milliseconds are not. */
 const secondsBelow = 1e11
 
-/** Reads an RFC 3339 time, epoch seconds or milliseconds. A time without a zone is read as UTC. */
-function readTime(value: unknown, column: string): number {
-  const text = String(value).trim()
+/** Reads an RFC 3339 time, epoch seconds or milliseconds, or a day and time as people write it. */
+function parseTime(text: string, order: DayOrder | null): number | null {
   if (/^\d{9,14}(\.\d+)?$/.test(text)) return Number(text) < secondsBelow ? Number(text) * 1_000 : Number(text)
   if (/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}/.test(text)) {
     const zone = /([Zz]|[+-]\d{2}:?\d{2})$/.test(text) ? '' : 'Z'
     const time_ms = Date.parse(text.replace(' ', 'T') + zone)
     if (!Number.isNaN(time_ms)) return time_ms
   }
-  const expected = 'a day such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or epoch milliseconds'
-  throw new BadValue(`${column} is ${shortText(value)}: it must be ${expected}`)
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || String(value).trim() === ''
-}
-
-const maxShownLength = 40
-
-/** Returns a value as messages show it; a token or key not at all. */
-function shortText(value: unknown): string {
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  if (/\b(ast|at|bt|sk|pk)_/.test(text)) return 'a token'
-  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}...` : text
+  return parseLocalTime(text, order)
 }

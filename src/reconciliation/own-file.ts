@@ -1,67 +1,70 @@
 /**
- * Reads a file of an integrator's own counts: comma separated (RFC 4180), semicolon separated as spreadsheets write it
- * where the comma is the decimal sign, tab separated, or JSON lines. Pure: text in, rows out, each with its line.
+ * Reads a file of an integrator's own counts as spreadsheets, ad servers and BI tools write it: separated by commas,
+ * semicolons, tabs or bars, with lines before the header, rows of totals and notes below it; or JSON. Pure: text in,
+ * rows out, each with its line.
  */
+import Papa from 'papaparse'
 import { flattenRows } from '#contract/separated.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
-
-/** A file that cannot be compared. The message is a sentence about "it"; the hint says what to do. */
-export class OwnFileError extends Error {
-  override readonly name = 'OwnFileError'
-  readonly hint: string
-  /** The rows that it is about, a line for each: `line 4: views is many`. They may contain text of the file. */
-  readonly rows: readonly string[]
-
-  constructor(message: string, hint: string, rows: readonly string[] = []) {
-    super(message)
-    this.hint = hint
-    this.rows = rows
-  }
-}
+import { countKnownColumns } from './columns.ts'
+import { OwnFileError, type RowProblem, rowFailure } from './own-file-error.ts'
 
 export interface OwnRow {
-  /** Where it begins, from 1. */
+  /** Where it begins, from 1. In one JSON document: which item it is. */
   line: number
-  /** By the names of the columns. Cells of csv and tsv are texts; an absent one is empty. */
-  cells: ReadonlyMap<string, unknown>
+  /** In the order of the names. Cells of text are texts; a row may have fewer than the header. */
+  cells: readonly unknown[]
 }
 
 export interface OwnFile {
-  kind: 'csv' | 'tsv' | 'jsonl'
-  /** The names of its columns, in order. */
+  kind: 'csv' | 'tsv' | 'jsonl' | 'json'
+  /** What stands between two cells; null for JSON. */
+  separator: Separator | null
+  /** The line of the header; null for JSON. */
+  header_line: number | null
+  /** The names of its columns, in order. Two that are not read may be the same. */
   names: readonly string[]
   rows: readonly OwnRow[]
 }
 
-/** Returns the rows of a file; none for an empty one. @throws OwnFileError that names each line that cannot be read */
-export function parseOwnFile(text: string): OwnFile {
-  const start = text.trimStart()
-  if (start.startsWith('{')) return parseLines(text)
+type Separator = (typeof separators)[number]
+const separators = [',', ';', '\t', '|'] as const
+
+/**
+ * Returns the rows of a file; none for an empty one.
+ * @param mapped columns that are named by their user: the header has them
+ * @throws OwnFileError that names each line that cannot be read
+ */
+export function parseOwnFile(text: string, mapped: Iterable<string> = []): OwnFile {
+  const content = text.startsWith('\ufeff') ? text.slice(1) : text
+  const start = content.trimStart()
+  if (start.startsWith('{')) return parseListDocument(content) ?? parseLines(content)
   if (start.startsWith('[')) {
-    throw new OwnFileError(
-      'It is one JSON document.',
-      "Write one object on each line: jq -c '.[]' FILE. Or export it as CSV.",
-    )
+    throw new OwnFileError('It is one JSON array.', 'Write one object on each line, or export it as CSV.', {
+      command_hint: "Write one object on each line: jq -c '.[]' FILE. Or export it as CSV.",
+    })
   }
-  return parseSeparated(text)
+  if (start.startsWith('<')) {
+    throw new OwnFileError('It is HTML or XML, as some programs save under .xls.', 'Save it as CSV.')
+  }
+  return parseSeparated(content, [...mapped])
 }
 
-/** A row that cannot be read, or has a bad value. */
-export interface RowProblem {
-  line: number
-  /** Without a full stop. Never repeats a token. */
-  message: string
-}
-
-const maxListed = 10
-
-/** Returns the failure of a file with rows that cannot be read. */
-export function rowFailure(problems: readonly RowProblem[], hint: string): OwnFileError {
-  const listed = problems.slice(0, maxListed).map(({ line, message }) => `line ${line}: ${message}`)
-  const more = problems.length - listed.length
-  const count = problems.length === 1 ? 'One row' : `${problems.length} rows`
-  const rest = more > 0 ? [`and ${more} more`] : []
-  return new OwnFileError(`${count} cannot be read:`, hint, [...listed, ...rest])
+/** Returns the rows of one JSON object with a list, as `-o json` prints it; null for any other text. */
+function parseListDocument(text: string): OwnFile | null {
+  const whole = parseJson(text)
+  if (!isObject(whole)) return null
+  const lists = Object.values(whole).filter(
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isObject),
+  )
+  if (!Array.isArray(whole.items) && lists.length !== 1) return null
+  if (typeof whole.next_cursor === 'string') {
+    throw new OwnFileError('It is one page of a longer list: it has a next_cursor.', 'Export the whole list.', {
+      command_hint: 'Export all of it: add --limit with a larger number.',
+    })
+  }
+  const items = (Array.isArray(whole.items) ? whole.items : lists[0]) as object[]
+  return { kind: 'json', ...tabulate(items.map((value, index) => ({ line: index + 1, value }))) }
 }
 
 function parseLines(text: string): OwnFile {
@@ -76,91 +79,122 @@ function parseLines(text: string): OwnFile {
     else problems.push({ line, message: 'it is not an object' })
   }
   if (problems.length > 0) throw rowFailure(problems, 'Write one JSON object on each line.')
+  return { kind: 'jsonl', ...tabulate(read) }
+}
+
+function tabulate(read: readonly { line: number; value: object }[]): Omit<OwnFile, 'kind'> {
   const { names, rows } = flattenRows(
     read.map(({ value }) => value),
     false,
   )
-  return { kind: 'jsonl', names, rows: rows.map((cells, index) => ({ line: read[index]!.line, cells })) }
-}
-
-function parseSeparated(text: string): OwnFile {
-  const separator = findSeparator(text)
-  const [head, ...records] = separator === '\t' ? readTabbed(text) : readRecords(text, separator)
-  const names = head?.cells.map((name) => name.trim()) ?? []
-  const repeated = names.find((name, index) => name !== '' && names.indexOf(name) !== index)
-  if (repeated !== undefined)
-    throw new OwnFileError(`Two columns are named ${repeated}.`, 'Give each column a name of its own.')
-  const problems = records
-    .filter(({ cells }) => cells.length !== names.length)
-    .map(({ line, cells }) => ({ line, message: `it has ${cells.length} cells, and the header ${names.length}` }))
-  if (problems.length > 0) throw rowFailure(problems, 'Quote cells that contain the separator, as RFC 4180 says.')
   return {
-    kind: separator === '\t' ? 'tsv' : 'csv',
+    separator: null,
+    header_line: null,
     names,
-    rows: records.map(({ line, cells }) => ({
-      line,
-      cells: new Map(cells.map((cell, index) => [names[index]!, unguard(cell)])),
-    })),
+    rows: rows.map((cells, index) => ({ line: read[index]!.line, cells: names.map((name) => cells.get(name)) })),
   }
 }
 
-/** Returns the separator that occurs most often in the header. */
-function findSeparator(text: string): string {
-  const header = /^[^\r\n]*/.exec(text.trimStart())![0]
-  const count = (separator: string) => header.split(separator).length - 1
-  return ['\t', ',', ';'].reduce((best, each) => (count(each) > count(best) ? each : best), ',')
-}
-
-/** Removes the apostrophe before a text that a spreadsheet would take for a formula: `svc ... -o csv` adds it. */
-function unguard(cell: string): string {
-  return /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
-}
-
-interface SeparatedRecord {
-  line: number
-  cells: string[]
-}
-
-function readTabbed(text: string): SeparatedRecord[] {
-  return text
-    .split(/\r\n|\r|\n/)
-    .map((content, index) => ({ line: index + 1, cells: content.split('\t') }))
-    .filter(({ cells }) => cells.length > 1 || cells[0] !== '')
-}
-
-function readRecords(text: string, separator: string): SeparatedRecord[] {
-  const records: SeparatedRecord[] = []
-  for (let at = 0, line = 1; at < text.length; line++) {
-    const record: SeparatedRecord = { line, cells: [] }
-    for (let isMore = true; isMore; ) {
-      const { cell, end } = text[at] === '"' ? readQuoted(text, at, line) : readPlain(text, at, separator)
-      record.cells.push(cell)
-      line += cell.split('\n').length - 1
-      isMore = text[end] === separator
-      if (!isMore && end < text.length && text[end] !== '\r' && text[end] !== '\n') {
-        const problem = { line, message: 'text follows the closing quote of a cell' }
-        throw rowFailure([problem], 'Double each quote inside a quoted cell, as RFC 4180 says.')
-      }
-      at = isMore ? end + 1 : end
-    }
-    at += text.startsWith('\r\n', at) ? 2 : 1
-    if (record.cells.length > 1 || record.cells[0] !== '') records.push(record)
+function parseSeparated(text: string, mapped: readonly string[]): OwnFile {
+  const lines = text.replace(/\r\n?/g, '\n')
+  const [, stated, declaration = ''] = /^(?:"?sep=(.)"?[^\n]*)(\n|$)/i.exec(lines) ?? []
+  const skipped = stated === undefined ? 0 : lines.indexOf(declaration === '' ? '' : '\n') + 1
+  const found = findHeader(lines.slice(skipped), stated, mapped)
+  const records = readRecords(lines.slice(skipped), found.separator, skipped === 0 ? 1 : 2)
+  const [head, ...rows] = records.slice(found.index)
+  return {
+    kind: found.separator === '\t' ? 'tsv' : 'csv',
+    separator: found.separator,
+    header_line: head?.line ?? null,
+    names: trimmedNames(head?.cells ?? []),
+    rows,
   }
+}
+
+function trimmedNames(cells: readonly unknown[]): string[] {
+  const names = cells.map((cell) => String(cell).trim())
+  while (names.length > 1 && names.at(-1) === '') names.pop()
+  return names
+}
+
+/** The header is looked for in the first lines. */
+const headerCharacters = 64_000
+
+interface FoundHeader {
+  separator: Separator
+  /** Among the records that are not blank. */
+  index: number
+}
+
+/** Returns the separator and the header: the first record with most columns that are known, else the first with most cells. */
+function findHeader(text: string, stated: string | undefined, mapped: readonly string[]): FoundHeader {
+  const end = text.lastIndexOf('\n', headerCharacters)
+  const sample = text.length <= headerCharacters || end === -1 ? text : text.slice(0, end)
+  const isStated = (separator: Separator) =>
+    separator === stated || (stated === undefined && sample.includes(separator))
+  const candidates = separators.filter(isStated)
+  const found = (candidates.length === 0 ? ([','] as const) : candidates).map((separator) => {
+    const records = readRecords(sample, separator, 1, true)
+    const known = records.map(({ cells }) => countKnownColumns(trimmedNames(cells), mapped))
+    const most = Math.max(0, ...known)
+    const width = modalWidth(records)
+    const index = most > 0 ? known.indexOf(most) : records.findIndex(({ cells }) => trimmedNames(cells).length >= width)
+    return { separator, index: Math.max(index, 0), known: most, width }
+  })
+  return found.reduce((best, each) =>
+    each.known > best.known || (each.known === best.known && each.width > best.width) ? each : best,
+  )
+}
+
+/** Returns how many cells most records have. */
+function modalWidth(records: readonly OwnRow[]): number {
+  const widths = Map.groupBy(records, ({ cells }) => cells.length)
+  return [...widths].reduce((best, [width, { length }]) => (length > best.length ? { width, length } : best), {
+    width: 0,
+    length: 0,
+  }).width
+}
+
+/** Returns the records that are not blank, each with its line. @throws OwnFileError for quotes that do not match */
+function readRecords(text: string, separator: Separator, firstLine: number, isSample = false): OwnRow[] {
+  const quoted = Papa.parse<string[]>(text, { delimiter: separator, newline: '\n' })
+  // In tab separated values of other programs a quote is a character.
+  const isPlain = separator === '\t' && quoted.errors.length > 0
+  const { data, errors } = isPlain
+    ? Papa.parse<string[]>(text, { delimiter: separator, newline: '\n', quoteChar: '\0' })
+    : quoted
+  const records: OwnRow[] = []
+  const lineByRecord: number[] = []
+  let line = firstLine
+  for (const cells of data) {
+    lineByRecord.push(line)
+    if (!isRuled(cells)) records.push({ line, cells })
+    line++
+    for (const cell of cells) if (cell.includes('\n')) line += cell.split('\n').length - 1
+  }
+  if (errors.length > 0 && !isSample) throw quoteFailure(errors, lineByRecord)
   return records
 }
 
-function readPlain(text: string, start: number, separator: string): { cell: string; end: number } {
-  let end = start
-  while (end < text.length && text[end] !== separator && text[end] !== '\r' && text[end] !== '\n') end++
-  return { cell: text.slice(start, end), end }
+/** Whether a record has nothing but blanks, or draws a line. */
+function isRuled(cells: readonly string[]): boolean {
+  const isDrawn = (cell: string) => cell.length >= 3 && /^[\s:]*[-=+_][-=+_\s:]*$/.test(cell)
+  return cells.every((cell) => cell === '' || cell.trim() === '' || isDrawn(cell))
 }
 
-function readQuoted(text: string, start: number, line: number): { cell: string; end: number } {
-  let end = start + 1
-  for (;;) {
-    const quote = text.indexOf('"', end)
-    if (quote === -1) throw rowFailure([{ line, message: 'a quote is not closed' }], 'Close it, or double it.')
-    if (text[quote + 1] !== '"') return { cell: text.slice(start + 1, quote).replaceAll('""', '"'), end: quote + 1 }
-    end = quote + 2
+function quoteFailure(errors: readonly Papa.ParseError[], lineByRecord: readonly number[]): OwnFileError {
+  const messages = new Map<number, string>()
+  for (const { code, row = 0 } of errors) {
+    const line = lineByRecord[row] ?? lineByRecord.at(-1) ?? 1
+    // One wrong quote is found twice.
+    if (messages.has(line)) continue
+    messages.set(line, code === 'MissingQuotes' ? 'a quote is not closed' : 'text follows the closing quote of a cell')
   }
+  const problems = [...messages].map(([line, message]) => ({ line, message }))
+  return rowFailure(problems, 'Close each quote, and double those inside a quoted cell.')
+}
+
+/** Whether a cell has no value. */
+export function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || (typeof value === 'string' && value.trim() === '')
 }

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { acceptMeanings } from '#contract/error-codes.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import { createDice } from '#tests/reliability/dice.ts'
-import { parseColumnMap } from './columns.ts'
+import { type Cause, causes, describeCause, describeChange } from './causes.ts'
 import { countByDay } from './days.ts'
 import { parseOwnFile } from './own-file.ts'
-import { type Reconciliation, readOwnReport, reconcile } from './reconciliation.ts'
+import { readOwnReport } from './own-report.ts'
+import { defaultMode, describeModes, listCauses, nameCause, type Reconciliation, reconcile } from './reconciliation.ts'
 import type { Turn, TurnBeacon } from './turns.ts'
 
 const noon = Date.UTC(2026, 0, 10, 12)
@@ -40,7 +44,7 @@ function beacon(
 /** A fill that was rendered and viewed at noon. */
 function turn(slot_id: string, more: Partial<Turn> = {}): Turn {
   return {
-    slot_id,
+    slot_id: `slot_${slot_id}`,
     session_id: 's1',
     mode: 'test',
     fill: true,
@@ -56,12 +60,18 @@ function turn(slot_id: string, more: Partial<Turn> = {}): Turn {
   }
 }
 
+/** Reads a file; in one of slots each row begins with what follows `slot_`. */
+function readCounts(text: string) {
+  const whole = text.startsWith('slot,') ? text.replace(/\n(?=.)/g, '\nslot_') : text
+  return readOwnReport(parseOwnFile(whole))!.counts
+}
+
 function compare(
   text: string,
   turns: readonly Turn[],
   scope: Partial<Parameters<typeof reconcile>[2]> = {},
 ): Reconciliation {
-  const { counts } = readOwnReport(parseOwnFile(text), parseColumnMap([]))!
+  const counts = readCounts(text)
   const result = reconcile(counts, turns, { ...everything, ...scope }, 0)
   for (const { metric, difference } of result.totals) {
     const sum = (parts: readonly { metric: Metric; difference: number }[]) =>
@@ -74,11 +84,11 @@ function compare(
 const csv = (head: string, ...rows: string[]) => [head, ...rows, ''].join('\n')
 
 function explained({ differences }: Reconciliation) {
-  return differences.map(({ slot_id, session_id, day, metric, difference, cause, reason_code }) => [
-    slot_id ?? day ?? session_id,
-    metric,
-    difference,
-    reason_code === null ? cause : `${cause} ${reason_code}`,
+  return differences.map((each) => [
+    each.slot_id?.replace('slot_', '') ?? each.day ?? each.session_id,
+    each.metric,
+    each.difference,
+    nameCause(each),
   ])
 }
 
@@ -86,8 +96,7 @@ function explained({ differences }: Reconciliation) {
 function causeOfView(more: Partial<Turn>, own = 'slot,views\na,1\n'): string {
   const { differences } = compare(own, [turn('a', more)])
   expect(differences).toHaveLength(1)
-  const { cause, reason_code } = differences[0]!
-  return reason_code === null ? cause : `${cause} ${reason_code}`
+  return nameCause(differences[0]!)
 }
 
 test('equal counts have no difference', () => {
@@ -132,17 +141,17 @@ describe('a turn that only the file counts', () => {
     expect(causeOfView({ beacons: [] })).toBe('beacon_never_sent')
   })
 
-  test('was counted when it began to render, or below the threshold', () => {
-    expect(causeOfView({ beacons: [rendered] })).toBe('counting_method')
+  test('was rendered without a view, or viewed below the threshold', () => {
+    expect(causeOfView({ beacons: [rendered] })).toBe('not_viewed')
     expect(causeOfView({ beacons: [rendered, beacon('viewable_impression', 'BELOW_THRESHOLD')] })).toBe(
       'counting_method BELOW_THRESHOLD',
     )
   })
 
-  test('was viewed long after its render, by the time of the file: its beacon was lost', () => {
+  test('was counted by its render where the time of the file shows it', () => {
     const at = (ms: number) => `slot,event,time\na,view,${noon + 2_000 + ms}\n`
     expect(causeOfView({ beacons: [rendered] }, at(10))).toBe('counting_method')
-    expect(causeOfView({ beacons: [rendered] }, at(1_500))).toBe('beacon_never_sent')
+    expect(causeOfView({ beacons: [rendered] }, at(1_500))).toBe('not_viewed')
   })
 
   test('has a beacon that does not count, or waits for its render', () => {
@@ -182,9 +191,55 @@ describe('a turn that only the file counts', () => {
     expect(causeOfView({ beacons }, 'slot,completes\na,1\n')).toBe('early COMPLETED_TOO_FAST')
   })
 
-  test('is test traffic where live traffic is compared', () => {
-    const result = compare('slot,views\na,1\nb,1\n', [turn('a'), turn('b', { mode: 'live' })], { mode: 'live' })
-    expect(explained(result)).toEqual([['a', 'viewable_impression', 1, 'test_traffic']])
+  test('is of the other traffic, where one alone is compared', () => {
+    const turns = [turn('a'), turn('b', { mode: 'live' })]
+    const file = 'slot,views\na,1\nb,1\n'
+    expect(explained(compare(file, turns, { mode: 'live' }))).toEqual([['a', 'viewable_impression', 1, 'test_traffic']])
+    expect(explained(compare(file, turns, { mode: 'test' }))).toEqual([['b', 'viewable_impression', 1, 'live_traffic']])
+    expect(compare(file, turns).ok).toBe(true)
+  })
+})
+
+describe('the traffic that is compared by default', () => {
+  const live = { mode: 'live' } as const
+  const turns = [turn('a'), turn('b'), turn('c', { ...live, session_id: 's2' }), turn('d', { ...live, beacons: [] })]
+  const table: [file: string, mode: string, sentence: string][] = [
+    [
+      'slot,views\na,1\nb,1\n',
+      'test',
+      'Only test traffic is compared. Your file names 0 live and 2 test turns of the sandbox.',
+    ],
+    [
+      'slot,views\nc,1\n',
+      'live',
+      'Only live traffic is compared. Your file names 1 live and 0 test turns of the sandbox.',
+    ],
+    [
+      'slot,views\na,1\nb,1\nc,1\n',
+      'all',
+      'Live and test traffic are compared. Your file names 1 live and 2 test turns of the sandbox. Production counts no test traffic.',
+    ],
+    [
+      'slot,views\nx,1\n',
+      'all',
+      'Live and test traffic are compared. Your file names 0 live and 0 test turns of the sandbox.',
+    ],
+    [
+      'session,views\ns2,1\n',
+      'live',
+      'Only live traffic is compared. Your file names 1 live and 0 test turns of the sandbox.',
+    ],
+    [
+      'day,views\n2026-01-10,3\n',
+      'all',
+      'Live and test traffic are compared. The sandbox has 2 live and 2 test turns. Production counts no test traffic.',
+    ],
+  ]
+  test.each(table)('%j: %s', (file, mode, sentence) => {
+    const usual = defaultMode(readCounts(file), turns)
+    const result = compare(file, turns, { mode: usual })
+    expect([usual, describeModes(result)]).toEqual([mode, sentence])
+    if (!file.includes('x,1')) expect(result.ok).toBe(true)
   })
 })
 
@@ -196,10 +251,10 @@ test('a turn that is counted twice is doubled, whether its beacon came twice or 
   ])
 })
 
-test('a turn that only the sandbox counts is missing in the file, or counted by a stricter method', () => {
+test('a turn that only the sandbox counts is not counted in the file', () => {
   const result = compare('slot,impressions,views\na,1,0\n', [turn('a'), turn('b')])
   expect(explained(result)).toEqual([
-    ['a', 'viewable_impression', -1, 'counting_method'],
+    ['a', 'viewable_impression', -1, 'not_recorded'],
     ['b', 'rendered_impression', -1, 'not_recorded'],
     ['b', 'viewable_impression', -1, 'not_recorded'],
   ])
@@ -262,29 +317,64 @@ describe('sums of sessions', () => {
     turn('e', { session_id: 's2' }),
   ]
 
-  test('are explained by the turns that do not count for one reason, the same in all sessions if it can be', () => {
-    expect(explained(compare(csv('session,views', 's1,2', 's2,2'), turns))).toEqual([
-      ['c', 'viewable_impression', 1, 'no_fill_counted no_demand'],
-      ['d', 'viewable_impression', 1, 'no_fill_counted no_demand'],
+  test('have possible causes: the likeliest is exact, the same in all sessions if it can be', () => {
+    const all = compare(csv('session,views', 's1,2', 's2,2'), turns)
+    expect(explained(all)).toEqual([
+      ['s1', 'viewable_impression', 1, 'possibly no_fill_counted no_demand'],
+      ['s2', 'viewable_impression', 1, 'possibly no_fill_counted no_demand'],
     ])
-    expect(explained(compare(csv('session,views', 's1,2', 's2,1'), turns)).map(([, , , cause]) => cause)).toEqual([
-      'counting_method',
+    expect(all.differences.map(listCauses)).toEqual([
+      'possibly no_fill_counted no_demand, possibly not_viewed (1)',
+      'possibly no_fill_counted no_demand',
     ])
-    expect(explained(compare(csv('session,views', 's1,3', 's2,0', 's3,4'), turns))).toEqual([
-      ['b', 'viewable_impression', 1, 'counting_method'],
-      ['c', 'viewable_impression', 1, 'no_fill_counted no_demand'],
-      ['s2', 'viewable_impression', -1, 'not_recorded'],
-      ['s3', 'viewable_impression', 4, 'never_requested'],
+    expect(all.causes).toMatchObject([{ cause: 'no_fill_counted', is_possible: true, difference: 2, count: 2 }])
+    const one = compare(csv('session,views', 's1,2', 's2,1'), turns)
+    expect(one.differences.map(listCauses)).toEqual(['possibly not_viewed, possibly no_fill_counted no_demand (1)'])
+    expect(explained(compare(csv('session,views', 's1,2'), [turn('a')]))).toEqual([
+      ['s1', 'viewable_impression', 1, 'possibly doubled'],
     ])
   })
 
-  test('that nothing explains say so', () => {
-    const result = compare(csv('session,views', 's1,1', 's2,9'), turns)
+  test('with more than one cause explains say so; one that is unknown here was never requested', () => {
+    const result = compare(csv('session,views', 's1,4', 's2,0', 's3,4'), turns)
     expect(explained(result)).toEqual([
-      ['d', 'viewable_impression', 1, 'no_fill_counted no_demand'],
-      ['s2', 'viewable_impression', 7, 'unexplained'],
+      ['s1', 'viewable_impression', 3, 'unexplained'],
+      ['s2', 'viewable_impression', -1, 'possibly not_recorded'],
+      ['s3', 'viewable_impression', 4, 'never_requested'],
+    ])
+    expect(listCauses(result.differences[0]!)).toBe(
+      'unexplained, possibly not_viewed (1), possibly no_fill_counted no_demand (1)',
+    )
+  })
+
+  test('of clicks have no cause without a beacon of a click', () => {
+    const refused = beacon('click', 'beacon_stale')
+    const clicked = [...turns, turn('f', { session_id: 's3', beacons: [rendered, refused] })]
+    expect(explained(compare(csv('session,clicks', 's1,1', 's2,1', 's3,1'), clicked))).toEqual([
+      ['s1', 'click', 1, 'unexplained'],
+      ['s2', 'click', 1, 'unexplained'],
+      ['s3', 'click', 1, 'possibly late beacon_stale'],
+    ])
+    expect(explained(compare(csv('day,clicks', '2026-01-10,2'), turns))).toEqual([
+      ['2026-01-10', 'click', 2, 'unexplained'],
     ])
   })
+})
+
+test('no text about a cause advises a flag or a command, which a page does not have', () => {
+  const codes = [
+    null,
+    ...tableNames(acceptMeanings),
+    ...tableNames(noFillReasons),
+    'beacon_stale',
+    'asset_token_expired',
+  ]
+  for (const cause of tableNames(causes) satisfies readonly Cause[]) {
+    for (const reason_code of codes) {
+      const texts = [describeCause({ cause, reason_code, is_possible: true }), describeChange({ cause, reason_code })]
+      expect(texts.join(' ')).not.toMatch(/(^|\s)--?[a-z]|\bsvc /)
+    }
+  }
 })
 
 describe('sums of days', () => {
@@ -315,7 +405,7 @@ describe('sums of days', () => {
   })
 
   test('are shown by day: counted by both, by one alone', () => {
-    const { counts } = readOwnReport(parseOwnFile(csv('slot,views', 'a,2', 'b,1', 'x,1')), new Map())!
+    const counts = readCounts(csv('slot,views', 'a,2', 'b,1', 'x,1'))
     const at = (slot: string, day: number, more: Partial<Turn> = {}) => {
       const received_at_ms = Date.UTC(2026, 0, day, 12)
       const views = [beacon('viewable_impression', 'OK', { received_at_ms })]
@@ -349,8 +439,8 @@ describe('sums of days', () => {
       turns,
     )
     expect(result.day_shift_ms).toBe(2 * hour)
-    expect(explained(result).filter(([, , , cause]) => cause !== 'time_zone')).toEqual([
-      ['2026-01-05', 'viewable_impression', -3, 'not_recorded'],
+    expect(explained(result).filter(([, , , cause]) => cause !== 'possibly time_zone')).toEqual([
+      ['2026-01-05', 'viewable_impression', -3, 'possibly not_recorded'],
     ])
   })
 

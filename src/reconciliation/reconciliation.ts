@@ -3,43 +3,17 @@ import type { Mode } from '#contract/fields.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { causes, describeCause, describeChange, type Explanation } from './causes.ts'
-import { findColumns, type OwnColumns, type OwnField } from './columns.ts'
 import { compareSums } from './compare-sums.ts'
 import { compareTurns } from './compare-turns.ts'
-import type { Comparison, Difference, MetricTotal, Scope } from './difference.ts'
-import { type OwnCounts, readOwnCounts } from './own-counts.ts'
-import type { OwnFile } from './own-file.ts'
+import { type Comparison, type Difference, isOfMode, type MetricTotal, type Scope } from './difference.ts'
+import type { OwnCounts } from './own-counts.ts'
 import type { Turn } from './turns.ts'
-
-/** The counts of a file, and the columns that were read. */
-export interface OwnReport {
-  counts: OwnCounts
-  columns: readonly { column: string; field: OwnField }[]
-}
-
-/** Returns what a file counts; null when it has no rows. @throws OwnFileError */
-export function readOwnReport(file: OwnFile, mapped: ReadonlyMap<OwnField, string>): OwnReport | null {
-  if (file.rows.length === 0) return null
-  const columns = findColumns(file.names, mapped)
-  return { counts: readOwnCounts(file, columns), columns: listColumns(columns) }
-}
-
-function listColumns({ key, key_column, time_column, counts }: OwnColumns): OwnReport['columns'] {
-  return [
-    { column: key_column, field: key },
-    ...(time_column === null || time_column === key_column ? [] : [{ column: time_column, field: 'time' as const }]),
-    ...(counts.layout === 'columns'
-      ? counts.columns.map(({ metric, column }) => ({ column, field: metric }))
-      : [
-          { column: counts.metric_column, field: 'metric' as const },
-          ...(counts.count_column === null ? [] : [{ column: counts.count_column, field: 'count' as const }]),
-        ]),
-  ]
-}
 
 /** The differences of one cause and metric. */
 interface CauseGroup extends Explanation {
   metric: Metric
+  /** Whether it is only possible: of sums. */
+  is_possible: boolean
   /** Slots, sessions or days. */
   count: number
   /** The part of the total difference that it explains. */
@@ -53,6 +27,7 @@ export interface Reconciliation extends Omit<Comparison, 'totals' | 'differences
   ok: boolean
   key: OwnCounts['key']
   mode: Mode | 'all'
+  modes: ModeCounts
   tolerance_percent: number
   totals: readonly (MetricTotal & { is_within: boolean })[]
   /** Those that explain most first. Their differences add up to those of the totals. */
@@ -79,6 +54,7 @@ export function reconcile(
     ok: judged.every(({ is_within }) => is_within),
     key: own.key,
     mode: scope.mode,
+    modes: countModes(own, turns),
     tolerance_percent,
     totals: judged,
     causes: groupByCause(differences),
@@ -88,9 +64,37 @@ export function reconcile(
   }
 }
 
-/** Returns the traffic that is compared by default: live where there is any, since production counts nothing else. */
-export function defaultMode(turns: readonly Turn[]): Mode {
-  return turns.some(({ mode }) => mode === 'live') ? 'live' : 'test'
+/** The turns that a file names, by slot, session or day, and those of the sandbox it is compared with. */
+interface ModeCounts {
+  file: Readonly<Record<Mode, number>>
+  sandbox: Readonly<Record<Mode, number>>
+}
+
+/** A sum of days names every turn, as the billing report counts all. */
+function countModes(own: OwnCounts, turns: readonly Turn[]): ModeCounts {
+  const keys = new Set<string | null>(own.rows.map(({ key }) => key))
+  const modes = { file: { live: 0, test: 0 }, sandbox: { live: 0, test: 0 } }
+  for (const turn of turns) {
+    modes.sandbox[turn.mode]++
+    if (own.key === 'day' || keys.has(turn[own.key])) modes.file[turn.mode]++
+  }
+  return modes
+}
+
+/** Returns the traffic that is compared by default: that of the turns that the file names. */
+export function defaultMode(own: OwnCounts, turns: readonly Turn[]): Mode | 'all' {
+  const { live, test } = countModes(own, turns).file
+  if (live > 0 === test > 0) return 'all'
+  return live > 0 ? 'live' : 'test'
+}
+
+/** Returns which traffic is compared, and which the file has, in a sentence or two. */
+export function describeModes({ key, mode, modes: { file, sandbox } }: Pick<Reconciliation, 'key' | 'mode' | 'modes'>) {
+  const list = ({ live, test }: Readonly<Record<Mode, number>>) => `${live} live and ${test} test turns`
+  const compared = mode === 'all' ? 'Live and test traffic are compared' : `Only ${mode} traffic is compared`
+  const named = key === 'day' ? `The sandbox has ${list(sandbox)}` : `Your file names ${list(file)} of the sandbox`
+  const isMixed = mode === 'all' && file.live > 0 && file.test > 0
+  return `${compared}. ${named}.${isMixed ? ' Production counts no test traffic.' : ''}`
 }
 
 /** Returns how the clock and the time zone of a file differ from those of the sandbox, a sentence each. */
@@ -111,31 +115,51 @@ function zoneName(shift_ms: number): string {
   return `UTC${shift_ms < 0 ? '-' : '+'}${digits.join(':')}`
 }
 
+/** Returns a cause as a word or two: `late beacon_stale`, `possibly doubled`. */
+export function nameCause({
+  cause,
+  reason_code,
+  is_possible = false,
+}: Explanation & { is_possible?: boolean }): string {
+  return `${is_possible ? 'possibly ' : ''}${cause}${reason_code === null ? '' : ` ${reason_code}`}`
+}
+
+/** Returns the cause of a difference, and the other possible ones of a sum with their turns. */
+export function listCauses({ possible, ...difference }: Difference): string {
+  const name = nameCause(difference)
+  const others = possible.filter((each) => nameCause(each) !== nameCause({ ...difference, is_possible: false }))
+  return [name, ...others.map((each) => `${nameCause({ ...each, is_possible: true })} (${each.turns})`)].join(', ')
+}
+
 const causeOrder = Object.keys(causes)
 
 function groupByCause(differences: readonly Difference[]): CauseGroup[] {
-  const groups = Map.groupBy(differences, ({ cause, reason_code, metric }) => `${cause} ${reason_code} ${metric}`)
+  const groups = Map.groupBy(
+    differences,
+    ({ cause, reason_code, metric, is_possible }) => `${cause} ${reason_code} ${metric} ${is_possible}`,
+  )
   const apart = (each: CauseGroup) => Math.abs(each.difference)
   return [...groups.values()]
     .map((group): CauseGroup => {
-      const { cause, reason_code, metric } = group[0]!
+      const { cause, reason_code, metric, is_possible } = group[0]!
       return {
         cause,
         reason_code,
         metric,
+        is_possible,
         count: group.length,
         difference: group.reduce((sum, { difference }) => sum + difference, 0),
-        meaning: describeCause({ cause, reason_code }),
+        meaning: describeCause({ cause, reason_code, is_possible }),
         change: describeChange({ cause, reason_code }),
       }
     })
     .sort((a, b) => apart(b) - apart(a) || causeOrder.indexOf(a.cause) - causeOrder.indexOf(b.cause))
 }
 
-function findMissingMetrics({ metrics }: OwnCounts, turns: readonly Turn[], { mode }: Scope): Metric[] {
+function findMissingMetrics({ metrics }: OwnCounts, turns: readonly Turn[], scope: Scope): Metric[] {
   const found = new Set<Metric>()
   for (const turn of turns) {
-    if (mode !== 'all' && turn.mode !== mode) continue
+    if (!isOfMode(scope, turn)) continue
     for (const { metric } of turn.beacons) if (metric !== null && !metrics.includes(metric)) found.add(metric)
   }
   return [...found]

@@ -4,24 +4,24 @@ import { CliError, nothingChecked } from '#cli/run/errors.ts'
 import { type Client, nextCursor } from '#client/client.ts'
 import type { Mode } from '#contract/fields.ts'
 import { parseSince, sinceMs } from '#foundation/duration.ts'
+import { withoutUndefined } from '#foundation/json.ts'
+import { parseDayExample } from './calendar.ts'
 import { parseColumnMap } from './columns.ts'
 import type { Scope } from './difference.ts'
+import { decodeOwnFile } from './file-bytes.ts'
+import { parseNumberExample } from './numbers.ts'
 import type { OwnCounts } from './own-counts.ts'
-import { OwnFileError, parseOwnFile } from './own-file.ts'
-import {
-  reconcile as compareCounts,
-  defaultMode,
-  type OwnReport,
-  type Reconciliation,
-  readOwnReport,
-} from './reconciliation.ts'
+import { parseOwnFile } from './own-file.ts'
+import { OwnFileError } from './own-file-error.ts'
+import { type OwnReport, type OwnSettings, readOwnReport } from './own-report.ts'
+import { reconcile as compareCounts, defaultMode, type Reconciliation } from './reconciliation.ts'
 import { readTurns, type Turns } from './turns.ts'
 
 /** What of the service is compared. */
 export interface ServiceScope {
   /** The filter of a project; empty for all. */
   project: { client_id?: string }
-  /** Default: live where there is any. */
+  /** Default: that of the turns that the file names. */
   mode: Mode | 'all' | undefined
   /** A span, a time, or epoch milliseconds. */
   since: string | undefined
@@ -34,16 +34,53 @@ interface ServiceComparison extends Reconciliation {
   file: string
   columns: OwnReport['columns']
   other_events: OwnCounts['other_events']
+  left_out: OwnCounts['left_out']
+  encoding: string
   /** Refused beacons that belong to no turn. */
   stray_beacons: number
 }
 
-/** Returns the counts of a text. `map` has columns as `own=theirs`. Throws CliError. @param name what messages call it */
-export function readOwnText(text: string, name: string, map: readonly string[]): OwnReport {
-  const mapped = refuse('map_invalid', '', () => parseColumnMap(map))
-  const report = refuse('file_invalid', `${name}: `, () => readOwnReport(parseOwnFile(text), mapped))
+/** What flags and inputs say about a file. */
+export interface OwnTexts {
+  /** Columns as `own=theirs`. */
+  map: readonly string[]
+  /** Examples: `1.234,5`, `31.12.2026`. */
+  numbers: string | undefined
+  dates: string | undefined
+}
+
+interface OwnSource {
+  /** What messages call it. */
+  name: string
+  bytes: Uint8Array
+}
+
+/** The counts of a file, and the encoding it was read in. */
+export type OwnFileReport = OwnReport & { encoding: string }
+
+/** Returns the counts of a file. Throws CliError. */
+export function readOwnBytes({ name, bytes }: OwnSource, texts: OwnTexts): OwnFileReport {
+  const settings = refuse('map_invalid', '', () => parseSettings(texts))
+  const report = refuse('file_invalid', `${name}: `, () => {
+    const { text, encoding } = decodeOwnFile(bytes)
+    const report = readOwnReport(parseOwnFile(text, settings.columns.values()), settings)
+    return report === null ? null : { ...report, encoding }
+  })
   if (report !== null) return report
   throw nothingChecked(`There is no row in ${name}.`, 'It needs a header and a row for each slot, session or day.')
+}
+
+function parseSettings({ map, numbers, dates }: OwnTexts): OwnSettings {
+  return {
+    columns: parseColumnMap(map),
+    decimal:
+      numbers === undefined ? null : (parseNumberExample(numbers) ?? refuseExample('numbers', '1.234,5 or 1,234.5')),
+    order: dates === undefined ? null : (parseDayExample(dates) ?? refuseExample('dates', '31.12.2026 or 12/31/2026')),
+  }
+}
+
+function refuseExample(name: string, examples: string): never {
+  throw new OwnFileError(`${name} is no example that can be read.`, `Give ${examples}.`)
 }
 
 /** Resolves to all turns of a project. */
@@ -62,19 +99,21 @@ export function loadTurns(api: Client, project: ServiceScope['project'], signal:
 
 /** Resolves to the differences. Throws CliError when there is nothing to compare. */
 export async function compareWithTurns(
-  { name, own }: { name: string; own: OwnReport },
+  { name, own }: { name: string; own: OwnFileReport },
   { turns, stray_beacons }: Turns,
   { tolerance_percent, ...limits }: ServiceScope,
   readNow: () => Promise<number>,
 ): Promise<ServiceComparison> {
-  const scope = await readScope(limits, turns, readNow)
+  const scope = await readScope({ mode: defaultMode(own.counts, turns), ...withoutUndefined(limits) }, readNow)
   const result = compareCounts(own.counts, turns, scope, tolerance_percent)
   const counted = result.totals.reduce((sum, total) => sum + total.own + total.accepted, 0)
   if (counted === 0 && turns.length === 0) {
     const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no turn.`
     throw nothingChecked(message, 'Play a turn first: svc trigger')
   }
-  return { file: name, ...result, columns: own.columns, other_events: own.counts.other_events, stray_beacons }
+  const { columns, encoding, counts } = own
+  const { other_events, left_out } = counts
+  return { file: name, ...result, columns, encoding, left_out, other_events, stray_beacons }
 }
 
 /** Returns what `read` does, with what it cannot read as an error of usage. */
@@ -85,13 +124,12 @@ function refuse<T>(code: string, about: string, read: () => T): T {
     if (!(error instanceof OwnFileError)) throw error
     // A value of the file cannot start a line of its own.
     const message = [about + error.message, ...error.rows].map(oneLine).join('\n  ')
-    throw new CliError('usage', error.rows.length > 0 ? 'rows_invalid' : code, message, error.hint)
+    throw new CliError('usage', error.rows.length > 0 ? 'rows_invalid' : code, message, error.command_hint)
   }
 }
 
 async function readScope(
-  { mode, since, until }: Pick<ServiceScope, 'mode' | 'since' | 'until'>,
-  turns: Turns['turns'],
+  { mode, since, until }: { mode: Scope['mode']; since?: string; until?: string },
   readNow: () => Promise<number>,
 ): Promise<Scope> {
   const now_ms = since === undefined && until === undefined ? 0 : await readNow()
@@ -99,5 +137,5 @@ async function readScope(
     const start = parseSince(text ?? '')
     return start === null ? null : sinceMs(start, now_ms)
   }
-  return { mode: mode ?? defaultMode(turns), since_ms: time_ms(since), until_ms: time_ms(until) }
+  return { mode, since_ms: time_ms(since), until_ms: time_ms(until) }
 }

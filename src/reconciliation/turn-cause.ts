@@ -17,7 +17,7 @@ const noTimes: OwnTimes = { event_ms: null }
 
 /** Returns why an integrator counts a turn that the sandbox does not count. @param mode the traffic that counts */
 export function explainExcess(turn: Turn, metric: Metric, mode: Mode | 'all', own: OwnTimes = noTimes): Explanation {
-  if (mode !== 'all' && turn.mode !== mode) return because('test_traffic')
+  if (mode !== 'all' && turn.mode !== mode) return because(turn.mode === 'test' ? 'test_traffic' : 'live_traffic')
   if (turn.fill === null) return because('not_decided')
   if (!turn.fill) return because('no_fill_counted', turn.no_fill_reason)
   return explainBeacons(turn, metric) ?? explainSilence(turn, metric, own)
@@ -30,6 +30,11 @@ export function explainDoubled({ beacons }: Turn, metric: Metric): Explanation {
       isEvidence(beacon, metric) && (beacon.reason_code === 'DUPLICATE' || beacon.reason_code === 'ALREADY_COUNTED'),
   )
   return because('doubled', repeated?.reason_code ?? null)
+}
+
+/** Whether a beacon of a metric came, whatever became of it. */
+export function hasEvidence({ beacons }: Turn, metric: Metric): boolean {
+  return beacons.some((beacon) => isEvidence(beacon, metric))
 }
 
 /** Returns how often the sandbox itself received the beacon of a metric again. */
@@ -94,9 +99,11 @@ const tolerance_ms = 1_000
 function explainSilence(turn: Turn, metric: Metric, { event_ms }: OwnTimes): Explanation {
   const rendered = findCounted(turn, 'rendered_impression')
   if (metric === 'viewable_impression' && rendered !== null) {
-    // Counted later than a view takes, it was not counted by the rendering.
-    const seen_ms = event_ms === null ? 0 : event_ms - (rendered.occurred_at_ms ?? event_ms)
-    return because(seen_ms < limits.viewability.duration_ms ? 'counting_method' : 'beacon_never_sent')
+    // Counted sooner after its render than a view takes, it was counted by the rendering. Without its time nobody knows.
+    const rendered_at_ms = rendered.occurred_at_ms
+    const isSooner =
+      event_ms !== null && rendered_at_ms !== null && event_ms - rendered_at_ms < limits.viewability.duration_ms
+    return because(isSooner ? 'counting_method' : 'not_viewed')
   }
   if (turn.beacons.length > 0) return because('beacon_never_sent')
   if (event_ms !== null && turn.decided_at_ms !== null) {

@@ -58,7 +58,12 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
   { path: 'src/collections', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
-  { path: 'src/reconciliation', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
+  {
+    path: 'src/reconciliation',
+    modules: ['src/foundation', 'src/contract'],
+    packages: ['papaparse'],
+    builtins: 'none',
+  },
   {
     path: 'src/reconciliation/service-comparison.ts',
     modules: ['src/reconciliation', ...base, 'src/cli'],

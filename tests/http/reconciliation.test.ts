@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { parseOwnFile } from '#reconciliation/own-file.ts'
-import { type Reconciliation, readOwnReport, reconcile } from '#reconciliation/reconciliation.ts'
+import { readOwnReport } from '#reconciliation/own-report.ts'
+import { type Reconciliation, reconcile } from '#reconciliation/reconciliation.ts'
 import { readTurns } from '#reconciliation/turns.ts'
 import { createDice } from '#tests/reliability/dice.ts'
 import { asked, beacon, key, type Stage, stage } from './stage.ts'
@@ -75,7 +76,7 @@ const alterations: readonly Alteration[] = [
   {
     of: 'rendered',
     alter: () => ({ views: 1 }),
-    cause: 'counting_method',
+    cause: 'not_viewed',
     differences: { viewable_impression: 1 },
   },
   {
@@ -101,7 +102,7 @@ const alterations: readonly Alteration[] = [
 function compare(records: readonly Played[], known: Awaited<ReturnType<typeof readTurns>>): Reconciliation {
   const lines = records.map(({ slot_id, impressions, views }) => `${slot_id},${impressions},${views}`)
   const text = ['slot_id,impressions,views', ...lines, ''].join('\r\n')
-  const { counts } = readOwnReport(parseOwnFile(text), new Map())!
+  const { counts } = readOwnReport(parseOwnFile(text))!
   return reconcile(counts, known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
 }
 

@@ -1,4 +1,5 @@
 /** What a user gives a command to read: a file or stdin as text, and that text as JSON. */
+import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { decodeText, TextError } from '#foundation/encoding.ts'
 import { parseJson } from '#foundation/json.ts'
@@ -17,6 +18,17 @@ export async function readUserText(system: System, file: string, name?: string):
     return path === null ? decodeText(await readStdin(system)) : await readTextFile(path)
   } catch (error) {
     throw readFailure(error, name ?? path ?? displayName(file))
+  }
+}
+
+/** Resolves to the bytes of a file, or of stdin for `-`. Throws CliError when it cannot be read. */
+export async function readUserBytes(system: System, file: string): Promise<Uint8Array> {
+  if (file === '-') return readStdin(system)
+  const path = resolve(system.cwd, file)
+  try {
+    return await readFile(path)
+  } catch (error) {
+    throw readFailure(error, path)
   }
 }
 

@@ -9,12 +9,24 @@ import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, listOption, textOption } from '#cli/run/command.ts'
 import { exitCodes } from '#cli/run/errors.ts'
-import { displayName, readUserText } from '#cli/run/user-file.ts'
+import { displayName, readUserBytes } from '#cli/run/user-file.ts'
 import type { Mode } from '#contract/fields.ts'
-import type { Explanation } from '#reconciliation/causes.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
-import { describeClocks, type OwnReport, type Reconciliation } from '#reconciliation/reconciliation.ts'
-import { compareWithTurns, loadTurns, readOwnText, type ServiceScope } from '#reconciliation/service-comparison.ts'
+import { describeReading } from '#reconciliation/own-report.ts'
+import {
+  describeClocks,
+  describeModes,
+  listCauses,
+  nameCause,
+  type Reconciliation,
+} from '#reconciliation/reconciliation.ts'
+import {
+  compareWithTurns,
+  loadTurns,
+  type OwnFileReport,
+  readOwnBytes,
+  type ServiceScope,
+} from '#reconciliation/service-comparison.ts'
 import type { Turns } from '#reconciliation/turns.ts'
 
 const signed = (value: number) => (value > 0 ? `+${value}` : String(value))
@@ -29,10 +41,10 @@ const totalColumns: readonly Column[] = [
   { name: 'difference', text: signed },
   { name: 'percent', rank: 2, text: signedPercent },
   { name: 'deviation', field: 'deviation_percent', text: percentText },
-  { name: 'verdict', paint: (cell, style) => (cell === 'over' ? style.red(cell) : style.green(cell)) },
+  { name: 'verdict', paint: (cell, style) => (cell.startsWith('above') ? style.red(cell) : style.green(cell)) },
 ]
 const causeColumns: readonly Column[] = [
-  { name: 'cause', paint: (cell, style) => style.yellow(cell) },
+  { name: 'cause', field: 'certainty', paint: (cell, style) => style.yellow(cell) },
   { name: 'reason', field: 'reason_code', rank: 2 },
   { name: 'metric' },
   { name: 'count' },
@@ -56,14 +68,16 @@ export const reconcile: Command = {
   name: 'reconcile',
   summary: 'Compare your own counts with those accepted, and explain each difference',
   details:
-    'Reads CSV, TSV or JSON lines with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs. Compares live traffic where there is any, else test traffic. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare.',
+    'Reads CSV, TSV or JSON with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count. How numbers and days are written is decided by their columns; where they leave it open, --numbers and --dates do. Rows of totals are left out, and named. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs; the causes of a sum are only possible ones. Compares the traffic of the turns in your file; of days all, as billing report counts. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare.',
   arguments: [new Argument('<file>', 'your counts; - for stdin')],
   options: [
     repeatable('--map <own=theirs>', 'your column for a field, such as "Ad views=viewable_impression"'),
+    new Option('--numbers <example>', 'how your numbers are written: 1.234,5 or 1,234.5'),
+    new Option('--dates <example>', 'how your days are written: 31.12.2026 or 12/31/2026'),
     new Option('--tolerance <percent>', 'largest deviation of a metric that is allowed, such as 1%')
       .default(0, '0%')
       .argParser(readTolerance),
-    new Option('--mode <mode>', 'traffic that counts; default: live where there is any').choices([
+    new Option('--mode <mode>', 'traffic that counts; default: that of the turns in your file').choices([
       'live',
       'test',
       'all',
@@ -84,7 +98,14 @@ async function runReconcile(context: CommandContext, { args, options }: CommandI
   const { client, out, signal, system } = context
   const file = args[0] as string
   const name = displayName(file)
-  const own = readOwnText(await readUserText(system, file), name, listOption(options, 'map'))
+  const own = readOwnBytes(
+    { name, bytes: await readUserBytes(system, file) },
+    {
+      map: listOption(options, 'map'),
+      numbers: textOption(options, 'numbers'),
+      dates: textOption(options, 'dates'),
+    },
+  )
   const { since, until } = flagValues(span, options) as { since?: string; until?: string }
   const project = await projectFilter(context)
   const scope: ServiceScope = {
@@ -98,7 +119,7 @@ async function runReconcile(context: CommandContext, { args, options }: CommandI
   const result = await compareWithTurns({ name, own }, found, scope, readNow)
   const isShort = options.all !== true
   out.list(result, result.differences, (style) => reportLines(result, style, isShort))
-  for (const note of listNotes(own, { ...result, turns: found.turns }, options)) out.note(note)
+  for (const note of listNotes(own, result, options)) out.note(note)
   return result.ok ? exitCodes.ok.exit_code : exitCodes.discrepancy.exit_code
 }
 
@@ -111,10 +132,14 @@ function readTolerance(text: string): number {
 /** Turns that are listed without --all. */
 const shortList = 10
 
-function reportLines({ key, totals, causes, differences }: Reconciliation, style: Style, isShort: boolean): string[] {
-  const rows = totals.map((total) => ({ ...total, verdict: total.is_within ? 'ok' : 'over' }))
+function reportLines(result: Reconciliation, style: Style, isShort: boolean): string[] {
+  const { key, totals, differences, tolerance_percent } = result
+  const rows = totals.map((total) => ({ ...total, verdict: total.is_within ? 'ok' : `above ${tolerance_percent} %` }))
+  const causes = result.causes.map((group) => ({ ...group, certainty: nameCause({ ...group, reason_code: null }) }))
   const columns = differenceColumns.filter(({ name }) => name !== 'day' || key === 'day')
-  const shown = differences.slice(0, isShort ? shortList : undefined).map((each) => ({ ...each, why: nameCause(each) }))
+  const shown = differences
+    .slice(0, isShort ? shortList : undefined)
+    .map((each) => ({ ...each, why: listCauses(each) }))
   const parts =
     causes.length === 0
       ? []
@@ -122,10 +147,6 @@ function reportLines({ key, totals, causes, differences }: Reconciliation, style
   return [tableLines(totalColumns, rows, style), ...parts]
     .filter(({ length }) => length > 0)
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
-}
-
-function nameCause({ cause, reason_code }: Explanation): string {
-  return reason_code === null ? cause : `${cause} ${reason_code}`
 }
 
 /** Returns what to change, once for each cause. */
@@ -136,22 +157,17 @@ function changeLines(causes: Reconciliation['causes'], style: Style): string[] {
 }
 
 function* listNotes(
-  own: OwnReport,
-  result: Reconciliation & Turns,
+  own: OwnFileReport,
+  result: Reconciliation & Pick<Turns, 'stray_beacons'>,
   { mode, all }: CommandInput['options'],
 ): Generator<string> {
-  const { differences, turns, missing_metrics, rows_outside, stray_beacons } = result
+  const { differences, missing_metrics, rows_outside, stray_beacons } = result
   if (differences.length > shortList && all !== true)
     yield `${differences.length - shortList} more differences. List them: --all, or -o csv`
-  const read = own.columns.filter(({ column, field }) => column !== field)
-  if (read.length > 0) yield `Read ${read.map(({ column, field }) => `${field} from ${column}`).join(', ')}.`
-  for (const { event, rows } of own.counts.other_events)
-    yield `Not compared: ${plural(rows, 'row')} with the event ${event}, which is no metric.`
+  yield* describeReading(own)
   if (missing_metrics.length > 0) yield `Counted here, but not in your file: ${missing_metrics.join(', ')}.`
   if (rows_outside > 0) yield `${plural(rows_outside, 'row')} outside the span, not compared.`
-  const other = result.mode === 'all' ? 0 : turns.filter((turn) => turn.mode !== result.mode).length
-  if (other > 0 && mode === undefined)
-    yield `Only ${result.mode} traffic is compared, not ${plural(other, 'turn')} of test keys. To compare both: --mode all`
+  yield mode === undefined ? `${describeModes(result)} Other traffic: --mode` : describeModes(result)
   yield* describeClocks(result)
   if (stray_beacons > 0)
     yield `${plural(stray_beacons, 'refused beacon')} with no slot: svc beacons list --verdict rejected`

@@ -6,6 +6,7 @@ import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { unwritable } from '#cli/run/file-errors.ts'
 import type { System } from '#cli/run/system.ts'
+import { readUserBytes } from '#cli/run/user-file.ts'
 import type { Settings } from '#cli/settings/settings.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import type { LocalAccess } from '#mcp/access.ts'
@@ -21,9 +22,9 @@ export function localAccess(context: CommandContext, settings: () => Promise<Set
   /** Returns the real path of a file that a command reads. */
   const located = (file: string | undefined) => (file === undefined ? undefined : files.locate(inside(file)))
   return {
-    async readText(file) {
-      const text = files.read(inside(file))
-      if (text !== null) return text
+    async readBytes(file) {
+      const path = inside(file)
+      if (files.has(path)) return readUserBytes(system, files.locate(path))
       const hint = `It is looked for in ${system.cwd}.`
       throw new CliError('usage', 'file_unreadable', `${file} cannot be read: no such file.`, hint)
     },

@@ -1,13 +1,12 @@
 import { type OwnField, ownFields } from '#reconciliation/columns.ts'
 import { SelectInput } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
-import type { ReadFile } from './own-file-state.ts'
+import type { Choices, ReadFile } from './own-file-state.ts'
 
 interface ColumnChoicesProps {
   read: ReadFile
-  /** Columns by field; '' or none where the name decides. */
-  chosen: Readonly<Record<string, string>>
-  onChange(chosen: Readonly<Record<string, string>>): void
+  chosen: Choices
+  onChange(chosen: Choices): void
 }
 
 /** What is wrong with the file, and which of its columns holds what. */
@@ -32,7 +31,7 @@ export function ColumnChoices({ read, chosen, onChange }: ColumnChoicesProps) {
       )}
       {names.length > 0 && (
         <details open={isOpen || undefined}>
-          <summary className="soft">Choose the columns</summary>
+          <summary className="soft">Choose the columns, and how values are written</summary>
           <div className="column-choices">
             {ownFields.map((field) => (
               <SelectInput<string>
@@ -43,12 +42,26 @@ export function ColumnChoices({ read, chosen, onChange }: ColumnChoicesProps) {
                 values={[['', `by its name${found.has(field) ? `: ${found.get(field)}` : ''}`], ...listNames(names)]}
               />
             ))}
+            {examples.map(([name, label, values]) => (
+              <SelectInput<string>
+                key={name}
+                label={label}
+                value={chosen[name] ?? ''}
+                onChange={(example) => onChange({ ...chosen, [name]: example })}
+                values={[['', 'by the file'], ...values.map((example) => [example, example] as const)]}
+              />
+            ))}
           </div>
         </details>
       )}
     </Panel>
   )
 }
+
+const examples = [
+  ['numbers', 'Numbers are written', ['1.234,5', '1,234.5']],
+  ['dates', 'Days are written', ['31.12.2026', '12/31/2026']],
+] as const
 
 function listNames(names: readonly string[]): (readonly [string, string])[] {
   return [...new Set(names)].filter((name) => name !== '').map((name) => [name, name])

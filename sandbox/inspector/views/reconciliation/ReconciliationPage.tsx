@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react'
 import type { Mode } from '#contract/fields.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
-import { defaultMode, type OwnReport, type Reconciliation, reconcile } from '#reconciliation/reconciliation.ts'
+import { defaultMode, describeModes, type Reconciliation, reconcile } from '#reconciliation/reconciliation.ts'
 import { readTurns, type Turns } from '#reconciliation/turns.ts'
 import { call } from '../../data/api.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
@@ -12,7 +12,7 @@ import { Page } from '../../parts/Page.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Loading } from '../../parts/Shown.tsx'
 import { ColumnChoices } from './ColumnChoices.tsx'
-import { type ChosenFile, loadFile, readChosen } from './own-file-state.ts'
+import { type Choices, type ChosenFile, loadFile, type ReadFile, readChosen } from './own-file-state.ts'
 import { ReconciliationReport } from './ReconciliationReport.tsx'
 
 type ChosenMode = Mode | 'all' | 'auto'
@@ -21,7 +21,7 @@ export function ReconciliationPage() {
   const action = useAction()
   const [file, setFile] = useState<ChosenFile | null>(null)
   const [turns, setTurns] = useState<Turns | null>(null)
-  const [columns, setColumns] = useState<Readonly<Record<string, string>>>({})
+  const [columns, setColumns] = useState<Choices>({})
   const read = useMemo(() => (file === null ? null : readChosen(file, columns)), [file, columns])
   const choose = (load: () => Promise<ChosenFile>) =>
     action.run(async () => {
@@ -40,8 +40,8 @@ export function ReconciliationPage() {
         <FileDrop
           label="Drop a file of your counts here"
           name={file?.name ?? null}
-          remark="CSV, TSV or JSON lines, with a row for each slot, asset token, session or day, or for each event."
-          types={['.csv', '.tsv', '.jsonl', '.ndjson', '.txt', 'text/csv', 'text/tab-separated-values']}
+          remark="CSV, TSV or JSON, with a row for each slot, asset token, session or day, or for each event."
+          types={['.csv', '.tsv', '.json', '.jsonl', '.ndjson', '.txt', 'text/csv', 'text/tab-separated-values']}
           onChoose={(load) => choose(async () => loadFile(await load()))}
         />
         {action.isRunning && <Loading label="Reading the file and the turns" />}
@@ -61,7 +61,7 @@ function loadTurns(): Promise<Turns> {
 }
 
 interface ComparisonProps {
-  own: OwnReport
+  own: Extract<ReadFile, { status: 'read' }>['report']
   turns: Turns['turns']
 }
 
@@ -69,21 +69,22 @@ function Comparison({ own, turns }: ComparisonProps) {
   const [mode, setMode] = useState<ChosenMode>('auto')
   const [tolerance, setTolerance] = useState('0')
   const percent = parsePercent(tolerance)
-  const shown = mode === 'auto' ? defaultMode(turns) : mode
+  const usual = useMemo(() => defaultMode(own.counts, turns), [own, turns])
+  const shown = mode === 'auto' ? usual : mode
   const result = useMemo<Reconciliation>(
     () => reconcile(own.counts, turns, { mode: shown, since_ms: null, until_ms: null }, percent ?? 0),
     [own, turns, shown, percent],
   )
   return (
     <>
-      <Panel title="Compared">
+      <Panel title="Compared" lead={describeModes(result)}>
         <div className="bar wrap-line">
           <Segments
             label="Traffic"
             value={mode}
             onChange={setMode}
             values={[
-              ['auto', `automatic: ${defaultMode(turns)}`],
+              ['auto', `by your file: ${usual === 'all' ? 'both' : usual}`],
               ['live', 'live'],
               ['test', 'test'],
               ['all', 'both'],
@@ -103,7 +104,7 @@ function Comparison({ own, turns }: ComparisonProps) {
           Every row of your file was never requested here.
         </Empty>
       ) : null}
-      <ReconciliationReport result={result} own={own.counts} turns={turns} />
+      <ReconciliationReport result={result} own={own} turns={turns} />
     </>
   )
 }

@@ -4,8 +4,8 @@ import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
 import { flattenRows, separatedText } from '#contract/separated.ts'
 import { countByDay } from '#reconciliation/days.ts'
-import type { OwnCounts } from '#reconciliation/own-counts.ts'
-import { describeClocks, type Reconciliation } from '#reconciliation/reconciliation.ts'
+import { describeReading, type OwnReport } from '#reconciliation/own-report.ts'
+import { describeClocks, listCauses, nameCause, type Reconciliation } from '#reconciliation/reconciliation.ts'
 import type { Turn } from '#reconciliation/turns.ts'
 import { saveFile } from '../../data/save-file.ts'
 import { Chart } from '../../parts/Chart.tsx'
@@ -19,7 +19,7 @@ interface ReportProps {
 }
 
 interface ReconciliationReportProps extends ReportProps {
-  own: OwnCounts
+  own: OwnReport & { encoding: string }
   turns: readonly Turn[]
 }
 
@@ -54,7 +54,9 @@ function Totals({ result: { totals } }: ReportProps) {
         <section key={metric} className="panel" aria-label={metricName(metric)}>
           <h2 className="bar spread">
             {metricName(metric)}
-            <Chip tone={is_within ? 'good' : 'bad'}>{is_within ? 'within the tolerance' : 'over the tolerance'}</Chip>
+            <Chip tone={is_within ? 'good' : 'bad'}>
+              {is_within ? 'within the tolerance' : 'deviation above the tolerance'}
+            </Chip>
           </h2>
           <p className="figure">
             {percentText(percent)} <span className="soft">({signed(difference)})</span>
@@ -69,16 +71,14 @@ function Totals({ result: { totals } }: ReportProps) {
   )
 }
 
-function Notes({ result, own }: ReportProps & { own: OwnCounts }) {
+function Notes({ result, own }: Pick<ReconciliationReportProps, 'result' | 'own'>) {
   const { missing_metrics } = result
   const notes = [
     ...describeClocks(result),
     ...(missing_metrics.length === 0
       ? []
       : [`Counted here, but not in your file: ${missing_metrics.map(metricName).join(', ')}.`]),
-    ...own.other_events.map(
-      ({ event, rows }) => `Not compared: ${rows} rows with the event ${event}, which is no metric.`,
-    ),
+    ...describeReading(own),
   ]
   if (notes.length === 0) return null
   return (
@@ -96,7 +96,7 @@ const series = [
   ['accepted_only', 'only accepted', '--focus'],
 ] as const
 
-function Days({ result, own, turns }: ReconciliationReportProps) {
+function Days({ result, own: { counts: own }, turns }: ReconciliationReportProps) {
   const [chosen, setChosen] = useState(result.totals[0]?.metric)
   const metric = own.metrics.find((each) => each === chosen) ?? own.metrics[0]
   const days = useMemo(
@@ -147,10 +147,10 @@ function Causes({ result: { causes } }: ReportProps) {
   return (
     <Panel title="Causes" lead="What each explains of the difference: together they are the difference.">
       <ul className="causes">
-        {causes.map(({ cause, reason_code, metric, count, difference, meaning, change }) => (
-          <li key={`${cause} ${reason_code} ${metric}`}>
+        {causes.map(({ metric, count, difference, meaning, change, ...explanation }) => (
+          <li key={`${nameCause(explanation)} ${metric}`}>
             <p className="bar wrapping">
-              <Chip tone="warn">{reason_code === null ? cause : `${cause} ${reason_code}`}</Chip>
+              <Chip tone="warn">{nameCause(explanation)}</Chip>
               <span className="soft">
                 {metricName(metric)}, {count} {count === 1 ? 'difference' : 'differences'}
               </span>
@@ -215,10 +215,10 @@ function Differences({ result: { differences }, turns }: ReportProps & { turns: 
           </thead>
           <tbody>
             {differences.slice(0, maxShown).map((each) => {
-              const { slot_id, session_id, day, metric, own, accepted, difference, cause, reason_code } = each
+              const { slot_id, session_id, day, metric, own, accepted, difference } = each
               const isKnown = slot_id !== null && known.has(slot_id)
               return (
-                <tr key={`${slot_id} ${session_id} ${day} ${metric} ${cause} ${reason_code}`}>
+                <tr key={`${slot_id} ${session_id} ${day} ${metric} ${nameCause(each)}`}>
                   <td>
                     {isKnown ? (
                       <Link className="link" href={`/placements/${slot_id}`}>
@@ -232,7 +232,7 @@ function Differences({ result: { differences }, turns }: ReportProps & { turns: 
                   <td className="number">{own}</td>
                   <td className="number">{accepted}</td>
                   <td className="number">{signed(difference)}</td>
-                  <td>{reason_code === null ? cause : `${cause} ${reason_code}`}</td>
+                  <td>{listCauses(each)}</td>
                 </tr>
               )
             })}

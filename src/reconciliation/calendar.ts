@@ -1,0 +1,144 @@
+/**
+ * Days and times as people write them: `2026-01-31`, `31.01.2026`, `1/31/2026 1:45 PM`, `31 Jan 2026`. Whether the day
+ * or the month comes first is decided once for a file, by the cells that leave no doubt. Without a zone it is UTC.
+ */
+import { OwnFileError } from './own-file-error.ts'
+
+export type DayOrder = 'day_first' | 'month_first'
+
+/** What messages say it must be. */
+export const expectedDay = 'a day such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or epoch milliseconds'
+
+const numeric = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?=\D|$)/
+const yearFirst = /^(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?=\D|$)/
+const compact = /^(\d{4})(\d{2})(\d{2})$/
+const dayMonthName = /^(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+(\p{L}{3,12})\.?[\s,-]+(\d{4})(?=\D|$)/u
+const monthNameDay = /^(\p{L}{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?=\D|$)/u
+const weekday = /^\p{L}{2,12}\.?,\s+/u
+const clock = /^[\s,T]{1,3}(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?([ap])?\.?(?:m\.?)?(?: ?(?:UTC|GMT|Z))?$/i
+
+/**
+ * Returns the order of the days of a file; null where no cell needs one.
+ * @param chosen the one that its user gives
+ * @throws OwnFileError where a day could be either
+ */
+export function findDayOrder(cells: Iterable<string>, chosen: DayOrder | null): DayOrder | null {
+  if (chosen !== null) return chosen
+  const examples: Partial<Record<DayOrder | 'either', string>> = {}
+  for (const cell of cells) {
+    const [, first, , second] = numeric.exec(cell.trim()) ?? []
+    if (first === undefined || second === undefined || Number(first) === Number(second)) continue
+    const order = Number(first) > 12 ? 'day_first' : Number(second) > 12 ? 'month_first' : 'either'
+    examples[order] ??= cell.trim()
+  }
+  const { day_first, month_first, either } = examples
+  if (day_first !== undefined && month_first !== undefined) {
+    throw ambiguous(`Its days are written in two ways: ${day_first} and ${month_first}.`)
+  }
+  if (day_first !== undefined) return 'day_first'
+  if (month_first !== undefined) return 'month_first'
+  if (either === undefined) return null
+  throw ambiguous(`It does not show whether the day or the month of ${either} comes first.`)
+}
+
+function ambiguous(message: string): OwnFileError {
+  return new OwnFileError(message, 'Choose how its days are written.', {
+    command_hint: 'Say how its days are written: --dates 31.12.2026 or --dates 12/31/2026',
+  })
+}
+
+/** Returns the time of a day that is written without a zone, with or without a time, epoch milliseconds; null for another text. */
+export function parseLocalTime(text: string, order: DayOrder | null): number | null {
+  const found = findDate(text, order) ?? findDate(text.replace(weekday, ''), order)
+  if (found === null) return null
+  const { year, month, day, rest } = found
+  const at_ms = Date.UTC(year, month - 1, day)
+  const date = new Date(at_ms)
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null
+  const span_ms = rest === '' ? 0 : parseClock(rest)
+  return span_ms === null ? null : at_ms + span_ms
+}
+
+interface CalendarDate {
+  year: number
+  month: number
+  day: number
+  /** What follows. */
+  rest: string
+}
+
+function findDate(text: string, order: DayOrder | null): CalendarDate | null {
+  const create = (match: RegExpExecArray, [year, month, day]: readonly [number, number, number]) => ({
+    ...{ year, month, day },
+    rest: text.slice(match[0].length),
+  })
+  const part = (match: RegExpExecArray, index: number) => Number(match[index])
+  const first = yearFirst.exec(text)
+  if (first !== null) return create(first, [part(first, 1), part(first, 3), part(first, 4)])
+  const digits = compact.exec(text)
+  if (digits !== null) return create(digits, [part(digits, 1), part(digits, 2), part(digits, 3)])
+  const last = numeric.exec(text)
+  if (last !== null) {
+    const isMonthFirst = order === 'month_first'
+    return create(last, [part(last, 4), part(last, isMonthFirst ? 1 : 3), part(last, isMonthFirst ? 3 : 1)])
+  }
+  const named = dayMonthName.exec(text)
+  if (named !== null) return withMonth(create(named, [part(named, 3), 0, part(named, 1)]), named[2]!)
+  const american = monthNameDay.exec(text)
+  return american === null ? null : withMonth(create(american, [part(american, 3), 0, part(american, 2)]), american[1]!)
+}
+
+function withMonth(date: CalendarDate, name: string): CalendarDate | null {
+  const month = monthNames().get(name.toLowerCase())
+  return month === undefined ? null : { ...date, month }
+}
+
+function parseClock(text: string): number | null {
+  const [, hours, minutes, seconds = '0', fraction = '', half] = clock.exec(text) ?? []
+  if (hours === undefined) return null
+  const isAfternoon = half?.toLowerCase() === 'p'
+  const hour = half === undefined ? Number(hours) : (Number(hours) % 12) + (isAfternoon ? 12 : 0)
+  if (hour > 23 || Number(minutes) > 59 || Number(seconds) > 60) return null
+  return (hour * 60 + Number(minutes)) * 60_000 + Math.round(Number(`${seconds}.${fraction}`) * 1_000)
+}
+
+let cachedMonths: ReadonlyMap<string, number> | undefined
+
+/** The names of the months in the languages of the programs that write such files. */
+function monthNames(): ReadonlyMap<string, number> {
+  cachedMonths ??= new Map(
+    ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl'].flatMap((language) =>
+      (['long', 'short'] as const).flatMap((style) => {
+        const format = new Intl.DateTimeFormat(language, { day: 'numeric', month: style, timeZone: 'UTC' })
+        return Array.from({ length: 12 }, (_, index): [string, number] => {
+          const parts = format.formatToParts(Date.UTC(2026, index, 1))
+          const name = parts.find(({ type }) => type === 'month')?.value ?? ''
+          return [name.toLowerCase().replace(/\.$/, ''), index + 1]
+        })
+      }),
+    ),
+  )
+  return cachedMonths
+}
+
+/** Returns a sentence about a value that a spreadsheet has in place of a day; null for any other text. */
+export function describeWrongDay(text: string): string | null {
+  if (/^[34567]\d{4}([.,]\d+)?$/.test(text)) return 'the number of a day in a spreadsheet'
+  return /^\d{1,2}[./-]\d{1,2}[./-]\d{2}$/.test(text) ? 'a year of two digits' : null
+}
+
+/** Returns how days are written, as `day before month`; null where their order is not used. */
+export function describeDays(cells: Iterable<string>, order: DayOrder | null): string | null {
+  if (order === null) return null
+  for (const cell of cells) {
+    if (numeric.test(cell.trim())) return order === 'day_first' ? 'day before month' : 'month before day'
+  }
+  return null
+}
+
+/** Returns the order of an example, such as `31.12.2026`; null for any other text. */
+export function parseDayExample(text: string): DayOrder | null {
+  const [, first, , second] = numeric.exec(text.trim()) ?? []
+  if (first === '31' && second === '12') return 'day_first'
+  return first === '12' && second === '31' ? 'month_first' : null
+}

@@ -1,0 +1,108 @@
+/** A file of own counts as a whole: its columns, how its values are written, and its counts. */
+import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
+import { findColumns, listColumns, metrics, type OwnColumns, type OwnField } from './columns.ts'
+import { type DecimalSign, describeNumbers, findDecimalSign } from './numbers.ts'
+import { hasKeys, type OwnCounts, readOwnCounts } from './own-counts.ts'
+import type { OwnFile } from './own-file.ts'
+
+/** What the user of a file says about it; null and none where the file decides. */
+export interface OwnSettings {
+  /** Columns by the field that they hold. */
+  columns: ReadonlyMap<OwnField, string>
+  decimal: DecimalSign | null
+  order: DayOrder | null
+}
+
+export const noSettings: OwnSettings = { columns: new Map(), decimal: null, order: null }
+
+/** A column that was read. */
+interface ReadColumn {
+  column: string
+  field: OwnField
+  /** How its values are written, `thousands with a point`; null for plain ones. */
+  format: string | null
+}
+
+/** The counts of a file, and how it was read. */
+export interface OwnReport {
+  counts: OwnCounts
+  columns: readonly ReadColumn[]
+  /** The line of its header; null for JSON. */
+  header_line: number | null
+}
+
+/** Returns what a file counts; null when it has no rows. @throws OwnFileError */
+export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings): OwnReport | null {
+  if (file.rows.length === 0) return null
+  const columns = findColumns(file.names, settings.columns, (field, column) => hasKeys(file, field, column))
+  const read = listColumns(columns)
+  const cellsOf = (isWanted: (field: OwnField) => boolean) =>
+    textsIn(file, new Set(read.filter(({ field }) => isWanted(field)).map(({ column }) => file.names.indexOf(column))))
+  const counted = () => cellsOf(isCount)
+  const decimal = findDecimalSign(
+    { counts: counted(), others: () => textsOutside(file, columns), separator: file.separator },
+    settings.decimal,
+  )
+  const order = findDayOrder(cellsOf(isDate), settings.order)
+  const counts = readOwnCounts(file, columns, { decimal, order })
+  if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
+  return {
+    counts,
+    columns: read.map(({ column, field }) => ({ column, field, format: describeFormat(field, column) })),
+    header_line: file.header_line,
+  }
+
+  function describeFormat(field: OwnField, column: string): string | null {
+    const cells = () => textsIn(file, new Set([file.names.indexOf(column)]))
+    if (isCount(field)) return describeNumbers(cells(), decimal)
+    return isDate(field) ? describeDays(cells(), order) : null
+  }
+}
+
+/** Returns how a file was read, a sentence for each thing that may surprise. */
+export function* describeReading(own: OwnReport & { encoding: string }): Generator<string> {
+  const { columns, header_line, encoding, counts } = own
+  const read = columns.filter(({ column, field, format }) => column !== field || format !== null)
+  const names = read.map(
+    ({ column, field, format }) => `${field} from ${column}${format === null ? '' : ` (${format})`}`,
+  )
+  if (names.length > 0) yield `Read ${names.join(', ')}.`
+  if (header_line !== null && header_line > 1) yield `The header is in line ${header_line}.`
+  if (encoding === 'Windows-1252') yield 'It is not UTF-8, and was read as Windows-1252.'
+  for (const reason of ['total', 'note', 'header'] as const) {
+    const rows = counts.left_out.filter((row) => row.reason === reason)
+    if (rows.length === 0) continue
+    const named = rows.slice(0, maxNamed).map(({ line, text }) => `line ${line} (${text})`)
+    const more = rows.length > maxNamed ? ` and ${rows.length - maxNamed} more` : ''
+    yield `Left out as ${leftOutNames[reason]}: ${named.join(', ')}${more}.`
+  }
+  for (const { event, rows } of counts.other_events) {
+    yield `Not compared: ${rows} ${rows === 1 ? 'row' : 'rows'} with the event ${event}, which is no metric.`
+  }
+}
+
+const leftOutNames = { total: 'a total', note: 'a note', header: 'the header again' } as const
+const maxNamed = 5
+
+function isCount(field: OwnField): boolean {
+  return field === 'count' || metrics.some((metric) => metric === field)
+}
+
+function isDate(field: OwnField): boolean {
+  return field === 'day' || field === 'time'
+}
+
+function* textsIn({ rows }: OwnFile, indices: ReadonlySet<number>): Generator<string> {
+  for (const { cells } of rows) {
+    for (const index of indices) {
+      const cell = cells[index]
+      if (typeof cell === 'string') yield cell
+    }
+  }
+}
+
+/** Returns the cells of the columns that are not read. */
+function textsOutside(file: OwnFile, columns: OwnColumns): Iterable<string> {
+  const read = new Set(listColumns(columns).map(({ column }) => file.names.indexOf(column)))
+  return textsIn(file, new Set(file.names.map((_, index) => index).filter((index) => !read.has(index))))
+}
