@@ -99,7 +99,7 @@ const output = z.strictObject({
   columns: z
     .array(z.strictObject({ column: z.string(), field: z.enum(ownFields), format: z.string().nullable() }))
     .describe('Which were read, and how their values are written.'),
-  encoding: z.string(),
+  encoding: z.enum(['UTF-8', 'UTF-16', 'Windows-1252']),
   left_out: z
     .array(z.strictObject({ line: z.int(), reason: z.enum(['total', 'note', 'header']), text: z.string() }))
     .describe('Rows of the file that are no counts.'),

@@ -8,7 +8,7 @@ import { withoutUndefined } from '#foundation/json.ts'
 import { parseDayExample } from './calendar.ts'
 import { parseColumnMap } from './columns.ts'
 import type { Scope } from './difference.ts'
-import { decodeOwnFile } from './file-bytes.ts'
+import { type DecodedFile, decodeOwnFile } from './file-bytes.ts'
 import { parseNumberExample } from './numbers.ts'
 import type { OwnCounts } from './own-counts.ts'
 import { parseOwnFile } from './own-file.ts'
@@ -35,7 +35,7 @@ interface ServiceComparison extends Reconciliation {
   columns: OwnReport['columns']
   other_events: OwnCounts['other_events']
   left_out: OwnCounts['left_out']
-  encoding: string
+  encoding: DecodedFile['encoding']
   /** Refused beacons that belong to no turn. */
   stray_beacons: number
 }
@@ -56,7 +56,7 @@ interface OwnSource {
 }
 
 /** The counts of a file, and the encoding it was read in. */
-export type OwnFileReport = OwnReport & { encoding: string }
+export type OwnFileReport = OwnReport & Pick<DecodedFile, 'encoding'>
 
 /** Returns the counts of a file. Throws CliError. */
 export function readOwnBytes({ name, bytes }: OwnSource, texts: OwnTexts): OwnFileReport {

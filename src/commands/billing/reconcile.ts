@@ -11,7 +11,9 @@ import { type Command, type CommandContext, type CommandInput, listOption, textO
 import { exitCodes } from '#cli/run/errors.ts'
 import { displayName, readUserBytes } from '#cli/run/user-file.ts'
 import type { Mode } from '#contract/fields.ts'
+import { parseDayExample } from '#reconciliation/calendar.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
+import { parseNumberExample } from '#reconciliation/numbers.ts'
 import { describeReading } from '#reconciliation/own-report.ts'
 import {
   describeClocks,
@@ -72,8 +74,14 @@ export const reconcile: Command = {
   arguments: [new Argument('<file>', 'your counts; - for stdin')],
   options: [
     repeatable('--map <own=theirs>', 'your column for a field, such as "Ad views=viewable_impression"'),
-    new Option('--numbers <example>', 'how your numbers are written: 1.234,5 or 1,234.5'),
-    new Option('--dates <example>', 'how your days are written: 31.12.2026 or 12/31/2026'),
+    new Option('--numbers <example>', 'how your numbers are written: 1.234,5 or 1,234.5').argParser((text) => {
+      if (parseNumberExample(text) !== null) return text
+      throw new InvalidArgumentError('It must be an example: 1.234,5 or 1,234.5.')
+    }),
+    new Option('--dates <example>', 'how your days are written: 31.12.2026 or 12/31/2026').argParser((text) => {
+      if (parseDayExample(text) !== null) return text
+      throw new InvalidArgumentError('It must be an example: 31.12.2026 or 12/31/2026.')
+    }),
     new Option('--tolerance <percent>', 'largest deviation of a metric that is allowed, such as 1%')
       .default(0, '0%')
       .argParser(readTolerance),
