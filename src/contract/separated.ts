@@ -52,6 +52,16 @@ function toIso(value: unknown): unknown {
   return Number.isNaN(date.getTime()) ? value : date.toISOString()
 }
 
+/** How csv is written. */
+export interface SeparatedForm {
+  /** What stands between two cells. */
+  delimiter: string
+  /** Whether it begins with a byte order mark, by which spreadsheets know UTF-8. */
+  bom: boolean
+}
+
+const usualForm: SeparatedForm = { delimiter: ',', bom: false }
+
 /**
  * Returns the header and a line for each row; empty without rows.
  * @param toLine returns a text without tabs and line ends
@@ -60,10 +70,12 @@ export function separatedText(
   { names, rows }: SeparatedTable,
   format: SeparatedFormat,
   toLine: (text: string) => string,
+  { delimiter, bom }: SeparatedForm = usualForm,
 ): string {
   if (rows.length === 0) return ''
   const lines = [names, ...rows.map((row) => names.map((name) => cellText(row.get(name), toLine)))]
-  return lines.map((line) => joinCells(line, format)).join('')
+  const join = format === 'tsv' ? joinPlain : (cells: readonly string[]) => joinQuoted(cells, delimiter)
+  return `${bom ? '\ufeff' : ''}${lines.map(join).join('')}`
 }
 
 function cellText(value: unknown, toLine: (text: string) => string): string {
@@ -88,7 +100,12 @@ export function unguard(cell: string): string {
   return text.replace(/;'(?=[=+\-@＝＋－＠])/g, ';')
 }
 
-function joinCells(cells: readonly string[], format: SeparatedFormat): string {
-  if (format === 'tsv') return `${cells.join('\t')}\n`
-  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`
+function joinPlain(cells: readonly string[]): string {
+  return `${cells.join('\t')}\n`
+}
+
+function joinQuoted(cells: readonly string[], delimiter: string): string {
+  const quote = (cell: string) =>
+    cell.includes(delimiter) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+  return `${cells.map(quote).join(delimiter)}\r\n`
 }

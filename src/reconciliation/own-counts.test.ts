@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { formatToken } from '#contract/ids.ts'
-import type { Metric } from '#contract/resources/beacons.ts'
 import { separatedText } from '#contract/separated.ts'
 import { parseDayExample } from './calendar.ts'
 import { parseColumnMap } from './columns.ts'
@@ -372,14 +371,4 @@ describe('a day', () => {
     ])
     expect(report(text('28.11.2026'))!.columns[0]).toMatchObject({ field: 'day', format: 'day before month' })
   })
-})
-
-test('200,000 rows are read whole', () => {
-  const rows = Array.from({ length: 200_000 }, (_, index) => `slot_${String(index).padStart(11, '0')};1;${index}`)
-  const { counts } = report(`slot_id;Views;Note\r\n${rows.join('\r\n')}\r\n`)!
-  const sum = counts.rows.reduce(
-    (total, { counts }) => total + (counts['viewable_impression' satisfies Metric] ?? 0),
-    0,
-  )
-  expect([counts.rows.length, counts.rows.at(-1)?.line, sum]).toEqual([200_000, 200_001, 200_000])
 })

@@ -14,7 +14,7 @@ import { readRevisionStrings } from '../consent-list.ts'
 import type { Operation, Services } from '../context.ts'
 import { entryItem } from '../evidence.ts'
 import { placementResponse } from './placement-response.ts'
-import { placementItem } from './placements.ts'
+import { lastStep, placementItem } from './placements.ts'
 
 export const explainPlacement: Operation<Contract['placements.explain']> = async (services, { now_ms }, { params }) => {
   const { store, markets } = services
@@ -53,6 +53,7 @@ export async function explainDelivery({ store }: Pick<Services, 'store'>, slot: 
   const { billing_model, viewability } = project.settings
   return {
     ...placementItem(slot, now_ms),
+    reached: lastStep(slot, accepted, [...verdicts.values()]),
     first_frame_at_ms: slot.first_frame_at_ms,
     beacons: beacons.map(({ item }) => item),
     billing:

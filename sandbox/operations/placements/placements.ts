@@ -77,7 +77,28 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     }
     return pageOfJudged(matching, next, part.limit)
   })
-  return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: encodeCursor(next) }
+  const reached = parseFlag(query.with_reached) === true ? await findReached(services, rows) : null
+  const items = rows.map((slot) => {
+    const item = placementItem(slot, now_ms)
+    return reached === null ? item : { ...item, reached: reached.get(slot.id) ?? null }
+  })
+  return { items, next_cursor: encodeCursor(next) }
+}
+
+/** Resolves to the last step of each fill. */
+async function findReached(services: Services, slots: readonly SlotRow[]): Promise<Map<number, FillStep | null>> {
+  const reached = new Map<number, FillStep | null>()
+  const filled = slots.filter(({ decision }) => decision?.outcome.status === 'filled')
+  for await (const { slot, beacons } of withBeacons(services, filled)) {
+    reached.set(slot.id, lastStep(slot, beacons, [...judgeSlotBeacons(slot, beacons).values()]))
+  }
+  return reached
+}
+
+/** Returns the last step that a fill reached, or null. */
+export function lastStep(...reached: Parameters<typeof findSteps>): FillStep | null {
+  const steps = findSteps(...reached)
+  return fillSteps.findLast((step) => steps[step]) ?? null
 }
 
 function parseFlag(text: 'true' | 'false' | undefined): boolean | undefined {

@@ -1,5 +1,5 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
-import type { SeparatedFormat } from '#contract/separated.ts'
+import type { SeparatedForm, SeparatedFormat } from '#contract/separated.ts'
 import type { Failure } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
@@ -19,6 +19,8 @@ export interface OutputOptions {
   view?: View
   /** The transformation of the JSON that replaces the text: `--jq`, `--template`, or null. */
   filter?: ValueFilter | null
+  /** How csv is written, by `--delimiter` and `--bom`. */
+  separated?: SeparatedForm | undefined
 }
 
 export interface Output {
@@ -82,7 +84,7 @@ function usualView({ now }: Pick<System, 'now'>): View {
 
 export function createOutput(
   system: System,
-  { format, quiet, color, isPaged, view = usualView(system), filter = null }: OutputOptions,
+  { format, quiet, color, isPaged, view = usualView(system), filter = null, separated: form }: OutputOptions,
 ): Output {
   // Reading the properties of a stream opens it, so each is read only when something is printed to it.
   const out = once(() => chooseStyle(system.stdout, color, system.env, view))
@@ -159,7 +161,7 @@ export function createOutput(
 
   function printSeparated(rows: readonly unknown[], as: SeparatedFormat, columns: readonly NamedField[] = []): void {
     const fields = view.columns?.map((name) => columns.find((column) => column.name === name)?.field ?? name) ?? null
-    system.stdout.write(printedRows(rows, as, { fields, isIso: view.time !== 'ms' }))
+    system.stdout.write(printedRows(rows, as, { fields, isIso: view.time !== 'ms', form }))
   }
 
   function noteLeftOut(): void {

@@ -23,14 +23,41 @@ test('a header and a line for each row, with dotted names, dates, and lists as J
 })
 
 test('texts are one line each, quoted, and never a formula', () => {
-  const hostile = ['=1+1', '+1', '-1', '@cmd', '\t=1', 'a "b", c', 'a\r\nb', '\u001b[2J']
+  const innocent = ['a; b', '1-1', 'x=1', 'a@b.test', 'text/html;q=0.8', "it's"]
+  const rows = innocent.map((text) => ({ text }))
+  expect(printedRows(rows, 'csv', all)).toBe(['text', ...innocent, ''].join('\r\n'))
+  const hostile = ['=1+1', '+1', '-1', '@cmd', '\t=1', 'a "b", c', 'a\r\nb', '\u001b[2J', '＝1', ';=1', 'a;@x']
   const lines = printedRows(
     hostile.map((text) => ({ text })),
     'csv',
     all,
   ).split('\r\n')
-  expect(lines).toEqual(['text', "'=1+1", "'+1", "'-1", "'@cmd", "' =1", '"a ""b"", c"', 'a b', '\\u001b[2J', ''])
+  expect(lines).toEqual([
+    'text',
+    "'=1+1",
+    "'+1",
+    "'-1",
+    "'@cmd",
+    "' =1",
+    '"a ""b"", c"',
+    'a b',
+    '\\u001b[2J',
+    "'＝1",
+    "';'=1",
+    "a;'@x",
+    '',
+  ])
   expect(printedRows([{ a: 'x\ty', b: -1 }], 'tsv', all)).toBe('a\tb\nx y\t-1\n')
+})
+
+test('csv has the separator and the mark that a spreadsheet needs', () => {
+  const rows = [{ a: 'x;y', b: 'x,y' }]
+  const form = (delimiter: string, bom = false) => printedRows(rows, 'csv', { ...all, form: { delimiter, bom } })
+  expect([form(';'), form('\t'), form(',', true)]).toEqual([
+    'a;b\r\n"x;y";x,y\r\n',
+    'a\tb\r\nx;y\tx,y\r\n',
+    '\ufeffa,b\r\nx;y,"x,y"\r\n',
+  ])
 })
 
 test('a field that no row has is an error with those that there are', () => {

@@ -1,6 +1,12 @@
 /** Values as csv and tsv: `-o csv`, `-o tsv`. */
 
-import { flattenRows, nameWithoutUnit, type SeparatedFormat, separatedText } from '#contract/separated.ts'
+import {
+  flattenRows,
+  nameWithoutUnit,
+  type SeparatedForm,
+  type SeparatedFormat,
+  separatedText,
+} from '#contract/separated.ts'
 import { CliError } from '../run/errors.ts'
 import { oneLine } from './terminal.ts'
 
@@ -18,11 +24,11 @@ export interface NamedField {
 export function printedRows(
   rows: readonly unknown[],
   format: SeparatedFormat,
-  { fields, isIso }: { fields: readonly string[] | null; isIso: boolean },
+  { fields, isIso, form }: { fields: readonly string[] | null; isIso: boolean; form?: SeparatedForm | undefined },
 ): string {
   const table = flattenRows(rows, isIso)
   const names = rows.length === 0 ? [] : (fields?.map((field) => findName(field, table.names)) ?? table.names)
-  return separatedText({ ...table, names }, format, oneLine)
+  return separatedText({ ...table, names }, format, oneLine, form)
 }
 
 function findName(field: string, names: readonly string[]): string {

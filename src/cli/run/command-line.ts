@@ -7,6 +7,7 @@
  * options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
 import { Command as Commander, CommanderError, Option } from 'commander'
+import { tableNames } from '#foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { chooseStyle, guardStreams, oneLine, type View } from '../output/terminal.ts'
 import { type ColorChoice, colorChoices, timeChoices } from '../settings/table.ts'
@@ -19,7 +20,14 @@ import {
   load,
   tableOptions,
 } from './command.ts'
-import { type CommonOptions, choiceError, commonOptions, outputOptions, readCommonOptions } from './common-options.ts'
+import {
+  type CommonOptions,
+  choiceError,
+  commonOptions,
+  delimiters,
+  outputOptions,
+  readCommonOptions,
+} from './common-options.ts'
 import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
 import { commandName, type System, version } from './system.ts'
 import {
@@ -202,11 +210,16 @@ function createTree(commands: readonly AnyCommand[], args: readonly string[]): C
   }
 
   async function complete(commander: Commander): Promise<void> {
-    const { color, time, help } = root.opts()
-    if (!colorChoices.includes(color))
-      root.error(choiceError('--color <when>', color, colorChoices), { code: 'commander.invalidArgument' })
-    if (time !== undefined && !timeChoices.includes(time))
-      root.error(choiceError('--time <form>', time, timeChoices), { code: 'commander.invalidArgument' })
+    const { color, time, delimiter, help } = root.opts()
+    const chosen = [
+      ['--color <when>', color, colorChoices],
+      ['--time <form>', time, timeChoices],
+      ['--delimiter <character>', delimiter, tableNames(delimiters)],
+    ] as const
+    for (const [flags, value, choices] of chosen) {
+      if (value !== undefined && !choices.some((choice) => choice === value))
+        root.error(choiceError(flags, value, choices), { code: 'commander.invalidArgument' })
+    }
     if (help === true) commander.help()
     const command = await load(declared.get(commander)!)
     if (isGroup(command)) completeGroup(commander, command)

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
 import {
   type ColorChoice,
@@ -15,13 +16,14 @@ import type { System } from './system.ts'
 /** The output that the command line and the environment request. The settings files can still change it. */
 export function outputOptions(common: CommonOptions, env: System['env']): Omit<OutputOptions, 'view'> {
   const wanted = common.settings.output ?? env.SVC_OUTPUT
-  const { quiet, color, isInteractive, isPaged, filter } = common
+  const { quiet, color, isInteractive, isPaged, filter, separated } = common
   return {
     format: outputFormats.find((format) => format === wanted) ?? 'text',
     quiet,
     color,
     isPaged: isInteractive && isPaged,
     filter: filter ?? null,
+    separated,
   }
 }
 
@@ -38,6 +40,8 @@ export interface CommonOptions {
   time: TimeChoice | null
   /** The transformation of the JSON: `--jq` or `--template`. */
   filter: OutputOptions['filter']
+  /** How csv is written; undefined without a flag for it. */
+  separated: OutputOptions['separated']
 }
 
 /** Returns the options that every command takes: for settings and for output. */
@@ -58,6 +62,10 @@ export function commonOptions(): Option[] {
     new Option('--time <form>', 'show times as 12:03:41, as 2m ago, or in milliseconds')
       .choices(timeChoices)
       .argParser(String),
+    new Option('--delimiter <character>', 'what separates the cells of -o csv')
+      .choices(tableNames(delimiters))
+      .argParser(String),
+    new Option('--bom', 'begin -o csv with a byte order mark, by which spreadsheets know UTF-8'),
     new Option('-q, --quiet', 'print no notes on stderr'),
     new Option('--no-input', 'never ask, not even on a terminal'),
     new Option('--no-pager', 'print long lists without a pager'),
@@ -65,6 +73,9 @@ export function commonOptions(): Option[] {
     new Option('--color <when>', 'colour the output').choices(colorChoices).argParser(String).default('auto'),
   ]
 }
+
+/** The values of `--delimiter`. */
+export const delimiters = { ',': ',', ';': ';', '|': '|', tab: '\t' } as const
 
 export function choiceError(flags: string, value: string, choices: readonly string[]): string {
   return `option '${flags}' argument '${value}' is invalid. Allowed choices are ${choices.join(', ')}.`
@@ -87,6 +98,10 @@ export function readCommonOptions(options: Record<string, unknown>): CommonOptio
     isInteractive: options.input !== false,
     isPaged: options.pager !== false,
     time: timeChoices.find((choice) => choice === options.time) ?? null,
+    separated:
+      options.bom === true || typeof options.delimiter === 'string'
+        ? { bom: options.bom === true, delimiter: findEntry(delimiters, String(options.delimiter)) ?? ',' }
+        : undefined,
     filter:
       typeof options.jq === 'string'
         ? { kind: 'jq', text: options.jq }

@@ -30,6 +30,9 @@ export async function runParsedCommand(
   const system = common.isInteractive ? given : withReplaced(given, { stdin_is_terminal: false })
   const settings = await loadCommandSettings(command, common.settings, system)
   output.format = chooseFormat(settings, command)
+  if (output.separated !== undefined && output.format !== 'csv') {
+    throw new CliError('usage', 'format_unfit', '--delimiter and --bom are for csv.', 'Add -o csv.')
+  }
   const interrupt = new AbortController()
   let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
   chooseView(output, command, input)

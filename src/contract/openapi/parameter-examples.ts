@@ -48,6 +48,7 @@ const examples: Readonly<Record<string, string | number>> = {
   'requests.list reason': 'key_unknown',
   reached: 'framed',
   missing: 'billable',
+  with_reached: 'true',
   verdict: 'accepted',
   metric: 'viewable_impression',
   by: 'campaign',

@@ -259,6 +259,11 @@ const item = assumedFields('A93', () => ({
   campaign_id: assumed(z.string().nullable(), 'A43', 'Campaign that filled it.'),
   created_at_ms: EpochMs.describe('When the job was created.'),
   decided_at_ms: EpochMs.nullable().describe('When it was decided.'),
+  reached: assumed(
+    FillStep.nullable().optional(),
+    'A75',
+    'With with_reached, and of one placement: the last step that the fill reached; null where it reached none.',
+  ),
 }))
 
 export const PlacementItem = strictObject(item)
@@ -381,6 +386,7 @@ export const control = declareEndpoints({
       billed: BooleanText.optional().describe('Only fills that production would bill, or only fills it would not.'),
       reached: FillStep.optional().describe('Only fills that got this far.'),
       missing: FillStep.optional().describe('Only fills that did not get this far: visible finds those never viewed.'),
+      with_reached: BooleanText.optional().describe('Also how far each fill got: reached.'),
       from_slot_id: SlotFilter.optional().describe('Only this placement and newer ones.'),
       since: Since.optional().describe('Only placements created since then.'),
     })),

@@ -22,8 +22,7 @@ export function DownloadCsv({ id, query }: DownloadCsvProps) {
     action.run(async () => {
       const items = await readAllItems(id, query, { pageSize, maxItems })
       const name = `${id.slice(0, id.indexOf('.'))}-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.csv`
-      const text = separatedText(flattenRows(items, true), 'csv', (cell) => cell.replace(/[\t\r\n]+/g, ' '))
-      saveFile(new Blob([text], { type: 'text/csv' }), name)
+      saveCsv(items, name)
       return `Saved ${items.length.toLocaleString('en')} to ${name}.`
     })
   return (
@@ -34,4 +33,24 @@ export function DownloadCsv({ id, query }: DownloadCsvProps) {
       <Outcome action={action} />
     </span>
   )
+}
+
+interface SaveRowsProps {
+  rows: readonly object[]
+  /** The name of the file. */
+  name: string
+}
+
+/** Saves rows that a page has already. */
+export function SaveRows({ rows, name }: SaveRowsProps) {
+  return (
+    <Button className="small bar" isDisabled={rows.length === 0} onPress={() => saveCsv(rows, name)}>
+      <Icon name="download" /> Download CSV
+    </Button>
+  )
+}
+
+function saveCsv(rows: readonly unknown[], name: string): void {
+  const text = separatedText(flattenRows(rows, true), 'csv', (cell) => cell.replace(/[\t\r\n]+/g, ' '))
+  saveFile(new Blob([text], { type: 'text/csv' }), name)
 }

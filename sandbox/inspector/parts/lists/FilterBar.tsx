@@ -57,7 +57,7 @@ interface FieldProps<F> {
   onChange(name: string, value: string): void
 }
 
-function Choice({ filter: { name, label, values }, value, onChange }: FieldProps<FilterChoice>) {
+function Choice({ filter: { name, label, values, unset = 'any' }, value, onChange }: FieldProps<FilterChoice>) {
   const { state } = useResource('projects.list', values === 'projects' ? { query: { limit: 1000 } } : null)
   const projects = (state.data?.items ?? []).map(({ client_id }) => [client_id, client_id] as const)
   const known = values === 'projects' ? projects : values
@@ -67,7 +67,7 @@ function Choice({ filter: { name, label, values }, value, onChange }: FieldProps
     <SelectField
       label={label}
       value={value}
-      options={[['', 'any'], ...options]}
+      options={[['', unset], ...options]}
       isSet={value !== ''}
       onChange={(chosen) => onChange(name, chosen)}
     />

@@ -8,6 +8,8 @@ export interface FilterChoice {
   kind: 'choice'
   /** Whether it is shown only while it is set: by the link of a figure. */
   isOnDemand?: boolean
+  /** What is shown while it is not set; default: `any`. */
+  unset?: string
   /** `projects`: every project of the sandbox. */
   values: readonly (readonly [value: string, label: string])[] | 'projects'
 }

@@ -37,7 +37,7 @@ const columns: readonly Column<BeaconItem>[] = [
   { ...idColumn('session_id', 'Session', 'session', 'minmax(72px, 0.9fr)'), isWide: true },
   {
     id: 'lag',
-    header: 'Sent after',
+    header: 'Delay',
     width: '84px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
@@ -46,7 +46,7 @@ const columns: readonly Column<BeaconItem>[] = [
           {lag(received_at_ms - occurred_at_ms)}
         </span>
       ) : (
-        lag(received_at_ms - occurred_at_ms)
+        <span title="From the event on the page to its receipt.">{lag(received_at_ms - occurred_at_ms)}</span>
       ),
   },
   timeColumn('received_at_ms'),

@@ -96,7 +96,7 @@ function Rule({ rule, action }: { rule: FaultRule; action: Action }) {
   ].filter(Boolean)
   const limits = [
     rule.rate < 1 && `${Math.round(rule.rate * 100)} % of them`,
-    rule.after > 0 && `after ${rule.after}`,
+    rule.after > 0 && `after ${rule.after} ${rule.after === 1 ? 'request' : 'requests'}`,
     rule.times !== undefined && `${rule.times} times`,
     rule.latency_ms > 0 && `${rule.latency_ms} ms later`,
     rule.served && 'after it took effect',

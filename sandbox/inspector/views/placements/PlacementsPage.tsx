@@ -40,7 +40,7 @@ const filters: readonly ListFilter[] = [
     ['true', 'yes'],
     ['false', 'no'],
   ]),
-  createChoice('missing', 'Never', fillSteps),
+  { ...createChoice('missing', 'Did not reach', fillSteps), unset: 'not filtered' },
   createChoice('reason', 'Reason', [...Object.keys(noFillReasons), ...Object.keys(acceptMeanings)]),
   sinceFilter,
   onDemand('reached', 'Reached'),
@@ -135,11 +135,10 @@ const columns: readonly Column<PlacementItem>[] = [
   idColumn('session_id', 'Session', 'session', 'minmax(100px, 1fr)'),
   { id: 'client_id', header: 'Project', width: 'minmax(84px, 0.7fr)', isWide: true },
   {
-    id: 'decision',
-    header: 'Decided in',
-    width: '84px',
-    isNumber: true,
-    cell: ({ created_at_ms, decided_at_ms }) => (decided_at_ms === null ? null : `${decided_at_ms - created_at_ms} ms`),
+    id: 'reached',
+    header: 'Reached',
+    width: '72px',
+    cell: ({ fill, reached }) => (fill === true ? (reached ?? 'decision') : null),
   },
   timeColumn('created_at_ms'),
 ]
@@ -156,23 +155,16 @@ const table: Table<PlacementItem> = {
   columns,
   getKey: ({ slot_id }) => slot_id,
   getRoute: ({ slot_id }) => routeTo('placement', slot_id),
-  isAffected: ({ type }) => type === 'placement.decided' || type === 'job.created',
-}
-
-/** By how far they got, placements come and go with their frames and beacons. */
-const judgedTable: Table<PlacementItem> = {
-  ...table,
-  isAffected: (event) => table.isAffected(event) || event.type === 'frame.loaded' || event.type.startsWith('beacon.'),
-}
-
-function isJudged(query: object): boolean {
-  return ['billed', 'missing', 'reached', 'reason'].some((name) => name in query)
+  // How far they got changes with their frames and beacons.
+  isAffected: ({ type }) =>
+    type === 'placement.decided' || type === 'job.created' || type === 'frame.loaded' || type.startsWith('beacon.'),
 }
 
 /** A list of placements by a query of placements.list. A slot_id shows only that one. */
 function PlacementTable(props: Omit<LiveTableProps<PlacementItem>, 'table'>) {
   const { slot_id } = props.query
-  if (slot_id === undefined) return <LiveTable table={isJudged(props.query) ? judgedTable : table} {...props} />
+  if (slot_id === undefined)
+    return <LiveTable table={table} {...props} query={{ ...props.query, with_reached: 'true' }} />
   return <OnePlacement slot_id={slot_id} empty={props.empty} />
 }
 

@@ -1,16 +1,13 @@
 /** The result of a comparison: totals, a chart by day, causes with what to change, and each difference. */
 import { useMemo, useState } from 'react'
-import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import { flattenRows, separatedText } from '#contract/separated.ts'
 import { countByDay } from '#reconciliation/days.ts'
 import { describeReading, type OwnReport } from '#reconciliation/own-report.ts'
 import { describeClocks, listCauses, nameCause, type Reconciliation } from '#reconciliation/reconciliation.ts'
 import type { Turn } from '#reconciliation/turns.ts'
-import { saveFile } from '../../data/save-file.ts'
 import { Chart } from '../../parts/Chart.tsx'
 import { Segments } from '../../parts/Fields.tsx'
-import { Icon } from '../../parts/Icon.tsx'
+import { SaveRows } from '../../parts/lists/DownloadCsv.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Chip } from '../../parts/values/Chip.tsx'
 
@@ -177,10 +174,6 @@ const maxShown = 200
 function Differences({ result: { differences }, turns }: ReportProps & { turns: readonly Turn[] }) {
   const known = useMemo(() => new Set(turns.map(({ slot_id }) => slot_id)), [turns])
   if (differences.length === 0) return null
-  const save = () => {
-    const text = separatedText(flattenRows(differences, true), 'csv', (cell) => cell.replace(/[\t\r\n]+/g, ' '))
-    saveFile(new Blob([text], { type: 'text/csv' }), 'billing-differences.csv')
-  }
   return (
     <Panel
       title="Differences"
@@ -189,11 +182,7 @@ function Differences({ result: { differences }, turns }: ReportProps & { turns: 
           ? `The first ${maxShown} of ${differences.length.toLocaleString('en')}.`
           : undefined
       }
-      actions={
-        <Button className="small bar" onPress={save}>
-          <Icon name="download" /> Download CSV
-        </Button>
-      }
+      actions={<SaveRows rows={differences} name="billing-differences.csv" />}
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       <section className="scroller" aria-label="Differences" tabIndex={0}>

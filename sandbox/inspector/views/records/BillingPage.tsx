@@ -7,6 +7,7 @@ import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chart } from '../../parts/Chart.tsx'
 import { buildListAddress, Figure, type Filters, notCountedFilters, ReasonFigure } from '../../parts/Figures.tsx'
+import { SaveRows } from '../../parts/lists/DownloadCsv.tsx'
 import { FilterBar } from '../../parts/lists/FilterBar.tsx'
 import { createChoice, type ListFilter, projectFilter, useFilters } from '../../parts/lists/filters.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -215,7 +216,7 @@ function Days({ values, report, now_ms }: DaysProps) {
 
 function Lines({ report: { lines }, values }: ReportProps) {
   return (
-    <Panel title="By format and price">
+    <Panel title="By format and price" actions={<SaveRows rows={lines} name="billing.csv" />}>
       {lines.length === 0 ? (
         <p className="soft">Nothing counted yet.</p>
       ) : (
