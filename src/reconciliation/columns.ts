@@ -73,7 +73,7 @@ export interface OwnColumns {
 }
 
 /** No column, or several, could hold what is needed. */
-export class ColumnsError extends OwnFileError {}
+class ColumnsError extends OwnFileError {}
 
 /** Returns how many of the columns are known: none where they could not be those of a header. */
 export function countKnownColumns(names: readonly string[], mapped: readonly string[]): number {

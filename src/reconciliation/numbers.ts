@@ -2,6 +2,7 @@
  * Counts as people write them: `1,204`, `1.204`, `1 204`, `1'204`, `3,00`. Whether a point or a comma is the decimal
  * sign is decided once for a file, by the cells that leave no doubt.
  */
+import { findEntry } from '#foundation/table-entry.ts'
 import { OwnFileError } from './own-file-error.ts'
 
 export type DecimalSign = '.' | ','
@@ -89,8 +90,8 @@ export function describeNumbers(cells: Iterable<string>, decimal: DecimalSign): 
   for (const cell of cells) {
     const [, mark] = /^\d{1,3}([.,\s'’])\d/.exec(cell.trim()) ?? []
     if (mark === undefined) continue
-    if (mark !== decimal) return `thousands with ${markNames[mark] ?? 'a space'}`
-    found ??= `decimals with ${markNames[mark]}`
+    if (mark !== decimal) return `thousands with ${findEntry(markNames, mark) ?? 'a space'}`
+    found ??= `decimals with ${findEntry(markNames, mark) ?? 'a space'}`
   }
   return found
 }

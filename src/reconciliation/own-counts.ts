@@ -33,7 +33,7 @@ export interface OwnCounts {
 }
 
 /** How the values of a file are written. */
-export interface ValueFormat {
+interface ValueFormat {
   decimal: DecimalSign
   order: DayOrder | null
 }

@@ -13,7 +13,7 @@ export interface OwnSettings {
   order: DayOrder | null
 }
 
-export const noSettings: OwnSettings = { columns: new Map(), decimal: null, order: null }
+const noSettings: OwnSettings = { columns: new Map(), decimal: null, order: null }
 
 /** A column that was read. */
 interface ReadColumn {

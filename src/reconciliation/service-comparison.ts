@@ -41,7 +41,7 @@ interface ServiceComparison extends Reconciliation {
 }
 
 /** What flags and inputs say about a file. */
-export interface OwnTexts {
+interface OwnTexts {
   /** Columns as `own=theirs`. */
   map: readonly string[]
   /** Examples: `1.234,5`, `31.12.2026`. */

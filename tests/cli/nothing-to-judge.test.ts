@@ -74,7 +74,10 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
   'billing reconcile': [
     [() => `billing reconcile ${file('none.csv', '')}`, /There is no row in none\.csv\./],
     [() => `billing reconcile ${file('head.csv', 'slot_id,views\n')}`, /There is no row in head\.csv\./],
-    [() => `billing reconcile ${file('zero.csv', 'slot_id,views\nslot_a,0\n')}`, /counts 0, and the sandbox has no turn\./],
+    [
+      () => `billing reconcile ${file('zero.csv', 'slot_id,views\nslot_a,0\n')}`,
+      /counts 0, and the sandbox has no turn\./,
+    ],
   ],
   'contract compare': [
     [() => `contract compare ${file('empty.har', '{"log":{"entries":[]}}')}`, /Nothing of empty\.har was compared\./],

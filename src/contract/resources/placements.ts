@@ -1,3 +1,4 @@
+/** Placements, as v1 has them and as the control plane lists and explains them: one resource, whose shapes are built of each other. */
 import { z } from 'zod'
 import { personalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { tableNames } from '#foundation/table-entry.ts'
