@@ -39,11 +39,8 @@ export function readBundle(text: string): { bundle: Bundle } | { problem: string
   const repeated = findRepeatedName(json)
   if (repeated !== null)
     return { problem: `an object of its data has the name ${plainLine(JSON.stringify(repeated))} twice` }
-  if (!isObject(value) || value.kind !== 'svc_bundle') return { problem: 'its data is not that of a bundle' }
-  if (value.v !== 1) {
-    const version = typeof value.v === 'number' ? `is version ${value.v}` : 'has no version'
-    return { problem: `its format ${version}, and this svc reads version 1` }
-  }
+  const otherKind = findOtherKind(value)
+  if (otherKind !== null) return { problem: otherKind }
   const checked = Bundle.safeParse(parseJson(json))
   if (!checked.success)
     return {
@@ -53,4 +50,12 @@ export function readBundle(text: string): { bundle: Bundle } | { problem: string
   if (bundleJson(bundle) !== (at < 0 ? bundleJson(bundle) : json))
     return { problem: 'its data is spelled differently than svc writes it' }
   return { bundle }
+}
+
+/** Returns why a value is not a bundle of the version that is read here, or null. */
+function findOtherKind(value: unknown): string | null {
+  if (!isObject(value) || value.kind !== 'svc_bundle') return 'its data is not that of a bundle'
+  if (value.v === 1) return null
+  const version = typeof value.v === 'number' ? `is version ${value.v}` : 'has no version'
+  return `its format ${version}, and this svc reads version 1`
 }
