@@ -199,7 +199,8 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     project('simulation', {
       include: ['tests/simulation/simulation.test.ts'],
       globalSetup: built,
-      testTimeout: 400_000,
+      // As many histories on every machine, however slow: a guard against hanging.
+      testTimeout: 3_600_000,
     }),
   ],
 
