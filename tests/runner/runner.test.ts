@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { runPlan } from './ci.ts'
-import type { Step } from './steps.ts'
+import { everyChange, listSteps, type Step } from './steps.ts'
 import { suites } from './suites.ts'
 
 const checkout = join(import.meta.dirname, '../..')
@@ -73,6 +73,28 @@ test('a run whose steps pass ends with their tests alone on a line', async () =>
   const { isPassed, last, lines } = await runSteps([[passing], [node('biome', '0')]])
   expect({ isPassed, last }).toEqual({ isPassed: true, last: '3 passed, 0 failed' })
   expect(lines.at(-2)).toMatch(/^processors: .+, of 3000; \d+ minutes; a fixed piece of work took [\d.]+ times as long/)
+})
+
+test('a run for each change names the suites that it leaves out, and has every other step', () => {
+  const left = everyChange.leftOut?.map(({ suite }) => suite)
+  expect([...(left ?? []), 'test'].toSorted()).toEqual(Object.keys(suites).toSorted())
+  const kept = listSteps(everyChange).map(({ name }) => name)
+  expect(kept).toEqual([
+    'npm test',
+    'biome ci .',
+    'tsc --noEmit',
+    'node build/docs/generate.ts --check',
+    'npm run bench:check',
+  ])
+})
+
+test('a step that is left out is named in the last lines', async () => {
+  const { lines } = await runPlan(
+    { first: [passing], lanes: [], last: [], leftOut: [node('npm run test:pages', '0')] },
+    temporaryDirectory(),
+    () => {},
+  )
+  expect(lines).toContain('left out: npm run test:pages (CI_ALL=1 .ci/run)')
 })
 
 test.for<[string, Step[][], string]>([

@@ -18,6 +18,8 @@ export interface Plan {
   first: readonly Step[]
   lanes: readonly (readonly Step[])[]
   last: readonly Step[]
+  /** Steps that a run without `CI_ALL=1` leaves out, and names. */
+  leftOut?: readonly Step[]
 }
 
 const suite = (name: SuiteName): Step => ({
@@ -34,7 +36,8 @@ const install = (script: string, leavesOut: string): Step => ({
   leavesOut,
 })
 
-export const plan: Plan = {
+/** Every step there is: what a run with `CI_ALL=1` goes through. */
+export const wholePlan: Plan = {
   first: [{ ...suite('test'), name: 'npm test', command: ['npm', 'test'] }],
   // One of what computes and one of what mostly waits: for pages, for a screen, for the registry.
   lanes: [
@@ -69,6 +72,17 @@ export const plan: Plan = {
     ],
   ],
   last: [plain('npm', 'run', 'bench:check')],
+}
+
+/**
+ * What a run goes through for each change: `npm test`, and what needs nothing installed. The suites in depth take hours of
+ * processors together, above their budget: they run with `CI_ALL=1`, and a run without them names each.
+ */
+export const everyChange: Plan = {
+  first: wholePlan.first,
+  lanes: [wholePlan.lanes.flat().filter((step) => step.suite === undefined && step.leavesOut === undefined)],
+  last: wholePlan.last,
+  leftOut: wholePlan.lanes.flat().filter((step) => step.suite !== undefined),
 }
 
 /** Processors of a whole run, seconds, on a computer as fast as that of the budgets. */
