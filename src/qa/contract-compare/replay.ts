@@ -49,7 +49,7 @@ export async function replayExchanges(
   const http = new HttpClient({ 'user-agent': user_agent })
   const mapping = createRequestMapping(own, exchanges)
   const notCompared: NotCompared = new Map()
-  const clock = passTime === null ? createClock(now) : createOwnClock(now, passTime)
+  const clock = createClock(now, passTime)
   const limits: Limits = { signal, onWait }
   let last_ms: number | null = null
   let activation_token: string | null = null
@@ -152,37 +152,32 @@ interface ServiceClock {
   keep(gap_ms: number): Promise<void>
 }
 
-/** The clock of a sandbox that was started for the comparison: it is moved from one request to the next. */
-function createOwnClock(now: () => number, passTime: (time_ms: number) => Promise<void>): ServiceClock {
+/** Nothing measures less, milliseconds. */
+const minPassed_ms = 20
+
+/**
+ * The clock of a service that may have been moved: its Date headers say so.
+ *
+ * @param passTime moves it forward, milliseconds; null where nothing does
+ */
+function createClock(now: () => number, passTime: ReplayOptions['passTime']): ServiceClock {
   let offset_ms = 0
   let sent_ms = now()
   return {
     now: () => now() + offset_ms,
-    set: () => undefined,
     async keep(gap_ms) {
       const left_ms = Math.round(gap_ms - (now() - sent_ms))
-      if (left_ms >= minPassed_ms) {
+      if (passTime !== null && left_ms >= minPassed_ms) {
         await passTime(left_ms)
         offset_ms += left_ms
       }
       sent_ms = now()
     },
-  }
-}
-
-/** Nothing measures less, milliseconds. */
-const minPassed_ms = 20
-
-/** The clock of a service that may have been moved: its Date headers say so. */
-function createClock(now: () => number): ServiceClock {
-  let offset_ms = 0
-  return {
-    now: () => now() + offset_ms,
-    keep: async () => undefined,
     set(date: string | undefined) {
-      const difference_ms = Date.parse(date ?? '') - now()
+      const difference_ms = Date.parse(date ?? '') - now() - offset_ms
       // A Date header has whole seconds.
-      offset_ms = Math.abs(difference_ms) > 2_000 ? difference_ms + 999 : 0
+      if (Math.abs(difference_ms) > 2_000) offset_ms += difference_ms + 999
+      else if (passTime === null && Math.abs(Date.parse(date ?? '') - now()) <= 2_000) offset_ms = 0
     },
   }
 }
