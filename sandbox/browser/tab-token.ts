@@ -4,7 +4,8 @@
  */
 const storageKey = 'svc.admin_token'
 
-const element = document.querySelector<HTMLMetaElement>('meta[name="svc-token"]')
+// Tests of the pages' parts run where there is no document.
+const element = globalThis.document?.querySelector<HTMLMetaElement>('meta[name="svc-token"]')
 element?.remove()
 /** The token that the document came with; null for one that came without. */
 const documentToken = element?.content ?? null

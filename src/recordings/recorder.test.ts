@@ -286,11 +286,13 @@ describe('what passes', () => {
 describe('keys', () => {
   const live = `sk_live_${'k'.repeat(32)}`
 
+  /** A page of another site without a credential would be refused for that. */
+  const withToken = { authorization: 'Bearer at_1' }
   const places: [string, RequestInit][] = [
     ['a header', { headers: { authorization: `Bearer ${live}` } }],
     ['basic authentication', { headers: { authorization: `Basic ${btoa(`${live}:`)}` } }],
-    ['a body', { method: 'POST', body: JSON.stringify({ publishable_key: 'pk_live_abc' }) }],
-    ['an escaped body', { method: 'POST', body: '{"k":"sk\\u005flive\\u005fabc"}' }],
+    ['a body', { method: 'POST', headers: withToken, body: JSON.stringify({ publishable_key: 'pk_live_abc' }) }],
+    ['an escaped body', { method: 'POST', headers: withToken, body: '{"k":"sk\\u005flive\\u005fabc"}' }],
   ]
 
   test.each(places)('of production are refused in %s, and nothing reaches the service or the file', async (_, init) => {

@@ -78,11 +78,14 @@ test('a start loads few files, no library beside the schemas and the database, a
   expect(schemas).toBeLessThan(800)
 })
 
+/** Below npm the program says how to call it by npx. */
+const withoutNpm = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')))
+
 test('the help in the bundle is the help of the source', async () => {
   const lines = ['placements create --help', 'sandbox faults', 'help sandbox clock set', 'exec -h']
   const fromSource = await Promise.all(lines.map((line) => svc(line, {})))
   const words = [join(root, 'tests/processes/every-command.ts'), JSON.stringify(lines)]
-  const { stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  const { stdout } = spawnSync(process.execPath, words, { encoding: 'utf8', env: withoutNpm })
   expect(stdout).toBe(fromSource.map((each) => each.stdout).join(''))
 })
 

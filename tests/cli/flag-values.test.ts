@@ -67,6 +67,7 @@ const checkedLater: Readonly<Record<string, string>> = {
   '--browser': 'qa observe',
   '--client-id': 'placements list',
   '--color': 'placements list',
+  '--delimiter': 'placements list -o csv',
   '--compare-with': 'qa run',
   '--data': 'consent set',
   '--except': 'qa hosts',

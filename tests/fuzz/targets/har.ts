@@ -38,7 +38,7 @@ function readFile(text: string): void {
   if (recording === null) return
   const { exchanges, left_out } = recording
   const entries = valueAt(parseJson(text), 'log.entries')
-  const count = exchanges.length + left_out.not_of_api + left_out.preflight + left_out.no_response
+  const count = exchanges.length + left_out.not_of_api + left_out.preflight + left_out.no_response + left_out.unreadable
   if (Array.isArray(entries)) check(count === entries.length, `${entries.length} entries became ${count}`)
   let before_ms = Number.NEGATIVE_INFINITY
   for (const exchange of exchanges) {
