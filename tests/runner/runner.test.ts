@@ -76,16 +76,11 @@ test('a run whose steps pass ends with their tests alone on a line', async () =>
 })
 
 test('a run for each change names the suites that it leaves out, and has every other step', () => {
-  const left = everyChange.leftOut?.map(({ suite }) => suite)
+  const left = everyChange.leftOut?.flatMap(({ suite }) => suite ?? [])
+  expect(everyChange.leftOut?.at(-1)?.name).toBe('npm run bench:check')
   expect([...(left ?? []), 'test'].toSorted()).toEqual(Object.keys(suites).toSorted())
   const kept = listSteps(everyChange).map(({ name }) => name)
-  expect(kept).toEqual([
-    'npm test',
-    'biome ci .',
-    'tsc --noEmit',
-    'node build/docs/generate.ts --check',
-    'npm run bench:check',
-  ])
+  expect(kept).toEqual(['npm test', 'biome ci .', 'tsc --noEmit', 'node build/docs/generate.ts --check'])
 })
 
 test('a step that is left out is named in the last lines', async () => {
