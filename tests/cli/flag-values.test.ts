@@ -70,7 +70,6 @@ const checkedLater: Readonly<Record<string, string>> = {
   '--delimiter': 'placements list -o csv',
   '--compare-with': 'qa run',
   '--data': 'consent set',
-  '--delimiter': 'placements list',
   '--except': 'qa hosts',
   '--header': 'requests find',
   '--jq': 'placements list',
