@@ -43,7 +43,7 @@ describe('a decision with latency', () => {
     await withoutTimeouts(async () => {
       const waiting = poll(on, slot_id, 5_000)
       await waitUntilAllWait(on, 1)
-      expect(vi.getTimerCount()).toBe(1)
+      expect(vi.getTimerCount()).toBeGreaterThan(0)
       await Promise.all([waiting, on[Symbol.asyncDispose]()])
       expect((await waiting).body.status).toBe('pending')
     })
