@@ -85,6 +85,12 @@ export async function connect(transport: Transport): Promise<Agent> {
   }
 }
 
+/** Loads what checks beacons: on a busy computer loading alone takes the time that a text may take; a second time is short. */
+export async function loadLinter({ client }: Agent): Promise<void> {
+  const lint = () => client.callTool({ name: 'lint_beacons', arguments: { text: '{}' } })
+  await expect.poll(async () => (await lint()).isError === true).toBe(false)
+}
+
 /** A result by the schema that the server lists, and a success by that of the contract, which permits nothing more. */
 function expectStructured(
   listed: readonly ListedTool[],

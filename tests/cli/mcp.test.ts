@@ -13,7 +13,7 @@ import { builtinNames } from '#qa/suite/builtin.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { type Agent, connect, mcpHere, spawnMcp } from './mcp-agent.ts'
+import { type Agent, connect, loadLinter, mcpHere, spawnMcp } from './mcp-agent.ts'
 import { svc } from './test-cli.ts'
 
 interface Listed {
@@ -21,7 +21,8 @@ interface Listed {
 }
 
 /** Every tool with a real effect, once: what a later call sees shows it. Returns the names of the tools that were called. */
-async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
+async function exerciseEveryTool(agent: Agent): Promise<string[]> {
+  const { use, fail } = agent
   const used = new Set<string>()
   const call = <Result = Listed>(name: string, given?: object): Promise<Result> => {
     used.add(name)
@@ -89,6 +90,7 @@ async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
   })
   const { findings } = await call<{ findings: object[] }>('doctor', { all: true })
   expect(findings).toContainEqual(expect.objectContaining({ group: 'The sandbox' }))
+  await loadLinter(agent)
   expect(await call('lint_beacons', { text: '{"event":"vieved"}' })).toMatchObject({
     findings: expect.arrayContaining([expect.objectContaining({ path: 'event', severity: 'error' })]),
   })
