@@ -53,7 +53,7 @@ test('a flag value that the contract does not have is refused', async () => {
 /** Runs a tail until it has printed `lines` lines, then interrupts it. */
 async function printed(args: string, lines: number) {
   const following = follow(args, { env: { SVC_HOME: cli.home } })
-  await expect.poll(() => following.stdout().split('\n').length - 1).toBeGreaterThanOrEqual(lines)
+  await following.until(({ stdout }) => stdout.split('\n').length > lines)
   following.signal()
   return following.ended
 }
