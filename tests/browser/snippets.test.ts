@@ -27,42 +27,44 @@ test('they are those of the README, the reference and the guide of the page', ()
 /** How the answer goes: its end is a step of the test, so that no time decides. */
 const answers = ['at once', 'after the ad was viewed', 'with an error'] as const
 
-test.for(blocks.flatMap(({ name, text }) => answers.map((answer) => [name, answer, text] as const)))(
-  '%s: the ad stays when the answer ends %s',
-  async ([, answer, text]) => {
-    await using host = await stage.open({ html: `<div id="ad"></div><script>${stubLines.join('\n')}</script>` })
-    const { page, endpoint, session_id } = host
-    await page.evaluate(
-      ({ text, answer, endpoint, session_id }) => {
-        const streamed = new Promise<string>((resolve, reject) => {
-          const ends = { 'at once': resolve, 'after the ad was viewed': null, 'with an error': reject }[answer]
-          ends?.('the answer')
-          Object.assign(window, { endAnswer: () => resolve('the answer') })
-        })
-        // The backend of these tests adds nothing to a request, and one format is enough.
-        const more = "client_id: 'proj_demo', overrides: { allowed_formats: ['banner'] }, session_id"
-        const block = text.replace('/api/placement', endpoint).replace('{ session_id', `{ ${more}`)
-        const run = new Function('session_id', 'streamTheAnswer', `return (async () => {${block}})()`)
-        Object.assign(window, {
-          outcome: run(session_id, () => streamed).then(
-            () => 'passed',
-            () => 'failed',
-          ),
-        })
-      },
-      { text, answer, endpoint, session_id },
-    )
-    await host.waitForEvent('rendered')
-    await host.waitForEvent('beacon', { event: 'visible' })
-    const outcome = await page.evaluate(() => {
-      const { endAnswer, outcome } = window as unknown as { endAnswer: () => void; outcome: Promise<string> }
-      endAnswer()
-      return outcome
-    })
-    await host.pass(5_000)
-    expect(outcome).toBe(answer === 'with an error' && text.includes('streamTheAnswer') ? 'failed' : 'passed')
-    expect(await host.types()).not.toContain('cleared')
-    expect(await page.locator('iframe').count()).toBe(1)
-    expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
-  },
+/** Every block with one kind of answer, and the first with all of them. */
+const runs = blocks.flatMap(({ name, text }, index) =>
+  (index === 0 ? answers : answers.slice(0, 1)).map((answer) => [name, answer, text] as const),
 )
+
+test.for(runs)('%s: the ad stays when the answer ends %s', async ([, answer, text]) => {
+  await using host = await stage.open({ html: `<div id="ad"></div><script>${stubLines.join('\n')}</script>` })
+  const { page, endpoint, session_id } = host
+  await page.evaluate(
+    ({ text, answer, endpoint, session_id }) => {
+      const streamed = new Promise<string>((resolve, reject) => {
+        const ends = { 'at once': resolve, 'after the ad was viewed': null, 'with an error': reject }[answer]
+        ends?.('the answer')
+        Object.assign(window, { endAnswer: () => resolve('the answer') })
+      })
+      // The backend of these tests adds nothing to a request, and one format is enough.
+      const more = "client_id: 'proj_demo', overrides: { allowed_formats: ['banner'] }, session_id"
+      const block = text.replace('/api/placement', endpoint).replace('{ session_id', `{ ${more}`)
+      const run = new Function('session_id', 'streamTheAnswer', `return (async () => {${block}})()`)
+      Object.assign(window, {
+        outcome: run(session_id, () => streamed).then(
+          () => 'passed',
+          () => 'failed',
+        ),
+      })
+    },
+    { text, answer, endpoint, session_id },
+  )
+  await host.waitForEvent('rendered')
+  await host.waitForEvent('beacon', { event: 'visible' })
+  const outcome = await page.evaluate(() => {
+    const { endAnswer, outcome } = window as unknown as { endAnswer: () => void; outcome: Promise<string> }
+    endAnswer()
+    return outcome
+  })
+  await host.pass(5_000)
+  expect(outcome).toBe(answer === 'with an error' && text.includes('streamTheAnswer') ? 'failed' : 'passed')
+  expect(await host.types()).not.toContain('cleared')
+  expect(await page.locator('iframe').count()).toBe(1)
+  expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
+})

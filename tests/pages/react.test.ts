@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { build, type Rolldown } from 'vite'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openStage, type Stage } from '#tests/browser/stage.ts'
+import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, viewed } from '#tests/browser/turn-path.ts'
+import { until } from '#tests/browser/turns.ts'
 import type { Chat } from './react-chat.tsx'
-import { openStage, type Stage } from './stage.ts'
-import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, viewed } from './turn-path.ts'
-import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
