@@ -9,7 +9,8 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { describeChanges, findBreakingChanges, releasedContract, unnamedChanges } from './contract/contract-changes.ts'
+import { describeChanges, findBreakingChanges, unnamedChanges } from './contract/contract-changes.ts'
+import { readLastRelease } from './contract/last-release.ts'
 import { billOfMaterials } from './sbom.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -49,7 +50,7 @@ function release(): void {
     audit()
   }
   step('build', 'npm', ['run', '--silent', 'build'])
-  keepContract(version)
+  compareContract(version)
   step('pack', 'npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', out])
   cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
   for (const target of values.target ?? binaryTargets) {
@@ -63,23 +64,18 @@ function release(): void {
   console.log(`\nsvc-sandbox ${version} is in ${out}. Nothing was published.`)
 }
 
-/** The document of the last release, with which every change of the contract is compared. */
-const releasedFile = join(root, 'tests/surface/released/openapi.json')
-
-/**
- * Replaces the document of the last release by that of this one. Fails when the changelog does not name what breaks clients:
- * nothing would compare with the earlier document any more.
- */
-function keepContract(version: string): void {
+/** Fails when the changelog does not name what breaks clients of the last release. */
+function compareContract(version: string): void {
   console.log('== contract')
-  const last = JSON.parse(readFileSync(releasedFile, 'utf8'))
+  const last = readLastRelease(version)
+  if (last === null) {
+    console.log('No earlier version has a tag: there is nothing to compare with.')
+    return
+  }
   const document = JSON.parse(readFileSync(join(root, 'dist/openapi.json'), 'utf8'))
   const changelog = readFileSync(join(root, 'docs/changelog.md'), 'utf8')
   const unnamed = unnamedChanges(findBreakingChanges(last.document, document), changelog, last.version)
   if (unnamed.length > 0) throw new Error(describeChanges(unnamed))
-  if (last.version === version) return
-  writeFileSync(releasedFile, releasedContract(version, document))
-  console.log(`${releasedFile} has the contract of ${version}: commit it.`)
 }
 
 /** Writes `<binary>.tar.xz`, which preserves the executable bit, with the licences of its contents. */

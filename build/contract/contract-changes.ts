@@ -1,11 +1,11 @@
 /**
- * What breaks clients between two OpenAPI documents of the contract, and whether the changelog names it. The document of the
- * last release is under version control: `npm run release` writes it.
+ * What breaks clients between two OpenAPI documents of the contract, and whether the changelog names it. The other
+ * document is that of the last tag.
  */
 import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
 import { type ContractChange, compareSchemas, type Direction, objectAt } from './schema-changes.ts'
 
-/** The document of a release, without prose. */
+/** The document of a release. */
 export interface ReleasedContract {
   version: string
   document: JsonObject
@@ -57,31 +57,6 @@ export function describeChanges(changes: readonly ContractChange[]): string {
     ...changes.map(({ place, problem }) => `  ${place}: ${problem}`),
     'Undo them, or name each place, or what it is part of, under "Unreleased": - Contract: `PLACE` ...',
   ].join('\n')
-}
-
-/** Returns the text of the file that keeps the document of a release. */
-export function releasedContract(version: string, document: JsonObject): string {
-  return `${JSON.stringify({ version, document: withoutProse(document) }, null, 1)}\n`
-}
-
-const prose = new Set([
-  'description',
-  'summary',
-  'title',
-  'example',
-  'examples',
-  'x-provenance',
-  'tags',
-  'info',
-  'servers',
-])
-
-/** Returns a document without what no comparison reads. Fields of the API with the names of prose are kept. */
-function withoutProse(value: Json, isNamed = false): Json {
-  if (Array.isArray(value)) return value.map((item) => withoutProse(item))
-  if (!isObject(value)) return value
-  const entries = Object.entries(value).filter(([key]) => isNamed || !prose.has(key))
-  return Object.fromEntries(entries.map(([key, part]) => [key, withoutProse(part, key === 'properties' && !isNamed)]))
 }
 
 interface Context {
