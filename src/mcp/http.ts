@@ -2,7 +2,7 @@
  * The Streamable HTTP transport at /_sandbox/mcp, without sessions: each POST gets its own JSON response, so that
  * nothing is kept between requests, and a restart of the sandbox does not disturb agents.
  */
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { version } from '#cli/run/system.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Fetch } from '#client/exchange.ts'

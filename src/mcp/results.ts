@@ -3,7 +3,7 @@
  * text. A success is `{ result }`, a failure `{ error }`. What is too large is shortened and stays valid: lists from
  * their end, then long texts; `truncated` says what was left out.
  */
-import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js'
+import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
 import type { JsonObject } from '#foundation/json.ts'

@@ -4,27 +4,21 @@
  * Its texts are limited in size, because they all become the context of a model, and contain no secrets. A value that
  * is too large is shortened as JSON, not cut in the middle: long strings first, then lists from their end.
  */
-import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import {
-  CallToolRequestSchema,
-  ClientRequestSchema,
-  CompleteRequestSchema,
-  ErrorCode,
-  GetPromptRequestSchema,
   isJSONRPCRequest,
   type JSONRPCRequest,
   type Tool as ListedTool,
-  ListPromptsRequestSchema,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  ReadResourceRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js'
+  ProtocolErrorCode,
+  Server,
+  type SpecTypeName,
+  specTypeSchemas,
+  type Transport,
+} from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { CliError, didYouMean } from '#cli/run/errors.ts'
 import { version } from '#cli/run/system.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { SandboxAccess } from './access.ts'
 import { completePrompt, prompts } from './prompts.ts'
 import { completeTopic, listResources, readResource } from './resources.ts'
@@ -57,31 +51,47 @@ export async function connectMcpServer(access: SandboxAccess, transport: Transpo
 }
 
 function refuse(transport: Transport, { id, jsonrpc }: JSONRPCRequest, message: string): void {
-  const response = { jsonrpc, id, error: { code: ErrorCode.InvalidParams, message } }
+  const response = { jsonrpc, id, error: { code: ProtocolErrorCode.InvalidParams, message } }
   transport.send(response).catch((error) => transport.onerror?.(error))
 }
 
 /** Returns the error that the SDK sends with this message. Its own McpError puts the code before the message once more. */
 function invalidParams(message: string): Error {
-  return Object.assign(new Error(limitedText(redactSecrets(message), '')), { code: ErrorCode.InvalidParams })
+  return Object.assign(new Error(limitedText(redactSecrets(message), '')), { code: ProtocolErrorCode.InvalidParams })
 }
 
-const requestSchemas = new Map<string, (typeof ClientRequestSchema.options)[number]>(
-  ClientRequestSchema.options.map((schema) => [schema.shape.method.value, schema]),
-)
+const requestTypes: Readonly<Record<string, SpecTypeName>> = {
+  initialize: 'InitializeRequest',
+  ping: 'PingRequest',
+  'tools/list': 'ListToolsRequest',
+  'tools/call': 'CallToolRequest',
+  'resources/list': 'ListResourcesRequest',
+  'resources/templates/list': 'ListResourceTemplatesRequest',
+  'resources/read': 'ReadResourceRequest',
+  'prompts/list': 'ListPromptsRequest',
+  'prompts/get': 'GetPromptRequest',
+  'completion/complete': 'CompleteRequest',
+}
 
 /** Returns what is wrong with the params of a request, or null. */
-function paramsProblem(request: JSONRPCRequest): string | null {
-  const issues = requestSchemas.get(request.method)?.safeParse(request).error?.issues ?? []
-  return issues.length === 0 ? null : `The params of ${request.method} are invalid. ${describeIssues(issues)}`
+function paramsProblem({ method, params }: JSONRPCRequest): string | null {
+  const type = findEntry(requestTypes, method)
+  if (type === undefined) return null
+  const { issues = [] } = specTypeSchemas[type]['~standard'].validate({ method, params })
+  return issues.length === 0 ? null : `The params of ${method} are invalid. ${describeIssues(issues.filter(isOfZod))}`
+}
+
+/** Whether an issue has its kind: the schemas of the SDK are zod's, though it declares only what all libraries have. */
+function isOfZod(issue: object): issue is z.core.$ZodIssue {
+  return 'code' in issue
 }
 
 function createMcpServer(access: SandboxAccess): Server {
   const info = { name: 'svc-sandbox', title: 'svc sandbox', version }
   const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} }
   const server = new Server(info, { capabilities, instructions })
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools(toolsWith(access)) }))
-  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }, { signal }) => {
+  server.setRequestHandler('tools/list', () => ({ tools: listedTools(toolsWith(access)) }))
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: given } }, { mcpReq: { signal } }) => {
     const tool = findTool(access, name)
     try {
       if (tool.effect !== 'reads' && !access.mayWrite) throw readOnly(tool)
@@ -90,8 +100,8 @@ function createMcpServer(access: SandboxAccess): Server {
       return failureResult(error)
     }
   })
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listResources() }))
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+  server.setRequestHandler('resources/list', () => ({ resources: listResources() }))
+  server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: [
       {
         uriTemplate: 'svc://docs/{group}/{code}',
@@ -102,7 +112,7 @@ function createMcpServer(access: SandboxAccess): Server {
       },
     ],
   }))
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => {
     const found = readResource(uri)
     if (found === null) throw invalidParams(`There is no resource ${uri}. List them with resources/list.`)
     return {
@@ -111,7 +121,7 @@ function createMcpServer(access: SandboxAccess): Server {
       ],
     }
   })
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+  server.setRequestHandler('prompts/list', () => ({
     prompts: prompts.map(({ name, title, description, arguments: given }) => ({
       name,
       title,
@@ -119,7 +129,7 @@ function createMcpServer(access: SandboxAccess): Server {
       arguments: [...given],
     })),
   }))
-  server.setRequestHandler(GetPromptRequestSchema, async ({ params: { name, arguments: given = {} } }) => {
+  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: given = {} } }) => {
     const prompt = prompts.find((each) => each.name === name)
     if (prompt === undefined) throw invalidParams(`There is no prompt ${name}.`)
     try {
@@ -129,7 +139,7 @@ function createMcpServer(access: SandboxAccess): Server {
       throw invalidParams(failureText(describeFailed(error)))
     }
   })
-  server.setRequestHandler(CompleteRequestSchema, async ({ params: { ref, argument, context } }) => {
+  server.setRequestHandler('completion/complete', async ({ params: { ref, argument, context } }) => {
     const all =
       ref.type === 'ref/prompt'
         ? await completePrompt(access, argument.name)

@@ -1,7 +1,13 @@
 /** The stdio transport over the streams of the system: one message per line, ending with stdin. */
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import {
+  deserializeMessage,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  ProtocolErrorCode,
+  STDIO_DEFAULT_MAX_BUFFER_SIZE,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/server'
 import type { System } from '#cli/run/system.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
@@ -68,23 +74,26 @@ async function* readMessages(
   stdin: AsyncIterable<Uint8Array>,
   refuse: (error: unknown) => void,
 ): AsyncGenerator<JSONRPCMessage, void, undefined> {
-  const buffer = new ReadBuffer()
-  for await (const chunk of stdin) {
+  for await (const line of readLines(stdin, () => refuse(new RangeError('The line is too long.')))) {
     try {
-      buffer.append(Buffer.from(chunk))
+      yield deserializeMessage(line)
     } catch (error) {
-      // Longer than any message: the part already read is discarded.
       refuse(error)
     }
-    for (;;) {
-      try {
-        const message = buffer.readMessage()
-        if (message === null) break
-        yield message
-      } catch (error) {
-        refuse(error)
-      }
-    }
+  }
+}
+
+/** Yields the lines of a stream that are not empty. Of one that is longer than any message, the part already read is discarded. */
+async function* readLines(stdin: AsyncIterable<Uint8Array>, onTooLong: () => void): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of stdin) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines.map((line) => line.replace(/\r$/, '')).filter((line) => line !== '')
+    if (rest.length <= STDIO_DEFAULT_MAX_BUFFER_SIZE) continue
+    rest = ''
+    onTooLong()
   }
 }
 
@@ -92,7 +101,10 @@ async function* readMessages(
 function renderRefusal(error: unknown): string {
   const [code, message] =
     error instanceof SyntaxError
-      ? [ErrorCode.ParseError, 'The line is not JSON.']
-      : [ErrorCode.InvalidRequest, 'The line is not a JSON-RPC 2.0 message: one object of at most 10 MB, no batch.']
+      ? [ProtocolErrorCode.ParseError, 'The line is not JSON.']
+      : [
+          ProtocolErrorCode.InvalidRequest,
+          'The line is not a JSON-RPC 2.0 message: one object of at most 10 MB, no batch.',
+        ]
   return `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`
 }

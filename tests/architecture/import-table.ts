@@ -137,7 +137,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/mcp',
     modules: [...base, 'src/cli', 'src/diagnosis', 'src/qa', 'src/reconciliation', 'src/scaffold'],
-    packages: ['@modelcontextprotocol/sdk', 'zod'],
+    packages: ['@modelcontextprotocol/server', 'zod'],
     builtins: 'all',
   },
   {

@@ -1,7 +1,7 @@
 /** The tools that judge with files: bundles, own counts, recordings and pages, over stdio and over HTTP. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { conditions } from '#hosts/conditions.ts'
 import { hostsTool } from '#mcp/local-tools.ts'

@@ -1,6 +1,6 @@
 /** Text that sponsors, apps and visitors wrote is named as such in every result of the tools for agents. */
 import { readFileSync } from 'node:fs'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { isObject } from '#foundation/json.ts'
 import { startSandbox } from '#sandbox/index.ts'

@@ -1,6 +1,6 @@
 /** The server for coding agents, by the client of the official SDK: over stdio, once as a process, and over HTTP. */
 import { stripVTControlCharacters } from 'node:util'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type CommandNode, commandTree } from '#cli/run/help.ts'
 import { createClient } from '#client/index.ts'
