@@ -11,6 +11,7 @@ import { findShimObstacle } from './tests/disk/shim.ts'
 import { installedEngines } from './tests/engines/engines.ts'
 import { LongestFirst } from './tests/longest-first.ts'
 import { poolerProgram } from './tests/postgres/find-pooler.ts'
+import { findFilesInDepth, inDepth } from './tests/runner/depth.ts'
 import { findPytest, untestableTemplates } from './tests/templates/toolchains.ts'
 
 const processors = availableParallelism()
@@ -23,6 +24,7 @@ const built = [inOwnFolder, 'tests/build-once.ts']
 const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProjectConfiguration[]>> = {
   test: () => [
     project('parallel', {
+      ...part('selection'),
       include: [
         '{src,sandbox}/**/*.test.{ts,tsx}',
         'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
@@ -52,13 +54,23 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     }),
   ],
 
-  /** svc as a process, in depth: every signal, pipe, terminal and parent; `npm test` has one of each kind. */
+  /**
+   * svc as a process, in depth: every signal, pipe, terminal and parent; and what `npm test` has one of each kind of: commands, blocks
+   * of the docs, the package, kills.
+   */
   processes: () => [
     project('processes', {
       include: ['tests/processes/**/*.test.ts'],
       globalSetup: built,
       // They mostly wait for the processes that they start.
       maxWorkers: processors + 1,
+    }),
+    project('depth', {
+      ...part('depth'),
+      include: findFilesInDepth(inDepth.processes),
+      globalSetup: built,
+      maxWorkers: processors + 1,
+      isolate: false,
     }),
   ],
 
@@ -96,6 +108,13 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       // One Chromium a worker, for all of its files.
       isolate: false,
       // Each expectation waits for a page.
+      maxWorkers: processors + 1,
+    }),
+    project('browser', {
+      ...part('depth'),
+      include: findFilesInDepth(inDepth.pages),
+      globalSetup: built,
+      isolate: false,
       maxWorkers: processors + 1,
     }),
   ],
@@ -234,11 +253,20 @@ type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>
 /** What only installs from the registry is not needed to see how a run of a suite ends. */
 const installers = /^tests\/(install|interop)\/tools\.ts$|\/installed\.ts$/
 
+/** Runs one of each kind of the tests of files, or the others. A file that vitest itself is started with has all. */
+function part(name: 'selection' | 'depth'): Options {
+  if (name === 'selection' && process.env.SVC_SUITE === undefined) return {}
+  return { runner: 'tests/runner/part.ts', env: { SVC_TESTS_PART: name } }
+}
+
 /** With `SVC_FAILING_TEST=1` a suite has one test, which fails: its script then ends with a code that is not 0. */
 function withOneFailingTest(options: Options): Options {
   const setups = [options.globalSetup ?? []].flat().filter((file) => !installers.test(file))
   return { ...options, include: ['tests/runner/failing.ts'], exclude: [], globalSetup: setups }
 }
+
+/** The guard against hanging, of tests and of their hooks. Generous: a slow machine must not fail a test. */
+const patience_ms = 120_000
 
 function project(name: string, given: Options): TestProjectConfiguration {
   const options = process.env.SVC_FAILING_TEST === '1' ? withOneFailingTest(given) : given
@@ -246,10 +274,11 @@ function project(name: string, given: Options): TestProjectConfiguration {
     test: {
       name,
       setupFiles: 'tests/setup.ts',
-      // Generous: a slow machine must not fail a test.
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
-      expect: { poll: { timeout: 30_000 } },
+      tags: [{ name: 'depth', description: 'Left to a suite in depth: npm test has one of the kind.' }],
+      testTimeout: patience_ms,
+      hookTimeout: patience_ms,
+      // No limit of its own: it ends just before that of the test, so that the failure has what was read last.
+      expect: { poll: { timeout: (options.testTimeout ?? patience_ms) - 2_000 } },
       ...options,
     },
   }

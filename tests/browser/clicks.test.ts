@@ -62,42 +62,50 @@ const gestures: Record<string, Gesture> = {
   },
 }
 
+/** Makes a gesture on an ad each: a free tab is opened, and one click is counted. */
+async function expectFreeTabs(names: readonly string[]): Promise<void> {
+  const html = names.map((name) => `<div id="${name}" style="float:left;width:420px"></div>`)
+  await using host = await stage.open({ html: html.join(''), context: { viewport: { width: 1_300, height: 1_000 } } })
+  await sponsor.introduce(host)
+  const slots: Record<string, string> = {}
+  for (const name of names) slots[name] = (await host.show(gestures[name]!.place, `#${name}`)).slot_id
+  await host.emitted('beacon', { event: 'render' }, html.length)
+
+  // One more is opened by the first.
+  let visits = 1
+  for (const round of [1, 2]) {
+    for (const name of names) {
+      const { perform, tabs } = gestures[name]!
+      if (round === 2 && name !== 'keyboard') continue
+      await perform(linkOf(host.page.frameLocator(`#${name} iframe`)), host.page)
+      await host.emitted('beacon', { event: 'click', slot_id: slots[name]! })
+      visits += tabs
+      await sponsor.visits(host, visits)
+    }
+  }
+  const seen = await sponsor.visits(host, visits)
+  const free = { origin: sponsor.origin, storage: 'kept', has_opener: false }
+  const [first, ...others] = seen.filter(({ path }) => path === '/landing')
+  const landed = { ...free, path: '/landing', referrer: '', referer: null, can_open: false }
+  expect(first).toEqual({ ...landed, can_open: true })
+  expect(others).toEqual(Array.from({ length: visits - 2 }, () => landed))
+  expect(seen.filter(({ path }) => path === '/more')).toMatchObject([{ origin: sponsor.origin, storage: 'kept' }])
+  for (const [name, slot_id] of Object.entries(slots)) {
+    expect([name, await clicksOf(host, slot_id)]).toEqual([name, oneClick(true)])
+    expect([name, ...(await billOf(slot_id))]).toEqual([name, 'click', true, 'One click counted.'])
+  }
+  expect(host.page.url()).toContain(stage.host_url)
+  expect(host.console_lines).toEqual([])
+}
+
 describe.concurrent('a click', () => {
-  test('of any kind on any format opens a free tab and counts once', async () => {
-    const html = Object.keys(gestures).map((name) => `<div id="${name}" style="float:left;width:420px"></div>`)
-    await using host = await stage.open({ html: html.join(''), context: { viewport: { width: 1_300, height: 1_000 } } })
-    await sponsor.introduce(host)
-    const slots: Record<string, string> = {}
-    for (const [name, { place }] of Object.entries(gestures)) slots[name] = (await host.show(place, `#${name}`)).slot_id
-    await host.emitted('beacon', { event: 'render' }, html.length)
+  test('by mouse or keyboard opens a free tab and counts once', () => expectFreeTabs(['click', 'keyboard']))
 
-    // One more is opened by the first.
-    let visits = 1
-    for (const round of [1, 2]) {
-      for (const [name, { perform, tabs }] of Object.entries(gestures)) {
-        if (round === 2 && name !== 'keyboard') continue
-        await perform(linkOf(host.page.frameLocator(`#${name} iframe`)), host.page)
-        await host.emitted('beacon', { event: 'click', slot_id: slots[name]! })
-        visits += tabs
-        await sponsor.visits(host, visits)
-      }
-    }
-    const seen = await sponsor.visits(host, visits)
-    const free = { origin: sponsor.origin, storage: 'kept', has_opener: false }
-    const [first, ...others] = seen.filter(({ path }) => path === '/landing')
-    const landed = { ...free, path: '/landing', referrer: '', referer: null, can_open: false }
-    expect(first).toEqual({ ...landed, can_open: true })
-    expect(others).toEqual(Array.from({ length: visits - 2 }, () => landed))
-    expect(seen.filter(({ path }) => path === '/more')).toMatchObject([{ origin: sponsor.origin, storage: 'kept' }])
-    for (const [name, slot_id] of Object.entries(slots)) {
-      expect([name, await clicksOf(host, slot_id)]).toEqual([name, oneClick(true)])
-      expect([name, ...(await billOf(slot_id))]).toEqual([name, 'click', true, 'One click counted.'])
-    }
-    expect(host.page.url()).toContain(stage.host_url)
-    expect(host.console_lines).toEqual([])
-  })
+  test('of any kind on any format opens a free tab and counts once', { tags: 'depth' }, () =>
+    expectFreeTabs(Object.keys(gestures)),
+  )
 
-  test('on an address with https counts, but is not billed, where views are', async () => {
+  test('on an address with https counts, but is not billed, where views are', { tags: 'depth' }, async () => {
     await using other = await openStage(
       { demand: oneCampaign({ click_url: 'https://secure.example/' }) },
       undefined,
@@ -119,7 +127,7 @@ describe.concurrent('a click', () => {
     expect(beacons.find(({ event }) => event === 'click')).toMatchObject({ metric: 'click', would_bill: false })
   })
 
-  test('by the right button opens a menu, and is not a click', async () => {
+  test('by the right button opens a menu, and is not a click', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     const { slot_id } = await host.show(kinds.banner)
     await host.emitted('beacon', { event: 'render' })
@@ -129,7 +137,9 @@ describe.concurrent('a click', () => {
     expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no click beacon was accepted.'])
   })
 
-  test('on Play, Pause or Mute of a clip does not count, and one on the clip beside them does', async () => {
+  test('on Play, Pause or Mute of a clip does not count, and one on the clip beside them does', {
+    tags: 'depth',
+  }, async () => {
     await using host = await stage.open()
     await host.show(kinds.clip)
     await host.emitted('play_started')
@@ -143,7 +153,7 @@ describe.concurrent('a click', () => {
     expect(await clicksOf(host)).toEqual(oneClick(true))
   })
 
-  test('made by a script is reported as not made by a user', async () => {
+  test('made by a script is reported as not made by a user', { tags: 'depth' }, async () => {
     await using host = await stage.open({
       before: (page) =>
         page.addInitScript(() => {
@@ -181,7 +191,7 @@ describe.concurrent('a click before the creative is rendered', () => {
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
 
-  test('while its image still loads: one click beacon is sent in the end', async () => {
+  test('while its image still loads: one click beacon is sent in the end', { tags: 'depth' }, async () => {
     const image = Promise.withResolvers<void>()
     await using host = await stage.open({
       before: (page) =>
@@ -217,7 +227,7 @@ describe.concurrent('a click before the creative is rendered', () => {
 })
 
 describe.concurrent('a click target', () => {
-  test('without https is no link', async () => {
+  test('without https is no link', { tags: 'depth' }, async () => {
     const demand = oneCampaign({ click_url: 'http://insecure.example/' })
     await using other = await openStage({ demand })
     const html = Object.keys(kinds).map((name) => `<div id="${name}" style="width:420px"></div>`)

@@ -55,7 +55,9 @@ describe.concurrent('a clip', () => {
     expect((await host.types()).filter((type) => type === 'play_started')).toHaveLength(1)
   })
 
-  test('is paused and played by its viewer; a pause in mid-dwell starts the dwell again', async () => {
+  test('is paused and played by its viewer; a pause in mid-dwell starts the dwell again', {
+    tags: 'depth',
+  }, async () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
@@ -75,7 +77,7 @@ describe.concurrent('a clip', () => {
     expect(await recordedBy(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
   })
 
-  test('is unmuted and muted by its viewer, as its beacons report', async () => {
+  test('is unmuted and muted by its viewer, as its beacons report', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
@@ -122,7 +124,7 @@ describe.concurrent('a clip is completed', () => {
     'by a seek to its end': [5.8],
     'by seeking back and forth either, without playing what lies between': [4.5, 0.2, 5.5],
   }
-  test.each(Object.entries(shortcuts))('not %s', async (_, places) => {
+  test.each(Object.entries(shortcuts))('not %s', { tags: 'depth' }, async (_, places) => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
@@ -134,7 +136,7 @@ describe.concurrent('a clip is completed', () => {
     expect(await emittedOn(host)).not.toContain('play_completed')
   })
 
-  test('not at sixteen times its speed: that much of it was not really played', async () => {
+  test('not at sixteen times its speed: that much of it was not really played', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
@@ -173,7 +175,7 @@ describe.concurrent('under cpcv', () => {
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
   })
 
-  test('a seek to the end bills nothing', async () => {
+  test('a seek to the end bills nothing', { tags: 'depth' }, async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
     const frame = await frameOf(host)
@@ -185,7 +187,7 @@ describe.concurrent('under cpcv', () => {
     expect(await recordedBy(host)).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
   })
 
-  test('a page that claims it too soon gets a reason code for it, and is not billed', async () => {
+  test('a page that claims it too soon gets a reason code for it, and is not billed', { tags: 'depth' }, async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
     await host.emitted('beacon', { event: 'play_started' })
@@ -203,7 +205,7 @@ describe.concurrent('under cpcv', () => {
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', false, reason])
   })
 
-  test('a banner can complete nothing', async () => {
+  test('a banner can complete nothing', { tags: 'depth' }, async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show({ format: 'banner' })
     await host.waitForEvent('beacon', { event: 'visible' })
@@ -219,6 +221,7 @@ describe.concurrent('a clip that may not start by itself', () => {
   } as const
   test.each(Object.entries(refusals))(
     '%s shows its poster, reports it, and starts when its viewer presses play',
+    { tags: 'depth' },
     async (_, options) => {
       await using host = await stage.open(options)
       const { slot_id } = await host.show(place)
@@ -262,7 +265,7 @@ describe.concurrent('a clip that may not start by itself', () => {
   }
 })
 
-describe.concurrent('a clip that cannot play is cleared, and sends nothing', () => {
+describe.concurrent('a clip that cannot play is cleared, and sends nothing', { tags: 'depth' }, () => {
   const answers = {
     'its file is missing': { status: 404, body: '' },
     'its file is no video': {

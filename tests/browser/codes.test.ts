@@ -238,22 +238,27 @@ const errors: Record<ErrorCode, Scenario> = {
   },
 }
 
+/** Of the mount, of the turn and of a creative; the others are in depth. */
+const usualErrors: readonly string[] = ['creative_failed', 'request_failed', 'response_unreadable', 'target_not_found']
+
+async function expectError(code: ErrorCode, scenario: Scenario): Promise<void> {
+  await play(scenario, async ({ host }) => {
+    await host.waitForEvent('error', { code, ...scenario.emitted })
+    const emitted = (await host.events()).filter((event) => event.type === 'error')
+    expect(emitted.map((event) => event.code)).toEqual([code])
+    if (scenario.stays) expect(await view(host)).toMatchObject({ frames: 1, nodes: 1, occupied: 1 })
+    else expect(await view(host)).toEqual(nothing)
+    if (scenario.ledger) expect(await host.ledger()).toEqual(scenario.ledger)
+    else await expectNothing(host)
+    expect(host.console_lines.filter((line) => line.startsWith('pageerror'))).toEqual([])
+  })
+}
+
 describe.concurrent('an error', () => {
-  test.concurrent.each(Object.entries(errors) as [ErrorCode, Scenario][])(
-    '%s is emitted, once',
-    async (code, scenario) => {
-      await play(scenario, async ({ host }) => {
-        await host.waitForEvent('error', { code, ...scenario.emitted })
-        const emitted = (await host.events()).filter((event) => event.type === 'error')
-        expect(emitted.map((event) => event.code)).toEqual([code])
-        if (scenario.stays) expect(await view(host)).toMatchObject({ frames: 1, nodes: 1, occupied: 1 })
-        else expect(await view(host)).toEqual(nothing)
-        if (scenario.ledger) expect(await host.ledger()).toEqual(scenario.ledger)
-        else await expectNothing(host)
-        expect(host.console_lines.filter((line) => line.startsWith('pageerror'))).toEqual([])
-      })
-    },
-  )
+  const all = Object.entries(errors) as [ErrorCode, Scenario][]
+  test.concurrent.each(all.filter(([code]) => usualErrors.includes(code)))('%s is emitted, once', expectError)
+  const others = all.filter(([code]) => !usualErrors.includes(code))
+  test.concurrent.each(others)('%s is emitted, once', { tags: 'depth' }, expectError)
 })
 
 /** A fill whose snapshot has been changed. */
@@ -310,20 +315,22 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 
   },
 }
 
+async function expectBlock(reason: ConsentReason, scenario: Scenario): Promise<void> {
+  await play(scenario, async ({ host }) => {
+    await host.waitForEvent('blocked', { reason })
+    const emitted = (await host.events()).filter((event) => event.type === 'blocked')
+    expect(emitted.map((event) => event.reason)).toEqual([reason])
+    expect(await host.types()).not.toContain('error')
+    expect(warnings(host)).toEqual([blockedLine(reason)])
+    expect(await view(host)).toEqual(nothing)
+    if (scenario.ledger) expect(await host.ledger()).toEqual(scenario.ledger)
+    else await expectNothing(host)
+  })
+}
+
 describe.concurrent('a block', () => {
-  test.concurrent.each(Object.entries(blocks) as [ConsentReason, Scenario][])(
-    'by %s is reported by an event and on the console, once each',
-    async (reason, scenario) => {
-      await play(scenario, async ({ host }) => {
-        await host.waitForEvent('blocked', { reason })
-        const emitted = (await host.events()).filter((event) => event.type === 'blocked')
-        expect(emitted.map((event) => event.reason)).toEqual([reason])
-        expect(await host.types()).not.toContain('error')
-        expect(warnings(host)).toEqual([blockedLine(reason)])
-        expect(await view(host)).toEqual(nothing)
-        if (scenario.ledger) expect(await host.ledger()).toEqual(scenario.ledger)
-        else await expectNothing(host)
-      })
-    },
-  )
+  const name = 'by %s is reported by an event and on the console, once each'
+  const [first, ...others] = Object.entries(blocks) as [ConsentReason, Scenario][]
+  test.concurrent.each([first!])(name, expectBlock)
+  test.concurrent.each(others)(name, { tags: 'depth' }, expectBlock)
 })

@@ -59,7 +59,7 @@ const job = (more: object = {}) => ({
   ...more,
 })
 
-test.each(['banner', 'clip', 'native'])('from activation to a visible beacon: %s', async (format) => {
+async function expectVisibleBeacon(format: string): Promise<void> {
   await using page = await open()
   const body = job({ context: { chat_session_id: `page-${format}` }, slot_config: { allowed_formats: [format] } })
   const { decision, sent } = await page.evaluate(async (sentJob) => {
@@ -97,7 +97,11 @@ test.each(['banner', 'clip', 'native'])('from activation to a visible beacon: %s
     ['visible', 'accepted'],
     ['visible', 'accepted'],
   ])
-})
+}
+
+test('from activation to a visible beacon', () => expectVisibleBeacon('banner'))
+
+test.each(['clip', 'native'])('from activation to a visible beacon: %s', { tags: 'depth' }, expectVisibleBeacon)
 
 test('both forms, a no-fill, pending, the other route of beacons, and errors that it can read', async () => {
   await using page = await open()
@@ -132,7 +136,9 @@ test('both forms, a no-fill, pending, the other route of beacons, and errors tha
   })
 })
 
-test('a slow decision is polled; an expired one is a no-fill; times follow the moved clock', async () => {
+test('a slow decision is polled; an expired one is a no-fill; times follow the moved clock', {
+  tags: 'depth',
+}, async () => {
   await using page = await open()
   const settings = (decision_latency_ms: number) =>
     control().projects.update({ params: { client_id: 'proj_demo' }, body: { decision_latency_ms } })
@@ -179,7 +185,9 @@ function control() {
   return createClient({ base_url: sandbox.url, credential: 'sk_test_sandbox_demo' })
 }
 
-test('has its decision pushed over a socket of its own, which another origin cannot open with the same ticket', async () => {
+test('has its decision pushed over a socket of its own, which another origin cannot open with the same ticket', {
+  tags: 'depth',
+}, async () => {
   await using page = await open()
   await using slow = await startSandbox({ decision_latency_ms: 400 })
   const pushed = await page.evaluate(async (base_url) => {

@@ -67,7 +67,7 @@ describe.concurrent('clips', () => {
     expect(sizes).toEqual([true, true])
   })
 
-  test('that have ended offer to play again, and a jump to the end is no completion', async () => {
+  test('that have ended offer to play again, and a jump to the end is no completion', { tags: 'depth' }, async () => {
     const { host, frame } = await openAd(clip)
     await using _ = host
     await host.emitted('play_started')
@@ -82,7 +82,7 @@ describe.concurrent('clips', () => {
     expect(await frame.locator('video').evaluate((video: HTMLVideoElement) => video.currentTime < 5)).toBe(true)
   })
 
-  test('mark a test substitute, away from the controls', async () => {
+  test('mark a test substitute, away from the controls', { tags: 'depth' }, async () => {
     const { host, frame } = await openAd(clip)
     await using _ = host
     await appears(frame, 'Pause')

@@ -62,7 +62,7 @@ describe.concurrent('a placement on a host page', () => {
     expect(await host.page.locator('[data-sp-label]').textContent()).toBe(`${render.label_text} · ${sponsor_name}`)
   })
 
-  test('keeps its aspect ratio where there is less room', async () => {
+  test('keeps its aspect ratio where there is less room', { tags: 'depth' }, async () => {
     await using host = await stage.open({ html: '<div id="slot" style="width:200px"></div>' })
     await host.show({ format: 'banner' })
     await host.waitForEvent('rendered')
@@ -71,7 +71,7 @@ describe.concurrent('a placement on a host page', () => {
     expect(box?.height).toBeCloseTo(200 * (250 / 300), 1)
   })
 
-  test('of a native template takes the height of its content', async () => {
+  test('of a native template takes the height of its content', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     await host.show({ format: 'native', native_template_id: 'card' })
     await host.waitForEvent('beacon', { event: 'visible' })
@@ -119,7 +119,7 @@ test('an activation names its project, and does not expose its token', async () 
   expect(state.activation).toEqual(activation)
 })
 
-test('at top level a frame is a labelled preview that sends nothing', async () => {
+test('at top level a frame is a labelled preview that sends nothing', { tags: 'depth' }, async () => {
   await using host = await stage.open()
   const { placement } = await host.place({ format: 'native' })
   await host.page.goto(placement!.render.frame_url)

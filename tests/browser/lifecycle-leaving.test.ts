@@ -42,20 +42,24 @@ const waitsAgain = async ({ page }: Host, times: number) => {
 }
 
 describe.concurrent('a page that is closed', () => {
-  test.for(['preflight', 'render'] as const)('while its %s is under way: the beacon arrives', async (what) => {
-    await using proxy = await openProxy()
-    await using host = await stage.open({ html: below })
-    const held = proxy.hold(what)
-    const response = await host.place(banner)
-    await host.mount(proxy.through(response))
-    await held.arrived
-    expect(await host.ledger()).toEqual([])
-    await host.page.close()
-    held.release()
-    await arrives(host, rendered_only)
-    const { billing } = await stage.client.placements.explain({ params: { slot_id: response.slot_id } })
-    expect(billing).toMatchObject({ would_bill: false })
-  })
+  test.for(['preflight', 'render'] as const)(
+    'while its %s is under way: the beacon arrives',
+    { tags: 'depth' },
+    async (what) => {
+      await using proxy = await openProxy()
+      await using host = await stage.open({ html: below })
+      const held = proxy.hold(what)
+      const response = await host.place(banner)
+      await host.mount(proxy.through(response))
+      await held.arrived
+      expect(await host.ledger()).toEqual([])
+      await host.page.close()
+      held.release()
+      await arrives(host, rendered_only)
+      const { billing } = await stage.client.placements.explain({ params: { slot_id: response.slot_id } })
+      expect(billing).toMatchObject({ would_bill: false })
+    },
+  )
 
   test('while the view is under way: it arrives, and is billed', async () => {
     await using proxy = await openProxy()
@@ -102,7 +106,7 @@ describe.concurrent('a page that is left', () => {
     await arrives(host, viewed)
   })
 
-  test('before the view: it was rendered, not viewed', async () => {
+  test('before the view: it was rendered, not viewed', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     await host.page.evaluate(() => {
       window.SponsoredPlacement!.on('rendered', () => setTimeout(() => location.reload()))
@@ -118,7 +122,7 @@ describe.concurrent('a page that is left', () => {
     expect(billing).toMatchObject({ would_bill: false })
   })
 
-  test('while a beacon waits to be sent again: it is sent at once, and arrives', async () => {
+  test('while a beacon waits to be sent again: it is sent at once, and arrives', { tags: 'depth' }, async () => {
     await using proxy = await openProxy()
     await using host = await stage.open({ html: below, before: neverWaitOut })
     proxy.refusals = 1
@@ -130,7 +134,7 @@ describe.concurrent('a page that is left', () => {
   })
 })
 
-describe.concurrent('a tab that is hidden', () => {
+describe.concurrent('a tab that is hidden', { tags: 'depth' }, () => {
   test('sends at once what waits to be sent again', async () => {
     await using proxy = await openProxy()
     await using host = await stage.open({ html: below, before: neverWaitOut })

@@ -49,7 +49,7 @@ describe.concurrent('the states of a turn', () => {
     },
   )
 
-  test('the page sees what happened, and no credential', async () => {
+  test('the page sees what happened, and no credential', { tags: 'depth' }, async () => {
     await using host = await open()
     await host.whenRendered(() => {
       Reflect.set(window, 'document of the frame', (window.findAll('iframe')[0] as HTMLIFrameElement).contentDocument)
@@ -97,20 +97,24 @@ describe.concurrent('the states of a turn', () => {
   test.for([
     ['denied', 'consent_not_granted'],
     ['missing', 'consent_missing'],
-  ] as const)('a fill whose consent is %s is blocked before it is mounted', async ([how, reason]) => {
-    await using host = await open()
-    const { authoritative_consent, ...response } = await host.place(banner)
-    const denied = { authoritative_consent: { ...authoritative_consent, lifecycle_state: 'denied' } }
-    host.backend_responses.push({ body: JSON.stringify({ ...response, ...(how === 'denied' && denied) }) })
-    const id = await host.start(banner)
-    await host.waitForEvent('blocked', { reason })
-    await host.reaches(id, 'blocked')
-    expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'blocked'])
-    expect(host.requests.filter((request) => request.url().includes('/v1/render/'))).toEqual([])
-    expect(await host.ledger()).toEqual([])
-  })
+  ] as const)(
+    'a fill whose consent is %s is blocked before it is mounted',
+    { tags: 'depth' },
+    async ([how, reason]) => {
+      await using host = await open()
+      const { authoritative_consent, ...response } = await host.place(banner)
+      const denied = { authoritative_consent: { ...authoritative_consent, lifecycle_state: 'denied' } }
+      host.backend_responses.push({ body: JSON.stringify({ ...response, ...(how === 'denied' && denied) }) })
+      const id = await host.start(banner)
+      await host.waitForEvent('blocked', { reason })
+      await host.reaches(id, 'blocked')
+      expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'blocked'])
+      expect(host.requests.filter((request) => request.url().includes('/v1/render/'))).toEqual([])
+      expect(await host.ledger()).toEqual([])
+    },
+  )
 
-  test('a consent withdrawn while it mounts blocks it', async () => {
+  test('a consent withdrawn while it mounts blocks it', { tags: 'depth' }, async () => {
     await using host = await open()
     const release = await host.holdFrames()
     const id = await host.start(banner)
@@ -143,7 +147,7 @@ describe.concurrent('the states of a turn', () => {
     ['endpoint_missing', { endpoint: null }, ['idle', 'consent_check', 'failed']],
     ['request_failed', { endpoint: '/api/nobody' }, ['idle', 'requesting', 'failed']],
     ['request_failed', { endpoint: 'http://127.0.0.1:1/' }, ['idle', 'requesting', 'failed']],
-  ] as const)('%s fails it: %o', async ([code, request, path]) => {
+  ] as const)('%s fails it: %o', { tags: 'depth' }, async ([code, request, path]) => {
     await using host = await open()
     const id = await host.start({ ...banner, ...request })
     await host.waitForEvent('error', { code })
@@ -160,7 +164,7 @@ describe.concurrent('the states of a turn', () => {
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'failed'])
   })
 
-  test('a creative that is gone fails it while it mounts', async () => {
+  test('a creative that is gone fails it while it mounts', { tags: 'depth' }, async () => {
     await using host = await open()
     await host.context.route('**/v1/test-assets/**', (route) => route.abort())
     const id = await host.start(banner)
@@ -170,7 +174,7 @@ describe.concurrent('the states of a turn', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('a frame that loads again fails it while it shows', async () => {
+  test('a frame that loads again fails it while it shows', { tags: 'depth' }, async () => {
     await using host = await open()
     const id = await host.start(banner)
     await host.waitForEvent('beacon', { event: 'render' })
@@ -210,6 +214,7 @@ describe.concurrent('withTurn', () => {
 
   test.for(['throws', 'rejects'] as const)(
     'passes on the very exception of work that %s, and finishes',
+    { tags: 'depth' },
     async (how) => {
       await using host = await open()
       const isSame = await host.page.evaluate(
@@ -235,7 +240,7 @@ describe.concurrent('withTurn', () => {
     ['the backend fails', { status: 500, body: 'out of order' }],
     ['the answer is not JSON', { body: '<html>' }],
     ['the answer is null', { body: 'null' }],
-  ] as const)('is not disturbed when %s', async ([, answer]) => {
+  ] as const)('is not disturbed when %s', { tags: 'depth' }, async ([, answer]) => {
     await using host = await open()
     host.backend_responses.push(answer)
     const result = await host.page.evaluate(
@@ -252,7 +257,7 @@ describe.concurrent('withTurn', () => {
 })
 
 describe.concurrent('finish', () => {
-  test('before the decision: the decision comes too late, nothing is mounted', async () => {
+  test('before the decision: the decision comes too late, nothing is mounted', { tags: 'depth' }, async () => {
     await using host = await open()
     const { release, response } = await host.hold(banner)
     const id = await host.start(banner)
@@ -289,7 +294,9 @@ describe.concurrent('finish', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('before the dwell: the ad stays as long as it is out of view, and is cleared once viewed', async () => {
+  test('before the dwell: the ad stays as long as it is out of view, and is cleared once viewed', {
+    tags: 'depth',
+  }, async () => {
     await using host = await open()
     await host.page.locator('#slot').evaluate((slot) => slot.style.setProperty('margin-top', '3000px'))
     const id = await host.start(banner)
@@ -305,7 +312,7 @@ describe.concurrent('finish', () => {
     expect(await host.shown()).toEqual(nothing)
   })
 
-  test('after the dwell: the ad is cleared at once', async () => {
+  test('after the dwell: the ad is cleared at once', { tags: 'depth' }, async () => {
     await using host = await open()
     const id = await host.start(banner)
     await host.waitForEvent('visible')
@@ -319,7 +326,7 @@ describe.concurrent('finish', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('twice has the effect of once', async () => {
+  test('twice has the effect of once', { tags: 'depth' }, async () => {
     await using host = await open()
     const id = await host.start(banner)
     await host.waitForEvent('visible')
@@ -331,7 +338,7 @@ describe.concurrent('finish', () => {
     expect(await host.types()).not.toContain('turn:cancelled')
   })
 
-  test('with keepMounted the ad stays, viewed, until the next turn replaces it', async () => {
+  test('with keepMounted the ad stays, viewed, until the next turn replaces it', { tags: 'depth' }, async () => {
     await using host = await open()
     const id = await host.start({ ...banner, keepMounted: true })
     await host.reaches(id, 'rendered')
@@ -350,7 +357,7 @@ describe.concurrent('finish', () => {
 })
 
 describe.concurrent('cancel', () => {
-  test('at once: nothing is requested', async () => {
+  test('at once: nothing is requested', { tags: 'depth' }, async () => {
     await using host = await open()
     const state = await host.page.evaluate(
       async ({ endpoint, body }) => {
@@ -366,7 +373,7 @@ describe.concurrent('cancel', () => {
     expect(await host.shown()).toEqual(nothing)
   })
 
-  test('while requesting: the decision comes too late', async () => {
+  test('while requesting: the decision comes too late', { tags: 'depth' }, async () => {
     await using host = await open()
     const { release } = await host.hold(banner)
     const id = await host.start(banner)
@@ -380,7 +387,7 @@ describe.concurrent('cancel', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('while mounting: the frame is removed before its first message', async () => {
+  test('while mounting: the frame is removed before its first message', { tags: 'depth' }, async () => {
     await using host = await open()
     const release = await host.holdFrames()
     const id = await host.start(banner)
@@ -407,7 +414,7 @@ describe.concurrent('cancel', () => {
     expect(await host.billed(slot_id!)).toBe(false)
   })
 
-  test('while it finishes: the ad is cleared at once', async () => {
+  test('while it finishes: the ad is cleared at once', { tags: 'depth' }, async () => {
     await using host = await open()
     await host.page.locator('#slot').evaluate((slot) => slot.style.setProperty('margin-top', '3000px'))
     const id = await host.start(banner)
@@ -422,7 +429,7 @@ describe.concurrent('cancel', () => {
     ['no_fill', { more: { test_outcome: 'no_fill' } }],
     ['failed', { endpoint: '/api/nobody' }],
     ['blocked', { authoritative_consent: null }],
-  ] as const)('after %s changes nothing', async ([state, request]) => {
+  ] as const)('after %s changes nothing', { tags: 'depth' }, async ([state, request]) => {
     await using host = await open()
     const id = await host.start(request)
     await host.reaches(id, state)
@@ -435,19 +442,25 @@ describe.concurrent('cancel', () => {
   test.for([
     ['cancel', 'decision', 'cancelled'],
     ['finish', 'decision', 'cleared'],
-  ] as const)('%s from a listener of %s is heeded: nothing is mounted', async ([call, event, state]) => {
-    await using host = await open()
-    const id = await host.start({ ...banner, within: { event, call } })
-    await host.waitForEvent(event)
-    await host.reaches(id, state)
-    expect(await host.shown()).toEqual(nothing)
-    const next = await host.start(banner)
-    await host.waitForEvent('beacon', { event: 'visible', turn_id: next })
-    expect((await host.path(id)).at(-1)).toBe(state)
-    expect(await host.ledger()).toEqual(viewed)
-  })
+  ] as const)(
+    '%s from a listener of %s is heeded: nothing is mounted',
+    { tags: 'depth' },
+    async ([call, event, state]) => {
+      await using host = await open()
+      const id = await host.start({ ...banner, within: { event, call } })
+      await host.waitForEvent(event)
+      await host.reaches(id, state)
+      expect(await host.shown()).toEqual(nothing)
+      const next = await host.start(banner)
+      await host.waitForEvent('beacon', { event: 'visible', turn_id: next })
+      expect((await host.path(id)).at(-1)).toBe(state)
+      expect(await host.ledger()).toEqual(viewed)
+    },
+  )
 
-  test('cancel from a listener of rendered takes effect: the ad is cleared, and no event follows', async () => {
+  test('cancel from a listener of rendered takes effect: the ad is cleared, and no event follows', {
+    tags: 'depth',
+  }, async () => {
     await using host = await open()
     const id = await host.start({ ...banner, within: { event: 'rendered', call: 'cancel' } })
     await host.waitForEvent('cleared')
@@ -460,7 +473,7 @@ describe.concurrent('cancel', () => {
 })
 
 describe.concurrent('an AbortSignal', () => {
-  test('aborted before: nothing is requested', async () => {
+  test('aborted before: nothing is requested', { tags: 'depth' }, async () => {
     await using host = await open()
     const id = await host.start({ ...banner, signal: 'aborted' })
     expect(await host.path(id)).toEqual(['cancelled'])
@@ -482,7 +495,7 @@ describe.concurrent('an AbortSignal', () => {
     expect(await host.page.evaluate((id) => window.followed.get(id)!.turn.decision, id)).toBe(null)
   })
 
-  test.for(['mounting', 'rendered'] as const)('aborted in state %s: the ad goes', async (state) => {
+  test.for(['mounting', 'rendered'] as const)('aborted in state %s: the ad goes', { tags: 'depth' }, async (state) => {
     await using host = await open()
     const release = state === 'mounting' ? await host.holdFrames() : () => {}
     const id = await host.start({ ...banner, signal: 'open' })
@@ -494,7 +507,7 @@ describe.concurrent('an AbortSignal', () => {
     expect(await host.shown()).toEqual(nothing)
   })
 
-  test('aborted after the turn: an ad that stayed mounted is cleared', async () => {
+  test('aborted after the turn: an ad that stayed mounted is cleared', { tags: 'depth' }, async () => {
     await using host = await open()
     const id = await host.start({ ...banner, signal: 'open', keepMounted: true })
     await host.reaches(id, 'rendered')
@@ -538,7 +551,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('a turn without an id is a new one, even after one whose id is empty', async () => {
+  test('a turn without an id is a new one, even after one whose id is empty', { tags: 'depth' }, async () => {
     await using host = await open()
     const isSame = await host.page.evaluate(
       ({ endpoint, body }) => {
@@ -551,7 +564,7 @@ describe.concurrent('turns of one page', () => {
     expect(isSame).toBe(false)
   })
 
-  test('a listener that fills a target again while it is replaced leaves one ad on it', async () => {
+  test('a listener that fills a target again while it is replaced leaves one ad on it', { tags: 'depth' }, async () => {
     await using host = await open()
     const responses = await Promise.all([host.place(banner), host.place(banner)])
     await host.show(banner)
@@ -569,7 +582,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.shown()).toEqual(nothing)
   })
 
-  test('the id of a cancelled turn starts a new one', async () => {
+  test('the id of a cancelled turn starts a new one', { tags: 'depth' }, async () => {
     await using host = await open()
     const first = await host.start({ ...banner, turnId: 'message-1' })
     await host.call(first, 'cancel')
@@ -602,7 +615,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.shown()).toEqual(one_ad)
   })
 
-  test('a new turn before the old one was viewed: only the new one is', async () => {
+  test('a new turn before the old one was viewed: only the new one is', { tags: 'depth' }, async () => {
     await using host = await open()
     const { old, next } = await host.page.evaluate(
       async ({ endpoint, body }) => {
@@ -621,7 +634,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.billed(slot_id!)).toBe(false)
   })
 
-  test('a new turn while the old one is requesting: the old decision comes too late', async () => {
+  test('a new turn while the old one is requesting: the old decision comes too late', { tags: 'depth' }, async () => {
     await using host = await open()
     const { release } = await host.hold(banner)
     const old = await host.start(banner)
@@ -677,7 +690,9 @@ describe.concurrent('turns of one page', () => {
     expect(await host.shown()).toEqual(one_ad)
   })
 
-  test('clearPlacement clears what was mounted without a turn, and ignores an unknown target', async () => {
+  test('clearPlacement clears what was mounted without a turn, and ignores an unknown target', {
+    tags: 'depth',
+  }, async () => {
     await using host = await open()
     await host.whenRendered(() => {
       window.SponsoredPlacement!.clearPlacement({ target: '#slot' })
@@ -706,7 +721,7 @@ describe.concurrent('the script element', () => {
     expect(await host.shown()).toEqual(one_ad)
   })
 
-  test('loaded async, and late, works as well, and knows its own address', async () => {
+  test('loaded async, and late, works as well, and knows its own address', { tags: 'depth' }, async () => {
     await using host = await openTurnHost(stage, {
       before: (page) =>
         page.route('**/v1/render.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }), {

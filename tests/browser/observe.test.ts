@@ -19,7 +19,7 @@ test('a correct page violates no rule, and its ad was brought into view', async 
   )
 })
 
-test('a page that serves a secret key is named for it', async () => {
+test('a page that serves a secret key is named for it', { tags: 'depth' }, async () => {
   const { violated, cases } = await judgePage(sandbox, { ...wrongPages['secret-key-served'], for_ms: 0 })
   expect(violated).toEqual(['secret-key-served'])
   expect(cases.find((item) => nameOf(item) === 'secret-key-served')?.outcome).toBe('failed')

@@ -58,7 +58,9 @@ function letTimeSkip(): void {
 }
 
 describe.concurrent('a turn that is filled', () => {
-  test.concurrent('before its dwell is met leaves a rendering that is not billed, when it is cancelled', async () => {
+  test.concurrent('before its dwell is met leaves a rendering that is not billed, when it is cancelled', {
+    tags: 'depth',
+  }, async () => {
     await using host = await stage.open({ html: '<div id="slot" style="margin-top:3000px"></div>' })
     await startTurn(host, { place: { format: 'banner' } })
     const { slot_id } = await host.waitForEvent('beacon', { event: 'render', accepted: true })
@@ -83,7 +85,7 @@ describe.concurrent('a turn that is filled', () => {
     for (const request of host.requests) expect(await request.allHeaders()).not.toHaveProperty('x-csrf-token')
   })
 
-  test.concurrent('passes an exception of the host through', async () => {
+  test.concurrent('passes an exception of the host through', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     const message = await host.page.evaluate(
       (options) =>
@@ -104,23 +106,27 @@ describe.concurrent('a turn that is not filled', () => {
     ['below_floor', 'partner', { overrides: { bidfloor: 1_000 } }],
     ['size_mismatch', 'core_policy', { slot_hint: { max_width: 10, max_height: 10 } }],
     ['content_safety', 'core_policy', { prompt: { topic: 'weapons' }, consent: { semantic_targeting: true } }],
-  ])('says %s, which %s decided, and leaves the page empty', async (no_fill_reason, reason_origin, more) => {
-    await using host = await stage.open()
-    await runTurn(host, { place: { more } })
-    expect(await host.events()).toMatchObject([
-      { type: 'turn:started' },
-      { type: 'decision', status: 'ready', fill: false },
-      { type: 'no_fill', no_fill_reason },
-      { type: 'turn:finished' },
-    ])
-    expect(await turnState(host)).toBe('no_fill')
-    await expectNothing(host)
-    expect(frameLoads(host)).toEqual([])
-    const [{ slot_id = '' } = {}] = (await host.events()).slice(1)
-    const explained = await stage.client.placements.explain({ params: { slot_id } })
-    expect(explained).toMatchObject({ decision: { reason_origin }, billing: null })
-    expect(host.console_lines).toEqual([])
-  })
+  ])(
+    'says %s, which %s decided, and leaves the page empty',
+    { tags: 'depth' },
+    async (no_fill_reason, reason_origin, more) => {
+      await using host = await stage.open()
+      await runTurn(host, { place: { more } })
+      expect(await host.events()).toMatchObject([
+        { type: 'turn:started' },
+        { type: 'decision', status: 'ready', fill: false },
+        { type: 'no_fill', no_fill_reason },
+        { type: 'turn:finished' },
+      ])
+      expect(await turnState(host)).toBe('no_fill')
+      await expectNothing(host)
+      expect(frameLoads(host)).toEqual([])
+      const [{ slot_id = '' } = {}] = (await host.events()).slice(1)
+      const explained = await stage.client.placements.explain({ params: { slot_id } })
+      expect(explained).toMatchObject({ decision: { reason_origin }, billing: null })
+      expect(host.console_lines).toEqual([])
+    },
+  )
 
   test.concurrent('for a session that has denied is a no-fill too', async () => {
     await using host = await stage.open()
@@ -131,7 +137,9 @@ describe.concurrent('a turn that is not filled', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('where the project requires consent and none was given, the refusal is emitted', async () => {
+  test.concurrent('where the project requires consent and none was given, the refusal is emitted', {
+    tags: 'depth',
+  }, async () => {
     await using host = await stage.open()
     const strict = stage.sandbox.projects.find(({ client_id }) => client_id === 'proj_strict')!
     const refused = await fetch(`${stage.sandbox.url}/v1/placements`, {
@@ -168,7 +176,9 @@ describe.concurrent('a turn whose decision is pending', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test.concurrent('that ends before it is decided drops the late decision: nothing is mounted or counted', async () => {
+  test.concurrent('that ends before it is decided drops the late decision: nothing is mounted or counted', {
+    tags: 'depth',
+  }, async () => {
     const { slow, clock } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open()
@@ -190,7 +200,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     expect(detail).toMatchObject({ first_frame_at_ms: null, billing: { would_bill: false } })
   })
 
-  test.concurrent('that ends between two polls stops polling', async () => {
+  test.concurrent('that ends between two polls stops polling', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const pending = { ...(await host.place({ format: 'banner' })), status: 'pending', placement: null, decision: null }
@@ -205,7 +215,9 @@ describe.concurrent('a turn whose decision is pending', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('is polled past a cache that would repeat it, and takes a URL and Headers', async () => {
+  test.concurrent('is polled past a cache that would repeat it, and takes a URL and Headers', {
+    tags: 'depth',
+  }, async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     const pending = JSON.stringify({ ...response, status: 'pending', placement: null, decision: null })
@@ -253,7 +265,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('respects a rate limit between two polls', async () => {
+  test.concurrent('respects a rate limit between two polls', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     host.backend_responses.push(
@@ -268,7 +280,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     expect(decided.at_ms - started.at_ms).toBeGreaterThan(1_200)
   })
 
-  test.concurrent('may still become a no-fill', async () => {
+  test.concurrent('may still become a no-fill', { tags: 'depth' }, async () => {
     const { slow, clock } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open()
@@ -295,7 +307,7 @@ describe.concurrent('a backend that is limited or down', () => {
     ['429', 'seconds', () => '1'],
     ['429', 'an HTTP date', () => new Date(Date.now() + 8_000).toUTCString()],
     ['503', 'seconds', () => '1'],
-  ])('with %s is asked again after Retry-After in %s', async (status, _, retry_after) => {
+  ])('with %s is asked again after Retry-After in %s', { tags: 'depth' }, async (status, _, retry_after) => {
     await using host = await stage.open()
     host.backend_responses.push(refusal(Number(status), 'rate_limited', { 'retry-after': retry_after() }))
     await startTurn(host, banner)
@@ -323,7 +335,7 @@ describe.concurrent('a backend that is limited or down', () => {
     [500, 'internal_error', {}],
     [401, 'key_unknown', {}],
     [403, 'project_mismatch', {}],
-  ])('with %i %s %o is not asked again', async (status, reason_code, headers) => {
+  ])('with %i %s %o is not asked again', { tags: 'depth' }, async (status, reason_code, headers) => {
     await using host = await stage.open()
     host.backend_responses.push(refusal(status, reason_code, headers as Record<string, string>))
     await runTurn(host)
@@ -337,7 +349,7 @@ describe.concurrent('a backend that is limited or down', () => {
     await expectNothing(host)
   })
 
-  test.concurrent("with an error that is not the service's names the status", async () => {
+  test.concurrent("with an error that is not the service's names the status", { tags: 'depth' }, async () => {
     await using host = await stage.open()
     host.backend_responses.push({ status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad gateway</h1>' })
     await runTurn(host)
@@ -345,7 +357,7 @@ describe.concurrent('a backend that is limited or down', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('gets no more requests after the turn has ended', async () => {
+  test.concurrent('gets no more requests after the turn has ended', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     host.backend_responses.push(refusal(429, 'rate_limited', { 'retry-after': '9' }))
     const answered = host.page.waitForResponse((response) => response.url().endsWith(host.endpoint))
@@ -373,7 +385,7 @@ describe.concurrent('a backend that is limited or down', () => {
     expect(await host.types()).not.toContain('error')
   })
 
-  test.concurrent('by the emulator for a minute: the turn continues without an ad', async () => {
+  test.concurrent('by the emulator for a minute: the turn continues without an ad', { tags: 'depth' }, async () => {
     await using limited = await openStage({ rate_limit: '1/min' })
     await using host = await limited.open()
     await host.place()
@@ -447,7 +459,7 @@ describe.concurrent('a response that cannot be read', () => {
     'no sponsor': ofRender({ sponsor_name: null }),
   }
 
-  test.concurrent('because it has another shape: its fields are reported', async () => {
+  test.concurrent('because it has another shape: its fields are reported', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     for (const [reshape] of Object.values(reshaped)) {
@@ -464,7 +476,7 @@ describe.concurrent('a response that cannot be read', () => {
     expect(host.console_lines).toEqual(warnings(host))
   })
 
-  test.concurrent('because its placement cannot be rendered', async () => {
+  test.concurrent('because its placement cannot be rendered', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     const got = Object.keys(response.placement!).map((name) => `placement.${name}`)

@@ -100,7 +100,7 @@ test('the slot has the requested size and position', async () => {
   expect(host.page.viewportSize()).toEqual({ width: 500, height: 400 })
 })
 
-test('a browser that ended is started again, once for all callers', async () => {
+test('a browser that ended is started again, once for all callers', { tags: 'depth' }, async () => {
   const first = await browsers.get()
   await first.close()
   const [second, third] = await Promise.all([browsers.get(), browsers.get()])
@@ -109,7 +109,7 @@ test('a browser that ended is started again, once for all callers', async () => 
   expect(second.isConnected()).toBe(true)
 })
 
-test('a browser that hangs is killed, and the next caller gets another', async () => {
+test('a browser that hangs is killed, and the next caller gets another', { tags: 'depth' }, async () => {
   const hung = await browsers.get()
   await browsers.replace(hung)
   await expect.poll(() => hung.isConnected()).toBe(false)

@@ -262,7 +262,7 @@ describe.concurrent('a dwell', () => {
     await expectRecorded(host, slot_id, ['render', 'visible'], true)
   })
 
-  test('ends when its own frame is taken out, and a frame put back is not the same ad', async () => {
+  test('ends when its own frame is taken out, and a frame put back is not the same ad', { tags: 'depth' }, async () => {
     const { host, slot_id } = await openBox(kinds.banner)
     await using _ = host
     await show(host, 1, 900)
@@ -278,7 +278,7 @@ describe.concurrent('a dwell', () => {
     await expectRecorded(host, slot_id, ['render'], false)
   })
 
-  test('reports what is in view when it is met, not when it started', async () => {
+  test('reports what is in view when it is met, not when it started', { tags: 'depth' }, async () => {
     const { host } = await openBox(kinds.banner)
     await using _ = host
     await show(host, 0.84, 400)
@@ -288,7 +288,7 @@ describe.concurrent('a dwell', () => {
     expect(visible?.measurements?.visible_ratio).toBeCloseTo(0.81, 2)
   })
 
-  test('is measured by hit tests where the browser has no IntersectionObserver v2', async () => {
+  test('is measured by hit tests where the browser has no IntersectionObserver v2', { tags: 'depth' }, async () => {
     const { host } = await openBox(kinds.banner, (page) =>
       page.addInitScript(() => Reflect.deleteProperty(IntersectionObserverEntry.prototype, 'isVisible')),
     )

@@ -24,7 +24,7 @@ const readFiles = (...testResults: object[]) => readWritten(JSON.stringify({ tes
 
 test('a report has the tests of its files; a file that failed by itself is one, and one that ran twice is numbered', () => {
   const report = readFiles(
-    file('a.test.ts', 'passed', ['adds', 'passed'], ['waits', 'pending']),
+    file('a.test.ts', 'passed', ['adds', 'passed'], ['waits', 'skipped'], ['in depth', 'pending']),
     file('a.test.ts', 'failed', ['adds', 'failed']),
     file('b.test.ts', 'failed'),
   )

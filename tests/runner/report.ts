@@ -54,13 +54,15 @@ function readFiles(path: string): ReportedFile[] {
 
 /**
  * A file that failed without a failed test, as one that could not be loaded, is one failed test. A file that ran in several
- * projects, such as two browsers, is there several times: its tests are numbered.
+ * projects, such as two browsers, is there several times: its tests are numbered. One that a runner has taken out never started:
+ * it is of another suite (part.ts), and not skipped.
  */
 function collectTests(files: readonly ReportedFile[]): TestOutcome[] {
   const seen = new Map<string, number>()
   return files.flatMap(({ name: path, status, assertionResults }) => {
     const file = relative(process.cwd(), path)
-    const tests = assertionResults.map(({ fullName, status }): TestOutcome => {
+    const own = assertionResults.filter(({ status }) => status !== 'pending')
+    const tests = own.map(({ fullName, status }): TestOutcome => {
       const name = `${file} > ${fullName}`
       const ordinal = (seen.get(name) ?? 0) + 1
       seen.set(name, ordinal)

@@ -48,7 +48,8 @@ async function runVitest(suite: SuiteName, words: readonly string[], reportFile:
   const reporters = [...(hasReporter ? [] : ['--reporter=default']), '--reporter=json']
   const vitest = join(checkout, 'node_modules/vitest/vitest.mjs')
   const args = [vitest, 'run', ...mode, ...reporters, `--outputFile.json=${reportFile}`, ...words]
-  const child = spawn(process.execPath, args, { cwd: checkout, stdio: 'inherit' })
+  const env = { ...process.env, SVC_SUITE: suite }
+  const child = spawn(process.execPath, args, { cwd: checkout, env, stdio: 'inherit' })
   const ignore = () => {}
   const pass = () => child.kill('SIGTERM')
   process.on('SIGINT', ignore).on('SIGTERM', pass)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { runPlan } from './ci.ts'
+import { findFilesInDepth, inDepth } from './depth.ts'
 import { everyChange, listSteps, type Step } from './steps.ts'
 import { suites } from './suites.ts'
 
@@ -20,6 +21,12 @@ test('each script that runs tests goes through the runner, which ends with what 
   // Whatever else starts vitest has an exit code of its own to care for.
   const others = Object.entries(scripts).filter(([name, script]) => !names.includes(name) && script.includes('vitest'))
   expect(others).toEqual([])
+})
+
+test('each file with tests in depth has a suite that runs them', () => {
+  const run = Object.values(inDepth).flatMap(findFilesInDepth)
+  expect(run.toSorted()).toEqual(findFilesInDepth('{src,sandbox,tests}/**/*.test.{ts,tsx}').toSorted())
+  expect(run.length).toBeGreaterThan(10)
 })
 
 function start(...words: string[]) {

@@ -7,8 +7,8 @@ import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { openRecorder } from '#recordings/recorder.ts'
 import { createRecordingFile } from '#recordings/recording-file.ts'
 import { createSession } from '#recordings/session.ts'
+import { openStage, type Stage } from '#tests/browser/stage.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { openStage, type Stage } from './stage.ts'
 
 const formats: readonly Format[] = ['banner', 'clip', 'native']
 const sponsors = '[data-sp-label]'
