@@ -17,7 +17,7 @@ import type { Format } from '#contract/fields.ts'
 import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import type { AcceptCode, BeaconItem, Metric } from '#contract/resources/beacons.ts'
 import type { BillingVerdict, PlacementDetail } from '#contract/resources/placements.ts'
-import { findEntry } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
 export function judgeBilling(
@@ -49,16 +49,18 @@ const metricNames: Readonly<Record<Metric, readonly [metric: string, event: stri
   completed_view: ['completed view', 'completion'],
 }
 
-/** The first one that a beacon has explains why nothing counted. */
-const shortfalls = [
-  'AWAITING_RENDER',
-  'COMPLETED_TOO_FAST',
-  'VISIBILITY_UNMEASURED',
-  'MEASUREMENT_IMPLAUSIBLE',
-  'TOO_SMALL',
-  'BELOW_THRESHOLD',
-  'PAGE_HIDDEN',
-] as const
+/** In which order reasons explain why nothing counted: the first one that a beacon has. The compiler names one that is missing. */
+const shortfallRanks: Readonly<Record<Exclude<AcceptCode, 'OK' | 'DUPLICATE' | 'ALREADY_COUNTED'>, number>> = {
+  AWAITING_RENDER: 0,
+  COMPLETED_TOO_FAST: 1,
+  VISIBILITY_UNMEASURED: 2,
+  MEASUREMENT_IMPLAUSIBLE: 3,
+  TOO_SMALL: 4,
+  BELOW_THRESHOLD: 5,
+  PAGE_HIDDEN: 6,
+}
+
+const shortfalls = tableNames(shortfallRanks).toSorted((a, b) => shortfallRanks[a] - shortfallRanks[b])
 
 function explainMetric(metric: Metric, format: Format, codes: ReadonlySet<AcceptCode>): string {
   const [name, event] = metricNames[metric]

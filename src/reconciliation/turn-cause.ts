@@ -2,7 +2,7 @@
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import type { Mode } from '#contract/fields.ts'
 import { limits } from '#contract/limits.ts'
-import type { Metric } from '#contract/resources/beacons.ts'
+import type { AcceptCode, Metric } from '#contract/resources/beacons.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { Cause, Explanation } from './causes.ts'
 import { findCounted, type Turn, type TurnBeacon } from './turns.ts'
@@ -63,12 +63,17 @@ function explainBeacons(turn: Turn, metric: Metric): Explanation | null {
   return refused === undefined ? null : explainRefused(turn, refused)
 }
 
-/** The cause of an accepted beacon that does not count; any other is `does_not_count`. */
-const acceptedCauses: Readonly<Record<string, Cause>> = {
+/** The cause of an accepted beacon that does not count. The compiler names a reason that is missing. */
+const acceptedCauses: Readonly<Record<Exclude<AcceptCode, 'OK'>, Cause>> = {
   BELOW_THRESHOLD: 'counting_method',
   TOO_SMALL: 'counting_method',
   PAGE_HIDDEN: 'counting_method',
   COMPLETED_TOO_FAST: 'early',
+  AWAITING_RENDER: 'does_not_count',
+  ALREADY_COUNTED: 'does_not_count',
+  DUPLICATE: 'does_not_count',
+  VISIBILITY_UNMEASURED: 'does_not_count',
+  MEASUREMENT_IMPLAUSIBLE: 'does_not_count',
 }
 
 function explainRefused(

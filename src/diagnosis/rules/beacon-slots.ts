@@ -3,6 +3,7 @@ import { type AcceptedBeacon, type Creative, judgeBeacons } from '#contract/beac
 import { acceptHints } from '#contract/error-codes.ts'
 import { type AcceptCode, clipEvents, limits } from '#contract/exports.ts'
 import { canonicalEvent } from '#contract/resources/beacons.ts'
+import { mapTable } from '#foundation/table-entry.ts'
 import type { AcceptedInFile } from '../facts/beacon-file.ts'
 import { adsInFile } from '../facts/shown-ads.ts'
 import { type RuleBody, ruleSet } from '../rule.ts'
@@ -43,6 +44,26 @@ function byId(slot: Slot): AcceptedInFile[][] {
   return [...Map.groupBy(slot, ({ beacon }) => beacon.beacon_id).values()]
 }
 
+/** Why an accepted beacon is not billed: the field that tells, and what a finding says. The compiler names one that is missing. */
+const unbilled: Readonly<
+  Record<Exclude<AcceptCode, 'OK' | 'DUPLICATE'>, readonly [at: readonly string[], title: string]>
+> = {
+  ALREADY_COUNTED: [['event'], 'An earlier beacon of this asset_token counts for the same.'],
+  AWAITING_RENDER: [['event'], 'No render beacon of this asset_token is here: not billed until there is one.'],
+  TOO_SMALL: [['measurements'], 'The ad was shown less than 50 px wide or high: not billed.'],
+  BELOW_THRESHOLD: [['measurements'], 'The ad was seen less than the viewability threshold requires: not billed.'],
+  COMPLETED_TOO_FAST: [['event'], 'The clip completed sooner than it can play: not billed.'],
+  VISIBILITY_UNMEASURED: [
+    ['measurements'],
+    'The view has no visible_ratio and visible_ms, or its visibility_check is none: not billed.',
+  ],
+  MEASUREMENT_IMPLAUSIBLE: [
+    ['measurements', 'visible_ms'],
+    'The ad was seen for longer than the time since its render: not billed.',
+  ],
+  PAGE_HIDDEN: [['measurements', 'page_visible'], 'The page was hidden: not billed.'],
+}
+
 /** Rules about the beacons of one asset token. */
 export const beaconSlotRules = ruleSet('beacons', {
   beacon_id_conflict: repeatRule(
@@ -74,38 +95,11 @@ export const beaconSlotRules = ruleSet('beacons', {
     },
     (slot) => [...Map.groupBy(distinct(slot), ({ beacon }) => beacon.render_instance_id).values()].flatMap(clipOrder),
   ),
-  ALREADY_COUNTED: billingRule(
-    'ALREADY_COUNTED',
-    ['event'],
-    'An earlier beacon of this asset_token counts for the same.',
+  ...mapTable(unbilled, ([at, title], code) =>
+    slotRule({ severity: 'warning', title, fix: acceptHints[code] }, (slot) =>
+      [...judgeSlot(slot)].filter(([, reason]) => reason === code).map(([each]) => ({ of: each, at })),
+    ),
   ),
-  AWAITING_RENDER: billingRule(
-    'AWAITING_RENDER',
-    ['event'],
-    'No render beacon of this asset_token is here: not billed until there is one.',
-  ),
-  TOO_SMALL: billingRule('TOO_SMALL', ['measurements'], 'The ad was shown less than 50 px wide or high: not billed.'),
-  BELOW_THRESHOLD: billingRule(
-    'BELOW_THRESHOLD',
-    ['measurements'],
-    'The ad was seen less than the viewability threshold requires: not billed.',
-  ),
-  COMPLETED_TOO_FAST: billingRule(
-    'COMPLETED_TOO_FAST',
-    ['event'],
-    'The clip completed sooner than it can play: not billed.',
-  ),
-  VISIBILITY_UNMEASURED: billingRule(
-    'VISIBILITY_UNMEASURED',
-    ['measurements'],
-    'The view has no visible_ratio and visible_ms, or its visibility_check is none: not billed.',
-  ),
-  MEASUREMENT_IMPLAUSIBLE: billingRule(
-    'MEASUREMENT_IMPLAUSIBLE',
-    ['measurements', 'visible_ms'],
-    'The ad was seen for longer than the time since its render: not billed.',
-  ),
-  PAGE_HIDDEN: billingRule('PAGE_HIDDEN', ['measurements', 'page_visible'], 'The page was hidden: not billed.'),
 })
 
 /** Checks the playback of one mount. */
@@ -136,13 +130,6 @@ function clipOrder(mount: Slot): FoundInSlot[] {
     const at = position_ms === undefined ? ['event'] : ['measurements', 'position_ms']
     return wrong === null ? [] : [{ of: each, at, message: `${wrong}.` }]
   })
-}
-
-/** Returns the rule about one reason for which an accepted beacon is not billed. */
-function billingRule(code: Exclude<AcceptCode, 'OK'>, at: readonly string[], title: string): RuleBody<'beacons'> {
-  return slotRule({ severity: 'warning', title, fix: acceptHints[code] }, (slot) =>
-    [...judgeSlot(slot)].filter(([, reason]) => reason === code).map(([each]) => ({ of: each, at })),
-  )
 }
 
 /** Returns what the service would respond to each beacon of a slot, the first of each beacon_id. */
