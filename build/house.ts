@@ -3,6 +3,7 @@
  * sandbox/store or tests/http. The goals are in docs/architecture.md.
  */
 import { type Routine, readRoutines } from '#tests/architecture/routines.ts'
+import { countSizes } from '#tests/architecture/sizes.ts'
 import { lineOf, readSources, type Source, type SyntaxNode } from '#tests/architecture/source.ts'
 import { bareFiles, compoundFiles } from '#tests/architecture/subjects.ts'
 
@@ -23,6 +24,12 @@ const [wanted, wantedTests] = [product, tests].map((all) => all.filter(({ path }
 if (wanted!.length + wantedTests!.length === 0) {
   console.error(`There is no file in ${room}. A room is a folder of src, sandbox or tests, such as sandbox/store.`)
   process.exit(1)
+}
+if (room === '') {
+  print(
+    'lines',
+    countSizes().map(({ what, lines, goal }) => ({ what, count: lines, goal: `at most ${goal}`, places: [] })),
+  )
 }
 if (wanted!.length > 0) print('product', countProduct(wanted!))
 if (wantedTests!.length > 0) print('tests', countTests(wantedTests!))
