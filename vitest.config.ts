@@ -27,7 +27,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       ...part('selection'),
       include: [
         '{src,sandbox}/**/*.test.{ts,tsx}',
-        'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
+        'tests/{architecture,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
         'tests/fuzz/corpus.test.ts',
         'tests/simulation/smoke.test.ts',
         'tests/mutation-score/verdict.test.ts',
@@ -35,10 +35,19 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
         'tests/histories/checks.test.ts',
       ],
       globalSetup: built,
-      // A test of processes uses a third of a processor, and waits for the rest of its time.
-      maxWorkers: processors + 2,
-      // They share nothing but what they import, which is loaded once a worker, and one Chromium a worker.
+      // One more than processors: a test of processes waits for most of its time.
+      maxWorkers: processors + 1,
+      // They share nothing but what they import, which is loaded once a worker.
       isolate: false,
+    }),
+    project('browser', {
+      ...part('selection'),
+      include: ['tests/browser/**/*.test.ts'],
+      globalSetup: built,
+      // One Chromium a worker for all of its files, and at most one that a file starts: four.
+      maxWorkers: 2,
+      isolate: false,
+      sequence: { groupOrder: 1 },
     }),
   ],
 

@@ -206,7 +206,7 @@ test('a redirect is an error and takes nothing elsewhere, unless it is chosen', 
   }
 })
 
-test('a response is read up to 64 MiB, unpacked, and a smaller limit can be chosen', async () => {
+test('a response is read up to 64 MiB, unpacked, and a smaller limit can be chosen', { tags: 'depth' }, async () => {
   const bomb = gzipSync(Buffer.alloc(70 * 2 ** 20, ' '))
   await using service = await serving((incoming, outgoing) => {
     const status = incoming.url === '/_sandbox/readyz' ? 503 : 200

@@ -89,7 +89,7 @@ test('the help in the bundle is the help of the source', async () => {
   expect(stdout).toBe(fromSource.map((each) => each.stdout).join(''))
 })
 
-test('npm start in a checkout without packages, or under an old Node, says what to do', () => {
+test('npm start in a checkout without packages, or under an old Node, says what to do', { tags: 'depth' }, () => {
   const guard = join(root, 'build/check-checkout.cjs')
   const run = (script: string) => spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' })
   const empty = join(temporaryDirectory(), 'build')

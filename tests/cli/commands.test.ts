@@ -413,7 +413,7 @@ describe('example requests', () => {
 })
 
 describe('examples in the help', () => {
-  test('work as written, with only JSON on stdout where they ask for it', async () => {
+  test('work as written, with only JSON on stdout where they ask for it', { tags: 'depth' }, async () => {
     await using hook = await receiver()
     for (const { command, path } of await loadAll(commands)) {
       if (

@@ -90,7 +90,7 @@ test('our own sandbox is as documented, and every endpoint is looked at', async 
   ])
 })
 
-test('its table fits terminals of 80, 100 and 200 columns', async () => {
+test('its table fits terminals of 80, 100 and 200 columns', { tags: 'depth' }, async () => {
   proxy.alter = (passing) => {
     if (isFill(passing))
       Object.assign(passing.json!.placement, { width: 'three hundred pixels, as a text that goes on' })
@@ -112,7 +112,7 @@ test('its table fits terminals of 80, 100 and 200 columns', async () => {
   }
 })
 
-test('its requests are a suite, which can be shown and run by name', async () => {
+test('its requests are a suite, which can be shown and run by name', { tags: 'depth' }, async () => {
   expect((await cli.svc('qa show contract-check')).stdout).toMatch(/^suite: contract-check$/m)
   const { code, stdout } = await cli.svc('qa run contract-check --fresh -o json')
   expect(code).toBe(0)
@@ -360,7 +360,9 @@ describe('the OpenAPI document', () => {
   testEach(documented.map(inOpenapi), inDocument, 5)
   testEach(undocumented.map(inOpenapi), inDocument, 0)
 
-  test('a service that publishes none is checked without; one that is named must be there', async () => {
+  test('a service that publishes none is checked without; one that is named must be there', {
+    tags: 'depth',
+  }, async () => {
     proxy.alter = (passing) => passing.path.startsWith('/_sandbox/') && Object.assign(passing, { status: 404 })
     const { code, stdout } = await check()
     expect(code).toBe(0)
@@ -401,7 +403,7 @@ describe('keys', () => {
   })
 })
 
-test('the doctor does not take its traffic for that of an integration', async () => {
+test('the doctor does not take its traffic for that of an integration', { tags: 'depth' }, async () => {
   await using fresh = await startTestCli()
   const before = await fresh.svc('doctor -o json')
   expect((await fresh.svc('contract check -q')).code).toBe(0)

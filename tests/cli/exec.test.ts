@@ -72,7 +72,7 @@ describe('what the command sees', () => {
     expect(readdirSync(join(directory, 'sandboxes'))).toEqual([])
   })
 
-  test('is, inside another exec, the sandbox around it; with --isolated another', async () => {
+  test('is, inside another exec, the sandbox around it; with --isolated another', { tags: 'depth' }, async () => {
     await using around = await startSandbox()
     const inside = async (flags: string, SVC_BASE_URL = around.url) => {
       const running = exec(`${flags} ${sh('echo $SVC_BASE_URL > out')}`, {
@@ -90,7 +90,7 @@ describe('what the command sees', () => {
     expect(await inside('-q', 'http://127.0.0.1:9')).toMatchObject({ url: expect.not.stringContaining(around.url) })
   })
 
-  test('is listed by others as exec, used when it is the only one, and not stopped', async () => {
+  test('is listed by others as exec, used when it is the only one, and not stopped', { tags: 'depth' }, async () => {
     const running = exec(node('fs.writeFileSync("out", process.env.SVC_BASE_URL); setInterval(() => {}, 1000)'))
     const env = { PATH, SVC_HOME: running.directory }
     const here = (args: string) => svc(args, { env, cwd: running.directory })
@@ -126,7 +126,7 @@ describe('what the command sees', () => {
     expect(running.out()).toBe(`${upper} ${lower}\n`)
   })
 
-  test('with --tls is a certificate that its programs accept beside those they had', async () => {
+  test('with --tls is a certificate that its programs accept beside those they had', { tags: 'depth' }, async () => {
     const directory = temporaryDirectory()
     const given = join(directory, 'given.pem')
     writeFileSync(given, 'GIVEN')
@@ -145,7 +145,7 @@ describe('what the command sees', () => {
     expect(counts[1]).toBeGreaterThan(50)
   })
 
-  test('with --seed gives the same identifiers in every run', async () => {
+  test('with --seed gives the same identifiers in every run', { tags: 'depth' }, async () => {
     const script = `
       const { SVC_BASE_URL, SVC_CLIENT_ID: client_id, SVC_SECRET_KEY } = process.env
       const headers = { authorization: "Bearer " + SVC_SECRET_KEY, "content-type": "application/json" }
@@ -174,7 +174,9 @@ describe('the exit code', () => {
     expect((await exec(sh(`kill -${signal.slice(3)} $$`)).ended).code).toBe(128 + constants.signals[signal])
   })
 
-  test('is 2 when there is no such command or it is not executable, and says what to do', async () => {
+  test('is 2 when there is no such command or it is not executable, and says what to do', {
+    tags: 'depth',
+  }, async () => {
     expect(await exec('-q -- no-such-program').ended).toEqual({
       code: 2,
       stdout: '',
@@ -228,7 +230,7 @@ describe('a signal', () => {
     expect((await running.ended).code).toBe(143)
   })
 
-  test('kills a command that ignores it, and its children with it', async () => {
+  test('kills a command that ignores it, and its children with it', { tags: 'depth' }, async () => {
     const running = exec(sh(`trap "" TERM; ${waiting} & echo $$ $! > out; while :; do wait; done`))
     await expect.poll(() => isWritten(running) && running.out()).toMatch(/\n/)
     const pids = running.out().trim().split(' ').map(Number)

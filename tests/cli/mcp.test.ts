@@ -353,7 +353,7 @@ test.each([
 
 const show = tools.find(({ name }) => name === 'show_contract')!
 
-test('the fields of every endpoint fit into a result', async () => {
+test('the fields of every endpoint fit into a result', { tags: 'depth' }, async () => {
   for (const endpoint of Object.keys(contract)) {
     const shown = await show.call({} as SandboxAccess, { endpoint }, new AbortController().signal)
     const result = structuredResult(show, shown)

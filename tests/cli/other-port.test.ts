@@ -100,7 +100,9 @@ describe('what the sandbox serves', () => {
   })
 })
 
-test('svc init writes the address of the running sandbox into .env.example, and the usual one without a sandbox', async () => {
+test('svc init writes the address of the running sandbox into .env.example, and the usual one without a sandbox', {
+  tags: 'depth',
+}, async () => {
   const cwd = temporaryDirectory()
   const { stderr } = await cli.svc('init node-server mine', { cwd })
   expect(stderr).toContain(`Its .env.example names the running sandbox: ${cli.sandbox.url}\n`)

@@ -53,7 +53,7 @@ async function outputOf(...words: string[]): Promise<string> {
   return text
 }
 
-test('commands and checks reach a sandbox over http and https', async () => {
+test('commands and checks reach a sandbox over http and https', { tags: 'depth' }, async () => {
   await using plain = await startSandbox()
   await using secure = await startSandbox({ tls })
   const at = (words: string, { url, keys }: Sandbox) =>

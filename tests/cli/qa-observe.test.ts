@@ -321,19 +321,19 @@ describe('how it runs', () => {
     ])
   })
 
-  test('the exit code of the command comes before that of the findings', async () => {
+  test('the exit code of the command comes before that of the findings', { tags: 'depth' }, async () => {
     const { code, stdout } = await run(command('-e', 'process.exit(3)'))
     expect(code).toBe(3)
     expect(stdout).toContain('0 hold, 57 not seen')
   })
 
-  test('a command that sends nothing reads which variable it has to use', async () => {
+  test('a command that sends nothing reads which variable it has to use', { tags: 'depth' }, async () => {
     expect((await run(command('-e', '0'))).stderr).toMatch(
       /error: Nothing was judged: observe saw no request of the app to http:\S+\.\nhint: Does the app read SVC_BASE_URL\?.*\n$/,
     )
   })
 
-  test('a test that runs under svc exec is seen, since that joins', async () => {
+  test('a test that runs under svc exec is seen, since that joins', { tags: 'depth' }, async () => {
     const bin = join(root, 'bin/svc.js')
     const { code, stderr, stdout } = await run(command(bin, 'exec', '-q', '--', process.execPath, script, 'clean'))
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^sandbox http:.*\n$/) })
@@ -355,7 +355,7 @@ describe('how it runs', () => {
     expect(stderr).toContain(`${process.execPath} -e 0 postgres://svc:***@db/svc ended with 0 before ${url} responded.`)
   })
 
-  test('--strict makes a warning fail', async () => {
+  test('--strict makes a warning fail', { tags: 'depth' }, async () => {
     expect((await run(`-q --strict ${command(script, 'fill-unused')}`)).code).toBe(5)
   })
 
@@ -401,7 +401,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
     })
   })
 
-  test('every reporter has the findings', async () => {
+  test('every reporter has the findings', { tags: 'depth' }, async () => {
     const file = join(home, 'observe.xml')
     await run(`-q --reporter junit=${file} --reporter tap ${command(script, 'beacon-missing')}`)
     const xml = readFileSync(file, 'utf8')
@@ -410,7 +410,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
     expect(xml).not.toContain(':0:0')
   })
 
-  test('in the html report a warning looks like one, with what it costs', async () => {
+  test('in the html report a warning looks like one, with what it costs', { tags: 'depth' }, async () => {
     const file = join(home, 'warning.html')
     const { code } = await run(`-q --reporter list --reporter html=${file} ${command(script, 'fill-unused')}`)
     expect(code).toBe(0)

@@ -114,7 +114,7 @@ describe('steps and expectations', () => {
     expect(first.steps.at(-1)).toMatchObject({ reason: 'It took longer than 100 ms.' })
   })
 
-  test('events that do not come, come in another order, or are of another case', async () => {
+  test('events that do not come, come in another order, or are of another case', { tags: 'depth' }, async () => {
     const { cases } = await casesOf(`${head}cases:
   - name: a
     steps: [{ placement: null }, { frame: null }, { beacon: render, expect: { events: [beacon.accepted, frame.loaded] } }]
@@ -292,7 +292,9 @@ describe('the command line', () => {
     expect(curl).toContain(`"asset_token":"'"$ASSET_TOKEN"'"`)
   })
 
-  test('the command of a failure on a fresh sandbox starts one, and repeats what led to it', async () => {
+  test('the command of a failure on a fresh sandbox starts one, and repeats what led to it', {
+    tags: 'depth',
+  }, async () => {
     const text = `${head}cases:
   - { name: a, steps: [{ placement: null, unset: [session_id], expect: { status: 200 } }] }
   - name: b

@@ -43,7 +43,9 @@ describe('a start is refused', () => {
     expect(readdirSync(home).toSorted()).toEqual(['sandbox.db', 'sandbox.db.key', 'sandboxes'])
   })
 
-  test('on a PostgreSQL that does not run, whose address is named without the password', async () => {
+  test('on a PostgreSQL that does not run, whose address is named without the password', {
+    tags: 'depth',
+  }, async () => {
     const refusal = await refused(temporaryDirectory(), '--store postgres://svc:secret@127.0.0.1:1/svc')
     expect(refusal).toMatchObject({ code: 2, error: { category: 'usage', code: 'database_unreachable' } })
     expect(refusal.error.message).toBe(
@@ -64,7 +66,7 @@ describe('a start is refused', () => {
     expect(readdirSync(home)).not.toContain('sandbox.db.lock')
   })
 
-  test('in a directory that may not be written, of which nothing is changed', async () => {
+  test('in a directory that may not be written, of which nothing is changed', { tags: 'depth' }, async () => {
     const { home, database } = await usedDatabase()
     const state = temporaryDirectory()
     chmodSync(state, 0o777)

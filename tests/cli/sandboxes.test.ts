@@ -111,7 +111,7 @@ describe('sandbox stop', () => {
     expect(existsSync(locatorFile(cli, 4711))).toBe(true)
   })
 
-  test('leaves a process alone when something else responds there, or nothing in time', async () => {
+  test('leaves a process alone when something else responds there, or nothing in time', { tags: 'depth' }, async () => {
     await using cli = await startTestCli()
     let isSilent = false
     const server = createServer((_, response) => isSilent || response.end('<p>Hello</p>')).listen(0, '127.0.0.1')
@@ -338,7 +338,7 @@ describe('sandbox logs', () => {
 })
 
 describe('requests tail', () => {
-  test('reconnects to a restarted sandbox, says so on stderr, and misses nothing', async () => {
+  test('reconnects to a restarted sandbox, says so on stderr, and misses nothing', { tags: 'depth' }, async () => {
     await using cli = await startTestCli()
     const database = join(cli.home, 'sandbox.db')
     const start = async () => {

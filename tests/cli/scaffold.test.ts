@@ -84,7 +84,9 @@ describe('svc init TEMPLATE DIR', () => {
     expectComplete(join(cwd, 'my-agent', archive))
   })
 
-  test("of another language: what it needs, its own commands, the name of its module, and no vendor/, which is Go's", async () => {
+  test("of another language: what it needs, its own commands, the name of its module, and no vendor/, which is Go's", {
+    tags: 'depth',
+  }, async () => {
     const { stdout } = await svc('init go-server shop.server')
     expect(stdout.replace(/\d+ files/, 'N files').split('\n')).toEqual([
       'Created shop.server from go-server: N files.',
@@ -299,7 +301,9 @@ describe('a directory that exists', () => {
     expect(readdirSync(join(cwd, 'taken'))).toEqual(['README.md', 'src'])
   })
 
-  test('is accepted with --overwrite: files of the same name are replaced, all others stay', async () => {
+  test('is accepted with --overwrite: files of the same name are replaced, all others stay', {
+    tags: 'depth',
+  }, async () => {
     const { code } = await svc('init agent-cli taken --overwrite')
     expect(code).toBe(0)
     expect(read('taken/README.md')).toContain('# A terminal agent')

@@ -102,7 +102,9 @@ describe('sandbox export and import', () => {
     expect((await other.svc('placements list -o jsonl')).stdout.trim().split('\n')).toHaveLength(1)
   })
 
-  test('on a terminal they show bytes and percent in a line that is gone at the end; else nothing', async () => {
+  test('on a terminal they show bytes and percent in a line that is gone at the end; else nothing', {
+    tags: 'depth',
+  }, async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
     vi.advanceTimersByTime(1_000)
@@ -140,7 +142,7 @@ describe('sandbox export and import', () => {
     expect([drawn(shown.stderr).at(-1), drawn(imported.stderr).at(-1)]).toEqual(['', ''])
   })
 
-  test('an import into a store that nodes share asks, or takes --yes', async () => {
+  test('an import into a store that nodes share asks, or takes --yes', { tags: 'depth' }, async () => {
     await using shared = await startScriptedService(cli.sandbox.url, '\0')
     shared.script = (real, endpoint) =>
       endpoint?.path === '/_sandbox/info' ? { ...real, body: real.body.replace('"nodes":null', '"nodes":[]') } : real

@@ -154,7 +154,7 @@ test('where several tables are printed, the note names the one that lacks column
   )
 })
 
-test('a list without pages names no cursor; one with a next page does', async () => {
+test('a list without pages names no cursor; one with a next page does', { tags: 'depth' }, async () => {
   const stderrOf = async (line: string) => {
     const stderr = keptStream(true)
     await cli.svc(line, { system: { stdout: keptStream(true), stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
@@ -172,7 +172,9 @@ test('a list without pages names no cursor; one with a next page does', async ()
     expect((await other.svc(line)).stderr, line).toBe('')
 })
 
-test('of several tables --columns takes those that have such a column, and an unknown name lists what there is', async () => {
+test('of several tables --columns takes those that have such a column, and an unknown name lists what there is', {
+  tags: 'depth',
+}, async () => {
   const { stdout } = await cli.svc('billing report --columns metric,count')
   expect(stdout).toMatch(/^metric +count\n[\s\S]*\n\nbilled\n/)
   expect(stdout).not.toMatch(/currency|project/)

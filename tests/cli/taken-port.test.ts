@@ -52,7 +52,7 @@ describe('svc start on a port', () => {
     )
   })
 
-  test('of a server that is silent is not kept waiting', async () => {
+  test('of a server that is silent is not kept waiting', { tags: 'depth' }, async () => {
     const { port } = await mockServer(() => {})
     expect((await runAt(`start --port ${port} --ephemeral`)).stderr).toContain(
       ', which accepts connections and does not answer HTTP.\n',

@@ -87,7 +87,9 @@ describe('the help of a command', () => {
     }
   })
 
-  test('shows the choices of each field; svc contract show tells where each of them comes from', async () => {
+  test('shows the choices of each field; svc contract show tells where each of them comes from', {
+    tags: 'depth',
+  }, async () => {
     const { stdout } = await cli.svc('jobs create --help')
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       '--job-type <choice> Workload category; a missing value normalizes to chat (chat, code, image, voice, agent) --slots',

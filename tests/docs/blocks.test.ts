@@ -28,6 +28,32 @@ test('each block has a language that is checked', () => {
   expect(blocks.filter((block) => !isChecked(block)).map(name)).toEqual([])
 })
 
+/** The pages that a newcomer reads first. */
+const isFirst = (file: string) => file === 'README.md' || file === 'docs/guides/getting-started.md'
+
+async function runPage(_: string, own: readonly Block[]): Promise<void> {
+  await using page = await openPage()
+  for (const block of own) {
+    const { flags, language, output, heading, text } = block
+    if (flags.file !== undefined) writeFile(page, flags.file, text)
+    if (language !== 'sh' || 'own' in flags) continue
+    if (flags.unrun !== undefined) {
+      expect(Object.keys(unrunReasons), name(block)).toContain(flags.unrun)
+      const { status, stderr } = spawnSync('sh', ['-n'], { input: text, encoding: 'utf8' })
+      expect({ at: name(block), status, stderr }).toEqual({ at: name(block), status: 0, stderr: '' })
+      continue
+    }
+    const ended = await runBlock(page, block)
+    const said = `${name(block)}\n${text}\n${ended.output}`
+    expect(ended.code, said).toBe(Number(flags.exit ?? 0))
+    // Below the name of an error, a command that fails shows that error.
+    if (ended.code !== 0 && heading in reasonCodes && block.file.endsWith('codes/errors.md')) {
+      expect(ended.output, said).toContain(`reason ${heading}`)
+    }
+    if (output !== null) expect({ missing: missingLine(output, ended.output), said }).toEqual({ missing: null, said })
+  }
+}
+
 describe('shell blocks', () => {
   const pages = Map.groupBy(
     blocks.filter(({ language, flags }) => language === 'sh' || 'file' in flags),
@@ -35,28 +61,9 @@ describe('shell blocks', () => {
   )
   const run = [...pages].filter(([, own]) => own.some(({ language }) => language === 'sh'))
 
-  test.concurrent.each(run)('%s', async (_, own) => {
-    await using page = await openPage()
-    for (const block of own) {
-      const { flags, language, output, heading, text } = block
-      if (flags.file !== undefined) writeFile(page, flags.file, text)
-      if (language !== 'sh' || 'own' in flags) continue
-      if (flags.unrun !== undefined) {
-        expect(Object.keys(unrunReasons), name(block)).toContain(flags.unrun)
-        const { status, stderr } = spawnSync('sh', ['-n'], { input: text, encoding: 'utf8' })
-        expect({ at: name(block), status, stderr }).toEqual({ at: name(block), status: 0, stderr: '' })
-        continue
-      }
-      const ended = await runBlock(page, block)
-      const said = `${name(block)}\n${text}\n${ended.output}`
-      expect(ended.code, said).toBe(Number(flags.exit ?? 0))
-      // Below the name of an error, a command that fails shows that error.
-      if (ended.code !== 0 && heading in reasonCodes && block.file.endsWith('codes/errors.md')) {
-        expect(ended.output, said).toContain(`reason ${heading}`)
-      }
-      if (output !== null) expect({ missing: missingLine(output, ended.output), said }).toEqual({ missing: null, said })
-    }
-  })
+  const [first, others] = [run.filter(([file]) => isFirst(file)), run.filter(([file]) => !isFirst(file))]
+  test.concurrent.each(first)('%s', runPage)
+  test.concurrent.each(others)('%s', { tags: 'depth' }, runPage)
 
   test('a line that a command does not print is noticed', () => {
     const printed = 'status   ready, fill\nslot     slot_038k9tmm001\ntook     12 ms\n'

@@ -93,7 +93,7 @@ test('a poll is repeated after a 503, a request for a placement is not, nor anyt
   }
 })
 
-test('it ends with its turn', async () => {
+test('it ends with its turn', { tags: 'depth' }, async () => {
   await control().scenario.use({ params: { name: 'pending_forever' }, body: {} })
   expect((await poll(2_500)).response).toBeNull()
 })

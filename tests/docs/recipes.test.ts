@@ -55,13 +55,16 @@ test('there is a command line in the recipe of each system', () => {
   expect(commandLines.length).toBeGreaterThan(4)
 })
 
-test.each(commandLines)('%s', async (line) => {
+async function runLine(line: string): Promise<void> {
   const { folder, runSvc } = openProject()
   const { code, stderr } = await runSvc(line.replace('npx svc-sandbox ', ''))
   expect(code, stderr).toBe(0)
   for (const [, file] of line.matchAll(/--reporter \w+=(\S+)/g))
     expect(existsSync(join(folder, file!)), file).toBe(true)
-})
+}
+
+test.each(commandLines.slice(0, 1))('%s', runLine)
+test.each(commandLines.slice(1))('%s', { tags: 'depth' }, runLine)
 
 test('the paths that a recipe publishes are those that it writes', () => {
   const gitlab = recipe<{ test: { artifacts: { paths: string[]; reports: { junit: string } } } }>('GitLab CI').test

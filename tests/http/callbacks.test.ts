@@ -128,7 +128,7 @@ describe('a callback', () => {
     expect(target.received).toEqual([])
   })
 
-  test('waits for no other receiver, however many callbacks of a slow one are due', async () => {
+  test('waits for no other receiver, however many callbacks of a slow one are due', { tags: 'depth' }, async () => {
     await using on = await stage({ rate_limit: 'off' })
     await using slow = await openTcp()
     await using hook = await receiver()
@@ -142,7 +142,7 @@ describe('a callback', () => {
     expect(slow.connections()).toBeLessThan(160)
   })
 
-  test('to a receiver that never responds does not keep the sandbox from stopping', async () => {
+  test('to a receiver that never responds does not keep the sandbox from stopping', { tags: 'depth' }, async () => {
     await using silent = await openTcp()
     const on = await stage()
     await job(on, `http://127.0.0.1:${silent.port}/`)

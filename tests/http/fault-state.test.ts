@@ -73,7 +73,7 @@ test('a snapshot without rules removes present ones, and a new rule gets a new n
   expect((await on.api.accept('faults.add', { body: {} })).body.fault_id).not.toBe(fault_id)
 })
 
-test('a scenario is restored with its rules and its changes of decisions', async () => {
+test('a scenario is restored with its rules and its changes of decisions', { tags: 'depth' }, async () => {
   using at = folder()
   const database = `${at.path}/sandbox.db`
   await using on = await stage({ database })
@@ -94,7 +94,7 @@ test('a scenario is restored with its rules and its changes of decisions', async
   await fill(on.api)
 })
 
-test('an import brings the rules of the other sandbox, with their counts', async () => {
+test('an import brings the rules of the other sandbox, with their counts', { tags: 'depth' }, async () => {
   using at = folder()
   const database = `${at.path}/sandbox.db`
   let file: Buffer

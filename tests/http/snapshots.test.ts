@@ -39,7 +39,7 @@ test.each(['memory', 'file'])(
 )
 
 describe('a snapshot', () => {
-  test('is restored by several clients at a time, each in its turn', async () => {
+  test('is restored by several clients at a time, each in its turn', { tags: 'depth' }, async () => {
     using at = folder()
     const database = `${at.path}/sandbox.db`
     await using on = await stage({ database })
@@ -144,7 +144,7 @@ describe('a restore', () => {
     expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
   })
 
-  test('a snapshot exists after a restart; a name is not a path', async () => {
+  test('a snapshot exists after a restart; a name is not a path', { tags: 'depth' }, async () => {
     using at = folder()
     const database = `${at.path}/sandbox.db`
     let slot_id: string
@@ -199,7 +199,7 @@ describe('a restore', () => {
     expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
   })
 
-  test('a snapshot that another program has written with pages of 512 or 65,536 bytes', async () => {
+  test('a snapshot that another program has written with pages of 512 or 65,536 bytes', { tags: 'depth' }, async () => {
     using at = folder()
     const database = `${at.path}/sandbox.db`
     await using on = await stage({ database })

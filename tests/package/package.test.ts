@@ -55,7 +55,7 @@ test('starts, prints one line of JSON, and stops on SIGTERM', async () => {
   ])
 })
 
-test('a suite of its user passes, and the tests that the documentation shows', async () => {
+test('a suite of its user passes, and the tests that the documentation shows', { tags: 'depth' }, async () => {
   const { project } = unpacked
   mkdirSync(join(project, 'docs'))
   const shown = writeCode(join(project, 'docs')).filter(({ flags }) => flags.file?.includes('.test.'))

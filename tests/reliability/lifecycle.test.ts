@@ -39,7 +39,7 @@ describe('a database that cannot be used', () => {
     expect(failure.message).toContain(`pid ${process.pid}`)
   })
 
-  test('made by a newer version', async () => {
+  test('made by a newer version', { tags: 'depth' }, async () => {
     const database = await usedDatabase()
     const db = new Database(database)
     db.pragma('user_version = 999')
@@ -67,14 +67,14 @@ describe('a database that cannot be used', () => {
     await isRefusedUntouched(database, 'database_corrupt')
   })
 
-  test('a lock that a power loss has left without its content is used again', async () => {
+  test('a lock that a power loss has left without its content is used again', { tags: 'depth' }, async () => {
     const database = await usedDatabase()
     writeFileSync(`${database}.lock`, Buffer.alloc(4_096))
     await using _sandbox = await start({ database })
     expect((await failureOf({ database })).code).toBe('database_in_use')
   })
 
-  test('a lock with the content of another file: not the database is at fault', async () => {
+  test('a lock with the content of another file: not the database is at fault', { tags: 'depth' }, async () => {
     const database = await usedDatabase()
     writeFileSync(`${database}.lock`, Buffer.alloc(4_096, 'x'))
     const failure = await failureOf({ database })
@@ -101,7 +101,7 @@ describe('a database that cannot be used', () => {
     expect(failure.hint).not.toBe('')
   })
 
-  test('a database that another program has locked', async () => {
+  test('a database that another program has locked', { tags: 'depth' }, async () => {
     const database = await usedDatabase()
     const other = new Database(database)
     other.exec('BEGIN EXCLUSIVE')
@@ -221,7 +221,7 @@ describe('close()', () => {
     }
   })
 
-  test('twenty starts and stops leave no handle open', async () => {
+  test('twenty starts and stops leave no handle open', { tags: 'depth' }, async () => {
     const database = newDatabase()
     const cycle = async (round: number) => {
       await using sandbox = await start(round % 2 === 0 ? { decision_latency_ms: 60_000 } : { database })

@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { startSandbox } from '#sandbox/index.ts'
 import { root } from '#tests/cli/process.ts'
 import { temporaryDirectory } from '#tests/cli/test-cli.ts'
-import { blocksOf } from './markdown.ts'
+import { blocksOf } from '#tests/docs/markdown.ts'
 
 interface Workflow {
   jobs: { compare: { steps: { id?: string; run?: string; if?: string }[] } }
