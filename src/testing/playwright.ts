@@ -1,5 +1,5 @@
 /**
- * `svc-sandbox/playwright`: `test` with a sandbox for each worker, pages that are wired to it, and an expectation about the
+ * `svc-sandbox/playwright`, for Playwright 1.49 or later: `test` with a sandbox for each worker, pages that are wired to it, and an expectation about the
  * placements that a page shows.
  *
  * The app under test is either started here, through the option `sandboxApp`, with the SVC_* variables of its worker's
@@ -24,6 +24,7 @@ import type { PlacementDetail } from '#contract/resources/placements.ts'
 import { describeReceived } from './describe-received.ts'
 import { haveAccepted, haveBilled, haveNoRejectedBeacons, type Verdict } from './expectations.ts'
 import { attachTestSandbox, type OpenTestSandbox, startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
+import { requireRunner } from './runner-version.ts'
 import { type RunningApp, type SandboxApp, startApp } from './running-app.ts'
 import {
   type AcceptedWait,
@@ -66,6 +67,8 @@ export interface ShownOptions {
   /** Longest wait, milliseconds. Default: the timeout of `expect`, 5 s. */
   timeout?: number
 }
+
+requireRunner('@playwright/test')
 
 const observed = new WeakMap<BrowserContext, { sandbox: TestSandbox; seen: PageObservations }>()
 

@@ -1,5 +1,5 @@
 /**
- * `svc-sandbox/testcontainers`: a sandbox in a container, for suites that use Testcontainers. Its image is that of
+ * `svc-sandbox/testcontainers`, for Testcontainers 11 or later: a sandbox in a container, for suites that use Testcontainers. Its image is that of
  * `deploy/sandbox.Containerfile` or `deploy/Containerfile`, or any other whose entry point is svc.
  */
 import type { Readable } from 'node:stream'
@@ -14,6 +14,9 @@ import {
 import { type Client, createClient } from '#client/index.ts'
 import { sendDirectly } from '#client/node-fetch.ts'
 import type { Sandbox } from '#sandbox/index.ts'
+import { requireRunner } from './runner-version.ts'
+
+requireRunner('testcontainers')
 
 /** The port in the container, and so the one that other containers of its network use: `http://ALIAS:4010`. */
 const containerPort = 4010

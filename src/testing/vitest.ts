@@ -1,18 +1,21 @@
 /**
- * `svc-sandbox/vitest`: `test` with a sandbox in the process of the tests, and matchers for the requests that it has
- * received. The matchers are added to `expect` when this is imported.
+ * `svc-sandbox/vitest`, for Vitest 3.2 or later: `test` with a sandbox in the process of the tests, and matchers for the
+ * requests that it has received. The matchers are added to `expect` when this is imported.
  */
 import { test as base, expect, type TestAPI } from 'vitest'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import { type ManualClock, manualClock } from '#sandbox/index.ts'
 import { haveAccepted, haveBilled, haveNoRejectedBeacons } from './expectations.ts'
-import { startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
+import { type OpenTestSandbox, startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
+import { requireRunner } from './runner-version.ts'
 import type { AcceptedWait, BeaconFilter, BilledWait, TestSandbox } from './test-sandbox.ts'
 
 export { expect } from 'vitest'
 export type { ManualClock } from '#sandbox/index.ts'
 export type { TestSandboxOptions } from './open-sandbox.ts'
 export type { AcceptedWait, BeaconFilter, BeaconWait, BilledWait, TestSandbox } from './test-sandbox.ts'
+
+requireRunner('vitest')
 
 /** A test of Vitest ends after 5 s: an expectation has to fail with its explanation before that. */
 const defaultTimeout_ms = 2_000
@@ -46,32 +49,42 @@ export function sandboxTest({
   clock_start_ms,
   ...options
 }: SandboxTestOptions & { clock_start_ms?: number | undefined } = {}): TestAPI<SandboxFixtures> {
-  const newClock = () => (clock_start_ms === undefined ? null : manualClock(clock_start_ms))
-  const start = async (clock: ManualClock | null, onCleanup: (close: () => Promise<void>) => void) => {
+  const useOpened = async (use: (opened: Opened['opened']) => Promise<void>) => {
+    const clock = clock_start_ms === undefined ? null : manualClock(clock_start_ms)
     const sandbox = await startTestSandbox({ ...options, ...(clock === null ? {} : { clock }) })
-    onCleanup(() => sandbox.close())
-    return sandbox
+    await use({ sandbox, clock })
+    await sandbox.close()
   }
+  // As objects: fixtures by name came with Vitest 5.
   const extended =
     isolation === 'test'
-      ? base
-          .extend('clock', newClock)
-          .extend('sandbox', async ({ clock }, { onCleanup }): Promise<TestSandbox> => start(clock, onCleanup))
-      : base
-          .extend('workerClock', { scope: 'worker' }, newClock)
-          .extend('workerSandbox', { scope: 'worker' }, ({ workerClock }, { onCleanup }) =>
-            start(workerClock, onCleanup),
-          )
-          .extend('clock', ({ workerClock }) => {
-            workerClock?.set(clock_start_ms!)
-            return workerClock
-          })
+      ? base.extend<Opened>({
+          // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of what a fixture uses.
+          opened: async ({}, use) => useOpened(use),
+          clock: async ({ opened }, use) => use(opened.clock),
+          sandbox: async ({ opened }, use) => use(opened.sandbox),
+        })
+      : base.extend<Opened>({
+          // biome-ignore lint/correctness/noEmptyPattern: as above.
+          opened: [async ({}, use) => useOpened(use), { scope: 'worker' }],
+          clock: async ({ opened }, use) => {
+            opened.clock?.set(clock_start_ms!)
+            await use(opened.clock)
+          },
           // After the clock: a reset stores rows with its time.
-          .extend('sandbox', async ({ workerSandbox, clock: _ }): Promise<TestSandbox> => {
-            await workerSandbox.reset()
-            return workerSandbox
-          })
+          sandbox: async ({ opened, clock: _ }, use) => {
+            await opened.sandbox.reset()
+            await use(opened.sandbox)
+          },
+        })
   return extended as unknown as TestAPI<SandboxFixtures>
+}
+
+/** A sandbox with its clock; null for the system's. */
+interface Opened {
+  opened: { sandbox: OpenTestSandbox; clock: ManualClock | null }
+  clock: ManualClock | null
+  sandbox: TestSandbox
 }
 
 /** `test` with one sandbox for each worker, which is reset before each test that uses it. */

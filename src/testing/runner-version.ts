@@ -1,0 +1,18 @@
+/** Which versions of the runners the fixtures need. A peer dependency cannot say it: npm would refuse the whole package. */
+import { createRequire } from 'node:module'
+
+const least = { vitest: '3.2', '@playwright/test': '1.49', testcontainers: '11.0' } as const
+
+/** @throws Error in one line when the installed runner is older than the fixtures for it need */
+export function requireRunner(name: keyof typeof least): void {
+  const { version } = createRequire(import.meta.url)(`${name}/package.json`) as { version: string }
+  if (!isOlder(version, least[name])) return
+  const adapter = name.replace('@', '').split('/')[0]!
+  throw new Error(`svc-sandbox/${adapter} needs ${name} ${least[name]} or later; this is ${version}.`)
+}
+
+function isOlder(version: string, needed: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [neededMajor = 0, neededMinor = 0] = needed.split('.').map(Number)
+  return major < neededMajor || (major === neededMajor && minor < neededMinor)
+}
