@@ -1,6 +1,6 @@
 /**
- * `svc-sandbox/playwright`, for Playwright 1.49 or later: `test` with a sandbox for each worker, pages that are wired to it, and an expectation about the
- * placements that a page shows.
+ * `svc-sandbox/playwright`, for Playwright 1.49 or later: `test` with a sandbox for each worker, pages that are wired to
+ * it, and an expectation about the placements that a page shows.
  *
  * The app under test is either started here, through the option `sandboxApp`, with the SVC_* variables of its worker's
  * sandbox; or it is already running against the sandbox that SVC_BASE_URL names, as under `svc exec -- playwright test`.

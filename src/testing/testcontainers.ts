@@ -1,6 +1,6 @@
 /**
- * `svc-sandbox/testcontainers`, for Testcontainers 11 or later: a sandbox in a container, for suites that use Testcontainers. Its image is that of
- * `deploy/sandbox.Containerfile` or `deploy/Containerfile`, or any other whose entry point is svc.
+ * `svc-sandbox/testcontainers`, for Testcontainers 11 or later: a sandbox in a container, for suites that use it. Its
+ * image is that of `deploy/sandbox.Containerfile` or `deploy/Containerfile`, or any other whose entry point is svc.
  */
 import type { Readable } from 'node:stream'
 import {
