@@ -1,5 +1,5 @@
 /** Responses to input that is not HTTP, never fully arrived, or came in plain text on a port of https. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { ApiError } from '#contract/errors.ts'
 import { encodeId } from '#contract/ids.ts'
@@ -98,6 +98,7 @@ function endWith(socket: Socket, bytes: string): void {
 }
 
 function brokenResponse(services: Services, { code }: { code?: string }): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return rawResponse(services, new ApiError('headers_too_large'))
   const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const problem = new ApiError('http_malformed', isLate ? { message: 'The request did not arrive in time.' } : {})
   return rawResponse(services, problem)
@@ -107,7 +108,7 @@ function rawResponse({ platform, base_url }: Services, problem: ApiError): strin
   const request_id = encodeId('req', platform.newId())
   const body = JSON.stringify(problem.toBody(request_id, base_url))
   return [
-    'HTTP/1.1 400 Bad Request',
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     'content-type: application/json; charset=utf-8',
     `x-request-id: ${request_id}`,
     `content-length: ${Buffer.byteLength(body)}`,

@@ -38,6 +38,13 @@ export async function toApiError(services: Services, thrown: unknown, request_id
         retry_after_s,
       })
     }
+    if (isHeldByOther(error.cause)) {
+      return new ApiError('storage_unavailable', {
+        message: 'Another program holds the database of the sandbox, and did not let go of it in time.',
+        hint: 'Close the program that has it open, such as a database browser with a transaction, then send it again.',
+        retry_after_s: 1,
+      })
+    }
     if (refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
     if (isOfDisk(error.cause)) {
       return new ApiError('storage_unavailable', {
@@ -64,10 +71,15 @@ export async function toApiError(services: Services, thrown: unknown, request_id
   return new ApiError('internal_error')
 }
 
+/** Whether SQLite has waited in vain for a lock of another program. */
+function isHeldByOther(cause: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(readErrorCode(cause) ?? '')
+}
+
 /** Whether SQLite was refused by the system. A read that ends too early, or has other bytes, is damage. */
 function isOfDisk(cause: unknown): boolean {
   const code = readErrorCode(cause) ?? ''
-  return /^SQLITE_(IOERR|CANTOPEN|NOMEM|BUSY|LOCKED|FULL)/.test(code) && !/_(SHORT_READ|DATA|CORRUPTFS)$/.test(code)
+  return /^SQLITE_(IOERR|CANTOPEN|NOMEM|FULL)/.test(code) && !/_(SHORT_READ|DATA|CORRUPTFS)$/.test(code)
 }
 
 /** How long the response to an unexpected failure waits for the check, real milliseconds. */

@@ -37,7 +37,7 @@ class TraceWarning extends Error {
 const closeTimeoutMs = 2_000
 
 export function createTracing({ endpoint, version, namespace, metrics, report }: TracingOptions): Tracing {
-  const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/traces`
+  const url = tracesUrl(endpoint)
   const provider = new TracerProvider({
     resource: describeService(version, namespace),
     spanProcessors: [
@@ -71,6 +71,14 @@ export function createTracing({ endpoint, version, namespace, metrics, report }:
       clearTimeout(timer)
     },
   }
+}
+
+/** Returns the URL that spans are sent to: a whole one ends in `/traces`, a base URL gets the path of OTLP. */
+export function tracesUrl(endpoint: string): string {
+  const url = new URL(endpoint)
+  const path = url.pathname.replace(/\/+$/, '')
+  url.pathname = path.endsWith('/traces') ? path : `${path}/v1/traces`
+  return url.href
 }
 
 /** What the variables of the environment say takes precedence. */
@@ -118,5 +126,7 @@ function toTraceContext({ traceId, spanId, traceFlags, traceState }: SpanContext
 function describeFailure(url: string, error: Error | undefined): string {
   const system = error === undefined ? null : systemErrorBehind(error)
   const reason = system === null ? (error?.message ?? 'no reason is known') : systemReason(system)
-  return `traces do not reach ${url}: ${reason}. The sandbox goes on without them: svc_trace_spans_total of its metrics counts what is lost.`
+  const isGrpc = new URL(url).port === '4317'
+  const advice = isGrpc ? ' Port 4317 is that of OTLP over gRPC; over HTTP, receivers listen on 4318.' : ''
+  return `traces do not reach ${url}: ${reason}.${advice} The sandbox goes on without them: svc_trace_spans_total of its metrics counts what is lost.`
 }

@@ -27,6 +27,7 @@ export const errorCodes = {
   unsupported_media_type: final(415, 3, 'documented', 'A non-empty body without Content-Type: application/json.'),
   upgrade_required: final(426, 3, 'assumed', 'The path is a WebSocket: the request must be its handshake.'),
   misdirected_request: final(421, 3, 'assumed', 'Sandbox only: the Host header names another host.'),
+  headers_too_large: final(431, 3, 'assumed', 'The request line and headers are over 16 KiB.'),
   rate_limited: retryable(
     429,
     3,
@@ -213,8 +214,8 @@ export const reasonCodes = {
       'Send it as secret_key: svc callbacks resend SLOT_ID --secret-key KEY.',
     ],
     http_malformed: [
-      'The request is not well-formed HTTP, or its head is too large.',
-      'Check the request line, the headers (at most 16 KiB in total) and the encoding of the path.',
+      'The request is not well-formed HTTP.',
+      'Check the request line, the headers and the encoding of the path.',
     ],
   }),
   ...causes('unauthorized', {
@@ -297,6 +298,12 @@ export const reasonCodes = {
     upgrade_required: [
       'This path is a WebSocket.',
       'Open it with a WebSocket client, version 13: new WebSocket(url + "?ticket=" + ticket).',
+    ],
+  }),
+  ...causes('headers_too_large', {
+    headers_too_large: [
+      'The request line and headers are too large.',
+      'Send at most 16 KiB of them. Cookies of other apps on localhost are sent too: remove them, or use 127.0.0.1.',
     ],
   }),
   ...causes('misdirected_request', {

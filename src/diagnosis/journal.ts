@@ -178,7 +178,7 @@ export interface Journal {
   now_ms: number
   /** The project of the settings. */
   client_id: string | null
-  /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
+  /** How commands begin in hints: `svc`, `npx --no svc-sandbox`. */
   command_name: string
 }
 

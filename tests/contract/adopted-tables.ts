@@ -94,6 +94,7 @@ export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
   404: ['not_recorded'],
   421: ['host_not_allowed'],
   426: ['upgrade_required'],
+  431: ['headers_too_large'],
   503: ['draining', 'storage_unavailable', 'too_many_sockets'],
 }
 

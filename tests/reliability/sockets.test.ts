@@ -27,7 +27,7 @@ test('what is not HTTP, or too large a head, gets one response', async () => {
   await using on = await stage()
   expect(await statusesOf(on.sandbox.url, [garbage])).toEqual([400])
   expect(await statusesOf(on.sandbox.url, [garbage + garbage])).toEqual([400])
-  expect(await statusesOf(on.sandbox.url, [`GET / HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`])).toEqual([400])
+  expect(await statusesOf(on.sandbox.url, [`GET / HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`])).toEqual([431])
   expect(await statusesOf(on.sandbox.url, [post('/v1/placements', chunked, 'zz\r\n')])).toEqual([400])
   const expecting = post('/v1/placements', `expect: a miracle\r\ncontent-length: ${placement.length}`, placement)
   expect(await statusesOf(on.sandbox.url, [expecting, garbage])).toEqual([200, 400])

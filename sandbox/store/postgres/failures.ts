@@ -27,6 +27,14 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '25006'
 }
 
+/** Whether a connection failed because of TLS, or was refused by a rule that may be about TLS alone. */
+export function isTlsRefusal(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  return aboutTls.test(error.message) || ('code' in error && error.code === '28000')
+}
+
+const aboutTls = /\b(SSL|TLS|certificate)\b|^ENOENT.* open /i
+
 /** Whether the transaction may succeed when it is run again: a serialization failure or a deadlock. */
 export function isConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^40(001|P01)$/.test(String(error.code))
@@ -94,11 +102,19 @@ const refusalHints = new Map([
 
 /** Returns the error when the server cannot be reached; null otherwise. */
 function explainUnreachable(cause: Error, { location, code, why }: Failure): SandboxError | null {
-  if (/\b(SSL|TLS|certificate)\b|^ENOENT.* open /i.test(why)) {
+  if (aboutTls.test(why)) {
     return new SandboxError(
       'database_unreachable',
       `${location} cannot be reached over TLS: ${why.replace(/\.$/, '')}.`,
       'Set sslmode in the URL: verify-full, with sslrootcert=FILE for a certificate authority of your own; require does not check the server; disable does not encrypt.',
+      { cause },
+    )
+  }
+  if (/^53[34]00$/.test(code)) {
+    return new SandboxError(
+      'database_unreachable',
+      `${location} has no connection left for the sandbox: ${why}.`,
+      'Close other connections, or raise the limit: max_connections of the server, CONNECTION LIMIT of the role and of the database. A node uses about six.',
       { cause },
     )
   }

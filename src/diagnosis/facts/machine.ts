@@ -33,6 +33,8 @@ export interface Machine {
     problem: { message: string; hint: string | null } | null
   }
   settings: Settings
+  /** The proxy that programs of this environment take, by its variable, and what NO_PROXY excepts; null without one. */
+  proxy: { variable: string; no_proxy: string } | null
   /** Who responds at the base URL. */
   service: 'sandbox' | 'other' | 'none' | Refusal
   /**
@@ -46,7 +48,7 @@ export interface Machine {
   browser: string | null
   /** The versions of the files of `svc agent setup` in this folder, and of this svc; null when there are none. */
   agent_files: { written_by: string; installed: string } | { problem: string; hint: string | null } | null
-  /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
+  /** How commands begin in hints: `svc`, `npx --no svc-sandbox`. */
   command_name: string
 }
 
@@ -91,6 +93,7 @@ export async function gatherMachine(
     state_directory: { path: home, problem: await writeProblem(home) },
     config: { path: await findConfig(system, flags).catch(() => null), problem },
     settings,
+    proxy: findProxy(system.env, url.protocol),
     service,
     port: { number: port, holder: holder ?? server },
     running_urls: sandboxes.map(({ url }) => url),
@@ -98,6 +101,13 @@ export async function gatherMachine(
     agent_files: findAgentFiles(system.cwd),
     command_name,
   }
+}
+
+function findProxy(env: Readonly<Record<string, string | undefined>>, protocol: string): Machine['proxy'] {
+  const own = protocol === 'https:' ? 'https_proxy' : 'http_proxy'
+  const names = [own, own.toUpperCase(), 'all_proxy', 'ALL_PROXY']
+  const variable = names.find((name) => (env[name] ?? '') !== '')
+  return variable === undefined ? null : { variable, no_proxy: env.no_proxy ?? env.NO_PROXY ?? '' }
 }
 
 function findAgentFiles(folder: string): Machine['agent_files'] {
@@ -145,7 +155,7 @@ export interface SandboxReport {
   now_ms: number
   /** The version of this command line. */
   version: string
-  /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
+  /** How commands begin in hints: `svc`, `npx --no svc-sandbox`. */
   command_name: string
 }
 

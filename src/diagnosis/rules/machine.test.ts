@@ -53,6 +53,23 @@ describe('node', () => {
   })
 })
 
+test.each([
+  [url, 'localhost, 127.0.0.1,::1', 'ok'],
+  [url, '*', 'ok'],
+  [url, '10.0.0.0/8,127.0.0.0/8', 'ok'],
+  ['http://[::1]:4010', '[::1]', 'ok'],
+  ['http://localhost:4010', '.localhost', 'ok'],
+  ['https://ads.example', '', 'ok'],
+  [url, '', 'warning'],
+  [url, 'localhost', 'warning'],
+  ['http://localhost:4010', '127.0.0.1', 'warning'],
+])('with a proxy, requests to %s with NO_PROXY=%j are %s', (base_url, no_proxy, level) => {
+  const facts = { settings: settings({ base_url }, []), proxy: { variable: 'HTTP_PROXY', no_proxy }, running_urls: [] }
+  const [finding] = ofMachine('settings', facts)
+  expect(finding?.level).toBe(level)
+  if (level === 'warning') expect(finding?.message).toMatch(/^HTTP_PROXY is set, and NO_PROXY does not name /)
+})
+
 test('the state directory can be written, or not', () => {
   expect(ofMachine('state directory', { state_directory: { path: '/s', problem: null } })).toMatchObject([
     { level: 'ok' },

@@ -3,6 +3,7 @@
 import { settingsTable } from '#cli/settings/table.ts'
 import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { formatDuration } from '#foundation/duration.ts'
+import { isLoopback } from '#foundation/http.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { Machine } from '../facts/machine.ts'
 import { type Finding, ruleSet } from '../rule.ts'
@@ -53,8 +54,12 @@ export const machineRules = ruleSet('machine', {
   settings: {
     severity: 'warning',
     fix: 'Remove the setting.',
-    judge({ settings, running_urls: [running] }) {
+    judge({ settings, proxy = null, running_urls: [running] }) {
       const { base_url, source, sandbox } = settings
+      if (proxy !== null && takesProxy(new URL(base_url).hostname, proxy.no_proxy)) {
+        const message = `${proxy.variable} is set, and NO_PROXY does not name ${new URL(base_url).hostname}: programs may send the proxy what is for the sandbox.`
+        return found([{ message, fix: 'Set NO_PROXY=localhost,127.0.0.1,::1, as svc exec does for its command.' }], '')
+      }
       if (sandbox !== null)
         return found(foreignSettings(settings), `Keys and project belong to the sandbox at ${sandbox.url}.`)
       const isElsewhere = running !== undefined && source.base_url !== 'default'
@@ -84,6 +89,18 @@ export const machineRules = ruleSet('machine', {
     },
   },
 })
+
+/** Whether requests to a host of this computer go to the proxy, as curl, Python and Node read NO_PROXY. */
+function takesProxy(hostname: string, no_proxy: string): boolean {
+  if (!isLoopback(hostname)) return false
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const excepted = no_proxy
+    .split(/[\s,]+/)
+    .map((entry) => entry.replace(/^\.|^\*\.|:\d+$/g, '').replace(/^\[|\]$/g, ''))
+  return !excepted.some(
+    (entry) => entry === '*' || entry === host || (/^127\..*\//.test(entry) && host.startsWith('127.')),
+  )
+}
 
 /** For a project that has files of `svc agent setup`. */
 export const agentFileRules = ruleSet('machine', {

@@ -10,7 +10,7 @@ export interface KeySource {
 
 interface ScriptOptions {
   key: KeySource | null
-  /** How commands begin: `npx svc-sandbox`. */
+  /** How commands begin: `npx --no svc-sandbox`. */
   command_name: string
 }
 

@@ -18,7 +18,7 @@ export interface Environment {
   now(): number
   /** Returns the command that repeats a request; the shell fills in `variables`. */
   curl(request: HttpRequest, variables: readonly string[]): string
-  /** How commands of the command line begin: `svc`, `npx svc-sandbox`. */
+  /** How commands of the command line begin: `svc`, `npx --no svc-sandbox`. */
   command_name: string
 }
 

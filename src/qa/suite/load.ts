@@ -34,7 +34,8 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
   const places = new Places(document, lines, file)
-  const syntax = document.errors.slice(0, maxSyntaxErrors).map(({ message, pos }) => {
+  const syntax = document.errors.slice(0, maxSyntaxErrors).map(({ code, message, pos }) => {
+    if (code === 'MULTIPLE_DOCS') return { place: places.offset(pos[0]), message: severalDocuments, hint: oneEach }
     const [first = ''] = message.replace('Maximum call stack size exceeded', tooDeep).split('\n')
     return {
       place: places.offset(pos[0]),
@@ -56,6 +57,8 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   }
 }
 
+const severalDocuments = 'This file has several YAML documents, and only one is read.'
+const oneEach = 'Write a file for each, and leave out the lines with ---.'
 const tooDeep = 'it is nested too deeply'
 /** A suite has a few levels; what reads values follows them by recursion. */
 const maxLevels = 100

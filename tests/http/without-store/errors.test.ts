@@ -337,10 +337,14 @@ describe('what is hardly HTTP', () => {
   test('broken requests get an error body and the connection is closed', async () => {
     await using on = await stage()
     const head = `x-big: ${'x'.repeat(20_000)}\r\n`
-    for (const sent of ['nonsense\r\n\r\n', `GET /v1/render.js HTTP/1.1\r\nhost: localhost\r\n${head}\r\n`]) {
+    const tooLarge = `GET /v1/render.js HTTP/1.1\r\nhost: localhost\r\n${head}\r\n`
+    for (const [sent, status, reason_code] of [
+      ['nonsense\r\n\r\n', '400 Bad Request', 'http_malformed'],
+      [tooLarge, '431 Request Header Fields Too Large', 'headers_too_large'],
+    ] as const) {
       const answer = await bytes(on.sandbox.port, sent)
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-      expect(answer).toContain('"reason_code":"http_malformed"')
+      expect(answer.startsWith(`HTTP/1.1 ${status}\r\n`)).toBe(true)
+      expect(answer).toContain(`"reason_code":"${reason_code}"`)
       expect(answer).toMatch(/x-request-id: req_/)
     }
   })

@@ -6,7 +6,7 @@
 import type { ClientConfig } from 'pg'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { StorageError } from '../../store.ts'
-import { isConnectionFailure, ServerProblem, versionProblem } from '../failures.ts'
+import { isConnectionFailure, isTlsRefusal, ServerProblem, versionProblem } from '../failures.ts'
 import { parseStoreUrl } from './address.ts'
 import { type Link, openLink, type Value } from './link.ts'
 import { refusePooling } from './pooler.ts'
@@ -69,8 +69,17 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
   const schema = namespace === null ? 'svc' : `svc_${namespace}`
   const { default: pg } = await loadDriver()
   const configs = new Map(servers.map((server) => [server, createConfig(server, pg.types)]))
-  const open = (server: URL): Promise<Link> =>
-    openLink(new pg.Client(configs.get(server)), { label: server.host, searchPath: identifier(schema), report })
+  const openWith = (config: ClientConfig | undefined, label: string): Promise<Link> =>
+    openLink(new pg.Client(config), { label, searchPath: identifier(schema), report })
+  const open = (server: URL): Promise<Link> => {
+    const opening = openWith(configs.get(server), server.host)
+    if (server.searchParams.get('sslmode') !== 'prefer') return opening
+    // As psql does. The driver gives up on a server without TLS.
+    return opening.catch((error: unknown) => {
+      if (!isTlsRefusal(error)) throw error
+      return openWith(createConfig(withoutTls(server), pg.types), server.host)
+    })
+  }
   const primary = primaryFinder(servers, open)
   const links = openLinks(() => primary.forget())
   let isClosed = false
@@ -161,6 +170,12 @@ function createConfig(address: URL, types: Types): ClientConfig {
     query_timeout: statementTimeoutMs + 5_000,
     types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => findParser(types, oid, format) },
   }
+}
+
+function withoutTls(server: URL): URL {
+  const plain = new URL(server)
+  plain.searchParams.set('sslmode', 'disable')
+  return plain
 }
 
 async function loadDriver(): Promise<typeof import('pg')> {

@@ -18,9 +18,16 @@ export function explain(error: unknown, path: string): unknown {
     const explained = explain(error.cause, path)
     return explained instanceof SandboxError ? explained : damaged(path, error.message)
   }
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_DLOPEN_DISABLED') return addonsDisabled(error)
   const system = systemErrorBehind(error)
   if (system !== null) return refusedFile(system.path ?? path, system.syscall === 'read' ? 'read' : 'opened', system)
   return error instanceof Database.SqliteError ? explainCode(error, path) : error
+}
+
+function addonsDisabled(cause: Error): SandboxError {
+  const message = 'Node was started with --no-addons, and the database of the sandbox is an add-on.'
+  const hint = 'Leave out --no-addons, also in NODE_OPTIONS, and --permission without --allow-addons.'
+  return new SandboxError('option_invalid', message, hint, { cause })
 }
 
 function explainCode(error: InstanceType<typeof Database.SqliteError>, path: string): SandboxError {
