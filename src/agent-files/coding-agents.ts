@@ -48,7 +48,7 @@ export const codingAgents: readonly CodingAgent[] = [
   },
 ]
 
-/** Returns what a file of servers has for svc. @param command_name how commands begin: `npx svc-sandbox` */
+/** Returns what a file of servers has for svc. @param command_name how commands begin: `npx --no svc-sandbox` */
 export function serverEntry(form: ServerForm, command_name: string): JsonObject {
   const [command = 'svc', ...words] = command_name.split(' ')
   const args = [...words, 'mcp', '--start']

@@ -39,7 +39,7 @@ interface Setup {
   /** The text of the skill. */
   skill: string
   version: string
-  /** How commands begin: `npx svc-sandbox`. */
+  /** How commands begin: `npx --no svc-sandbox`. */
   command_name: string
 }
 

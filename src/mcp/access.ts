@@ -5,7 +5,7 @@ import type { Finding } from '#qa/contract-compare/findings.ts'
 import type { TargetOptions } from '#qa/run/target.ts'
 
 export interface SandboxAccess {
-  /** How commands begin in texts: `svc`, `npx svc-sandbox`. */
+  /** How commands begin in texts: `svc`, `npx --no svc-sandbox`. */
   command_name: string
   /** Whether tools that change something may be called, depending on the role of the token. */
   mayWrite: boolean

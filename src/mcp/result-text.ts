@@ -78,7 +78,7 @@ const toolsByCommand = new Map(
  * line.
  */
 const named = new RegExp(
-  `\\b(?:(?:npx|yarn|bunx) svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolsByCommand.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
+  `\\b(?:(?:npx(?: --no)?|yarn|bunx(?: --no-install)?) svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolsByCommand.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
   'g',
 )
 

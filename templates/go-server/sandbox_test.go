@@ -19,7 +19,7 @@ var settings Settings
 func TestMain(m *testing.M) {
 	var err error
 	if settings, err = ReadSettings(os.Getenv); err != nil {
-		fmt.Fprintf(os.Stderr, "%v. The tests need a sandbox: npx svc-sandbox exec -- go test -count=1 ./...\n", err)
+		fmt.Fprintf(os.Stderr, "%v. The tests need a sandbox: npx --no svc-sandbox exec -- go test -count=1 ./...\n", err)
 		os.Exit(1)
 	}
 	log.SetOutput(io.Discard)

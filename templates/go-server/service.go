@@ -42,7 +42,7 @@ func (s *Service) Post(path string, body any) Answer {
 func (s *Service) call(method, path string, body any) Answer {
 	answer, err := s.send(method, path, body)
 	if err != nil {
-		log.Printf("%s %s: %v. Is the service at SVC_BASE_URL? A sandbox: npx svc-sandbox start", method, path, err)
+		log.Printf("%s %s: %v. Is the service at SVC_BASE_URL? A sandbox: npx --no svc-sandbox start", method, path, err)
 		return ownAnswer(http.StatusBadGateway, map[string]any{
 			"error": "no_answer", "message": "The placement service sent no readable response.", "retryable": true,
 		})

@@ -334,7 +334,7 @@ test('each tool names a command that exists', async () => {
 test.each([
   ['See svc contract show for all paths.', 'See show_contract for all paths.'],
   [
-    'Compare the body with the contract: npx svc-sandbox contract show -o json',
+    'Compare the body with the contract: npx --no svc-sandbox contract show -o json',
     'Compare the body with the contract: show_contract',
   ],
   ['Let it run: svc sandbox clock resume', 'Let it run: resume_clock'],

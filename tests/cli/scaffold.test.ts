@@ -96,8 +96,8 @@ describe('svc init TEMPLATE DIR', () => {
       'Next:',
       '  cd shop.server',
       '  npm install',
-      '  npx svc-sandbox exec -- go test -count=1 ./...',
-      '  npx svc-sandbox exec -- go run .',
+      '  npx --no svc-sandbox exec -- go test -count=1 ./...',
+      '  npx --no svc-sandbox exec -- go run .',
       '',
     ])
     expect(read('shop.server/go.mod')).toBe('module example.com/shop.server\n\ngo 1.19\n')

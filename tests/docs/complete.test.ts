@@ -3,7 +3,7 @@
  * link and anchor exists, and every command that the text names exists.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { Option } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -21,6 +21,7 @@ import { observeRules } from '#diagnosis/rules/index.ts'
 import { commands } from '#src/program.ts'
 import { root } from '#tests/cli/process.ts'
 import { listEdits } from '#tests/mutations/edits.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { blocksOf, docFiles, linkedFiles, textOf } from './markdown.ts'
 
 /** The text without its code blocks. */
@@ -170,7 +171,7 @@ describe('recipes', () => {
     const called = texts().flatMap(([file, text]) => {
       const plain = text.replace(/^\s*#.*$/gm, '').replace(/", "/g, ' ')
       return [
-        ...plain.matchAll(/(?:\bnpx svc-sandbox|(?<![-\w.]|FROM )svc-sandbox(?![-\w.:@/*]))( [a-z][^|>\n"]*)/g),
+        ...plain.matchAll(/(?:\bnpx --no svc-sandbox|(?<![-\w.]|FROM )svc-sandbox(?![-\w.:@/*]))( [a-z][^|>\n"]*)/g),
       ].map(([, words = '']) => [file, `svc${words.replace(/\$\{SEED.*$/, '').replace(/"$/, '')}`] as const)
     })
     expect(called.length).toBeGreaterThan(10)
@@ -181,6 +182,46 @@ describe('recipes', () => {
     const settings = textOf('docs/guides/settings.md')
     for (const [file, text] of texts())
       for (const [name] of text.matchAll(/\bSVC_[A-Z_]*[A-Z]\b/g)) expect(settings, `${file}: ${name}`).toContain(name)
+  })
+
+  test.each([
+    ['action.yml', (text: string) => (parse(text) as { runs: { steps: { run: string }[] } }).runs.steps[0]!.run],
+    ['deploy/devcontainer/src/svc-sandbox/install.sh', (text: string) => text],
+  ])('%s installs nothing from a registry: it takes the packed file, and refuses a name', (file, scriptOf) => {
+    const folder = temporaryDirectory()
+    // npm must not even be asked.
+    writeFileSync(join(folder, 'npm'), '#!/bin/sh\necho "asked npm for $*"\nexit 9\n', { mode: 0o755 })
+    writeFileSync(join(folder, 'packed.tgz'), '')
+    const run = (PACKAGE: string) => {
+      const env = { PATH: `${folder}:/usr/bin:/bin`, PACKAGE, RUNNER_TEMP: folder, GITHUB_PATH: join(folder, 'path') }
+      return spawnSync('bash', ['-ec', scriptOf(textOf(file))], { cwd: folder, env, encoding: 'utf8' })
+    }
+    for (const name of ['', 'svc-sandbox', 'svc-sandbox@0.1.0', 'absent.tgz']) {
+      const { status, stdout, stderr } = run(name)
+      expect([name, status, stdout + stderr]).toEqual([
+        name,
+        1,
+        expect.stringMatching(/^(::error::)?svc-sandbox is not released/),
+      ])
+    }
+    expect(run('packed.tgz').stdout).toMatch(/asked npm for install .*packed\.tgz/)
+  })
+
+  test('nothing calls svc-sandbox in a way that may install it', () => {
+    const files = [
+      'README.md',
+      'action.yml',
+      'docs/{guides,concepts}/*.md',
+      'templates/**/*.*',
+      'deploy/**/*.*',
+      'src/**/*.ts',
+    ]
+    const mayInstall =
+      /(?:\bnpx(?! --no\b)|\bbunx(?! --no-install\b)|\b(?:npm|pnpm|yarn|bun) (?:i|install|add|dlx)(?: -\S+)*) svc-sandbox(?!-)/g
+    const calls = files
+      .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ['**/node_modules'] }))
+      .flatMap((file) => [...textOf(file).matchAll(mayInstall)].map(([call]) => `${file}: ${call}`))
+    expect(calls).toEqual([])
   })
 
   test('the action is a composite one, whose steps have a shell and use inputs and outputs that it has', () => {

@@ -36,12 +36,12 @@ function openProject() {
 }
 
 const commandLines = [
-  ...new Set(recipes.flatMap(({ text }) => [...text.matchAll(/npx svc-sandbox [^'\n]*/g)].map(([line]) => line))),
+  ...new Set(recipes.flatMap(({ text }) => [...text.matchAll(/npx --no svc-sandbox [^'\n]*/g)].map(([line]) => line))),
 ]
 
 test('there is a command line in the recipe of each system', () => {
   const headings = [
-    ...new Set(recipes.filter(({ text }) => text.includes('npx svc-sandbox')).map(({ heading }) => heading)),
+    ...new Set(recipes.filter(({ text }) => text.includes('npx --no svc-sandbox')).map(({ heading }) => heading)),
   ]
   expect(headings).toEqual([
     'GitHub Actions',
@@ -57,7 +57,7 @@ test('there is a command line in the recipe of each system', () => {
 
 async function runLine(line: string): Promise<void> {
   const { folder, runSvc } = openProject()
-  const { code, stderr } = await runSvc(line.replace('npx svc-sandbox ', ''))
+  const { code, stderr } = await runSvc(line.replace('npx --no svc-sandbox ', ''))
   expect(code, stderr).toBe(0)
   for (const [, file] of line.matchAll(/--reporter \w+=(\S+)/g))
     expect(existsSync(join(folder, file!)), file).toBe(true)

@@ -173,7 +173,9 @@ test('the command runs on Bun too, and names what Bun has', async () => {
   // The database of the first pair is in the same project.
   for (const file of globSync('sandbox.db*', { cwd: project })) rmSync(join(project, file), { recursive: true })
   await placesEachFormat(program)
-  expect((await svc(program, ['placements', 'list'])).output).toContain('Start one: bunx svc-sandbox start.')
+  expect((await svc(program, ['placements', 'list'])).output).toContain(
+    'Start one: bunx --no-install svc-sandbox start.',
+  )
 })
 
 test('publint and are-the-types-wrong find nothing', async () => {

@@ -21,9 +21,9 @@ beforeAll(() => {
   copyFileSync(join(import.meta.dirname, 'placement.test.ts.txt'), join(unpacked.project, 'placement.test.ts'))
 })
 
-test('under npm, help says npx svc-sandbox: npx svc may be the package of a stranger', async () => {
+test('under npm, help says npx --no svc-sandbox: npx svc may be the package of a stranger', async () => {
   const { output } = await run([join(unpacked.root, 'bin/svc.js'), '--help'], unpacked.project, { npm_execpath: 'npm' })
-  expect(output).toContain('  npx svc-sandbox start --detach    start the sandbox in the background\n')
+  expect(output).toContain('  npx --no svc-sandbox start --detach    start the sandbox in the background\n')
   expect(output).not.toMatch(/npx svc(?!-sandbox)/)
   expect(Math.max(...output.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
 })

@@ -126,7 +126,7 @@ describe.each(templates)('$name', async (template) => {
     for (const script of scripts) expect(manifest.scripts).toHaveProperty(script)
     for (const [, path] of text.matchAll(/^\| `([^`]+)` \|/gm)) expect(paths).toContain(path)
     const tree = await commandTree(commands)
-    const lines = [...text.matchAll(/`npx svc-sandbox ([^`]+)`/g)].map(([, line]) =>
+    const lines = [...text.matchAll(/`npx --no svc-sandbox ([^`]+)`/g)].map(([, line]) =>
       line!.split(' -- ', 1)[0]!.split(' '),
     )
     expect(lines.length).toBeGreaterThan(5)

@@ -23,7 +23,10 @@ test('the job reports a difference, does not fail for it, and opens an issue onl
   await using service = await startSandbox({ overrides: { overrides: [rule] } })
   const folder = temporaryDirectory()
   writeFileSync(join(folder, 'svc.overrides.json'), '{ "overrides": [] }')
-  const script = (step?.run ?? '').replace('npx svc-sandbox', `'${process.execPath}' '${join(root, 'bin/svc.js')}'`)
+  const script = (step?.run ?? '').replace(
+    'npx --no svc-sandbox',
+    `'${process.execPath}' '${join(root, 'bin/svc.js')}'`,
+  )
   const env = {
     ...{ PATH: process.env.PATH, SVC_HOME: folder, SVC_BASE_URL: service.url, SVC_ORIGIN: 'http://localhost:3000' },
     ...{ SVC_CLIENT_ID: 'proj_demo', SVC_SECRET_KEY: service.keys.secret_key },

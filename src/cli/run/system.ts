@@ -102,11 +102,11 @@ export function commandName({ env, program }: Pick<System, 'env' | 'program'>): 
 
 /**
  * Returns the runner that finds an installed command: npx does not when yarn keeps packages in archives, and bun can be
- * installed without npx.
+ * installed without npx. It never installs: on a registry, the name may be that of a stranger.
  */
-function packageRunner({ NODE_OPTIONS = '', npm_config_user_agent = '' }: System['env']): 'yarn' | 'bunx' | 'npx' {
+function packageRunner({ NODE_OPTIONS = '', npm_config_user_agent = '' }: System['env']): string {
   if (NODE_OPTIONS.includes('.pnp.')) return 'yarn'
-  return npm_config_user_agent.startsWith('bun/') ? 'bunx' : 'npx'
+  return npm_config_user_agent.startsWith('bun/') ? 'bunx --no-install' : 'npx --no'
 }
 
 /** Whether this is a checkout, run from its sources or from `dist`: a package has no sources. */

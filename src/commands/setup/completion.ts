@@ -21,7 +21,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
     name: 'completion',
     summary: 'Print the completion script for a shell',
     details:
-      'Completes commands, flags and their values, files, and names: profiles, scenarios, suites, topics, and items in the current sandbox, such as slots and keys. The first lines of the script say how to install it. It completes svc and svc-sandbox, not npx svc-sandbox.',
+      'Completes commands, flags and their values, files, and names: profiles, scenarios, suites, topics, and items in the current sandbox, such as slots and keys. The first lines of the script say how to install it. It completes svc and svc-sandbox, not npx --no svc-sandbox.',
     arguments: [new Argument('[shell]', 'your shell').choices(shells)],
     options: [new Option('--names <source>', 'print the names that a script requests').choices(nameSources)],
     acceptsInvalidSettings: true,

@@ -214,9 +214,9 @@ function scriptCommand(manager: PackageManager, script: 'test' | 'dev'): string 
   return `${manager} ${script}`
 }
 
-/** Returns the line of a script as you type it, with the program of the language: `npx svc-sandbox exec -- go test ./...`. */
+/** Returns the line of a script as you type it, with the program of the language: `npx --no svc-sandbox exec -- go test ./...`. */
 function execCommand(manager: PackageManager, line: string): string {
-  const runners = { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn', bun: 'bunx' }
+  const runners = { npm: 'npx --no', pnpm: 'pnpm exec', yarn: 'yarn', bun: 'bunx --no-install' }
   return line.replace(/^svc exec (-q )?/, `${runners[manager]} svc-sandbox exec `)
 }
 

@@ -27,7 +27,7 @@ class Service
   rescue SystemCallError, IOError, SocketError, Timeout::Error, OpenSSL::SSL::SSLError, Net::ProtocolError,
          Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError, Zlib::Error, JSON::ParserError, URI::Error => error
     @log.puts "#{kind::METHOD} #{path}: #{error.message}. " \
-              "Is the service at SVC_BASE_URL? A sandbox: npx svc-sandbox start"
+              "Is the service at SVC_BASE_URL? A sandbox: npx --no svc-sandbox start"
     message = "The placement service sent no readable response."
     Answer.new(502, { "error" => "no_answer", "message" => message, "retryable" => true }, {})
   end

@@ -1,4 +1,4 @@
-# Runs every test: `npx svc-sandbox exec -- ruby test/all.rb`. A part: `-n /beacons/`.
+# Runs every test: `npx --no svc-sandbox exec -- ruby test/all.rb`. A part: `-n /beacons/`.
 begin
   require "minitest/autorun"
   require_relative "sandbox"

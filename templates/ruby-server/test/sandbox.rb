@@ -10,7 +10,7 @@ module Sandbox
   SETTINGS = begin
     Settings.read
   rescue Settings::Error => error
-    abort "#{error.message}. The tests need a sandbox: npx svc-sandbox exec -- ruby test/all.rb"
+    abort "#{error.message}. The tests need a sandbox: npx --no svc-sandbox exec -- ruby test/all.rb"
   end
 
   # The control plane: the requests that it received, and the faults to inject.

@@ -5,7 +5,12 @@ if ! command -v npm > /dev/null; then
   echo 'This feature needs Node 22.19 or later. Add the feature ghcr.io/devcontainers/features/node before it.' >&2
   exit 1
 fi
-npm install --global --no-audit --no-fund "${PACKAGE:-svc-sandbox}"
+if [ ! -f "${PACKAGE:-}" ]; then
+  echo "svc-sandbox is not released, and on a registry the name may be a stranger's. Put the packed file into the folder" >&2
+  echo 'of this feature, and name it: "package": "./svc-sandbox-0.1.0.tgz".' >&2
+  exit 1
+fi
+npm install --global --no-audit --no-fund "$(realpath "$PACKAGE")"
 mkdir -p /var/lib/svc
 chown "${_REMOTE_USER:-root}" /var/lib/svc
 svc-sandbox --version
