@@ -2,7 +2,8 @@
 import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import type { ConsentItem } from '#contract/resources/consent.ts'
-import { createSnapshot } from '#domain/consent.ts'
+import { type ConsentRecord, createSnapshot } from '#domain/consent.ts'
+import type { SlotRow } from '#store/store.ts'
 import {
   defined,
   encodeCursor,
@@ -49,18 +50,21 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
 }
 
 /** Resolves to what the strings in the stored data of a consent say. Without one, the decoder is not loaded. */
-async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
+export async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
   if (!/"(tcf|gpp)_\w*string"/.test(extras)) return []
   const { decodeConsentStrings } = await import('#foundation/consent/strings.ts')
   return decodeConsentStrings(JSON.parse(extras))
 }
 
-/** Resolves to what the strings of a revision say; of one that is older than the last hundred, nothing. */
-export async function readRevisionStrings(
-  { store }: Services,
-  { project_id, session_id, revision }: { project_id: number; session_id: string; revision: number },
-): Promise<ConsentItem['strings']> {
-  const { rows } = await store.listConsent({ project_id, session_id, limit: 100, before: null })
-  const row = rows.find((each) => each.revision === revision)
-  return row === undefined ? [] : decodeStrings(row.extras)
+/** Resolves to the stored consent that a decision is bound to; null when none was stored, or there is no decision. */
+export async function findBoundConsent(
+  { store }: Pick<Services, 'store'>,
+  { decision, job, project }: SlotRow,
+): Promise<ConsentRecord | null> {
+  const { session_id } = job
+  if (decision === null || session_id === null) return null
+  const { revision, source } = decision.consent
+  const record = await store.findConsentRevision({ project_id: project.id, session_id }, revision)
+  // Without a stored consent the snapshot has revision 1 too, and the session's first consent may come later (A63).
+  return record?.source === source ? record : null
 }

@@ -80,6 +80,10 @@ export function exchangeConditions<Filter extends Conditions>(
   range.add('id > ?', query.after)
   const filter = createFilter()
   filter.add('method = ?', query.method)
+  filter.add(
+    "(slot_id = ? OR (session_id = ? AND substr(path, 1, 11) = '/v1/consent'))",
+    ...(query.turn === undefined ? [undefined] : [query.turn.slot_id, query.turn.session_id ?? '']),
+  )
   filter.add('status = ?', query.status)
   filter.add('status / 100 = ?', query.status_class)
   filter.add('reason_code = ?', query.reason_code)

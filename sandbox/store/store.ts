@@ -271,6 +271,11 @@ export interface ConsentWrite {
 
 export interface ConsentStore {
   findLatestConsent(project_id: number, session_id: string): MaybePromise<ConsentRecord | null>
+  /** Resolves to one revision, however many are newer; null without it. */
+  findConsentRevision(
+    session: Pick<ConsentWrite, 'project_id' | 'session_id'>,
+    revision: number,
+  ): Promise<ConsentRecord | null>
   listConsent(
     query: PageQuery & { project_id?: number; session_id?: string; since_ms?: number },
   ): Promise<Page<ConsentListRow>>
@@ -635,6 +640,8 @@ export interface EvidenceStore {
   /** Resolves to a part of a project's chain, oldest first. */
   listChainEntries(project_id: number, after_seq: number, limit: number): Promise<EvidenceRow[]>
   listSlotEvidence(slot_id: number): Promise<EvidenceRow[]>
+  /** Resolves to the newest entry of a consent record, however many others are newer; null without one. */
+  findConsentEntry(consent_id: number): Promise<EvidenceRow | null>
   /** Entries of every chain. */
   listEvidence(
     query: PageQuery & { project_id?: number; slot_id?: number; kind?: EvidenceRow['kind']; since_ms?: number },
@@ -677,6 +684,8 @@ export interface ExchangeFilter {
   method?: string
   /** The beginning of the path; with a `*` in it the whole path, where `*` matches any text. */
   path?: string
+  /** Requests about this slot, and those of its session that set its consent. */
+  turn?: { slot_id: number; session_id: string | null }
   status?: number
   /** 4 for every 4xx. */
   status_class?: number

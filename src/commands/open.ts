@@ -3,6 +3,7 @@ import { Argument } from 'commander'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, noSandboxFor } from '#cli/run/errors.ts'
+import { nextCursor } from '#client/client.ts'
 
 /** The pages of identifiers with their own form. The inspector looks for all others. */
 const folders: readonly (readonly [prefix: string, folder: string])[] = [
@@ -45,9 +46,15 @@ async function checkKnown({ client, signal }: CommandContext, id: string): Promi
   const found = await Promise.all([
     placements.list({ query }, { signal }).then(({ items }) => items.length),
     consent.list({ query }, { signal }).then(({ items }) => items.length),
-    requests.count({ body: { body: { beacon_id: id } } }, { signal }).then(({ count }) => count),
   ])
   if (found.some((count) => count > 0)) return
+  // Each response covers a limited part of the journal.
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const body = { body: { beacon_id: id }, ...(cursor === undefined ? {} : { cursor }) }
+    const counted = await requests.count({ body }, { signal })
+    if (counted.count > 0) return
+    cursor = nextCursor(counted, cursor)
+  }
   const hint = 'Give an identifier that a command has printed, such as slot_...: svc placements list'
   throw new CliError('usage', 'id_unknown', `Nothing here has the identifier ${JSON.stringify(id)}.`, hint)
 }

@@ -1,4 +1,5 @@
-import { describeField } from '#client/errors.ts'
+import { nextCursor } from '#client/client.ts'
+import { describeField, ServiceError } from '#client/errors.ts'
 import { acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { BeaconItem, ListedRequest, PlacementItem } from '#contract/exports.ts'
@@ -147,11 +148,15 @@ async function refusedRequests(sandbox: TestSandbox): Promise<ListedRequest[]> {
     limit: 250,
     ...sinceQuery(sandbox),
   } as const
-  const lists = await Promise.all([
-    sandbox.client.requests.list({ query }),
-    sandbox.client.requests.list({ query: { ...query, foreign: 'true' } }),
-  ])
-  return lists.flatMap(({ items }) => items).filter(({ method, status }) => method === 'POST' && status !== 429)
+  const items: ListedRequest[] = []
+  // Each response covers a limited part of the journal.
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await sandbox.client.requests.list({ query: cursor === undefined ? query : { ...query, cursor } })
+    items.push(...page.items)
+    cursor = nextCursor(page, cursor)
+  }
+  const foreign = await sandbox.client.requests.list({ query: { ...query, foreign: 'true' } })
+  return [...items, ...foreign.items].filter(({ method, status }) => method === 'POST' && status !== 429)
 }
 
 function isAbout({ reason_code, request_body }: ListedRequest, beacon: BeaconItem): boolean {
@@ -173,18 +178,29 @@ function readEvent(request: ListedRequest | null): string {
 async function describePlacements(sandbox: TestSandbox, filter: BeaconFilter = {}): Promise<string> {
   const { client } = sandbox
   const since = sinceQuery(sandbox)
-  const [placements, failed] = await Promise.all([
-    client.placements.list({ query: { limit: 50, ...since } }),
+  const { slot_id } = filter
+  const [decided, failed] = await Promise.all([
+    slot_id === undefined
+      ? client.placements.list({ query: { limit: 50, ...since } }).then(({ items }) => items)
+      : findPlacement(sandbox, slot_id),
     client.requests.list({ query: { limit: 50, status_class: '4xx', details: 'true', ...since } }),
   ])
-  const decided = placements.items.filter((item) => filter.slot_id === undefined || item.slot_id === filter.slot_id)
   const refused = failed.items.filter(({ path }) => !path.startsWith('/v1/beacons'))
   return [
     ...(decided.length === 0
-      ? [filter.slot_id === undefined ? 'No placement was requested.' : `There is no placement ${filter.slot_id}.`]
+      ? [slot_id === undefined ? 'No placement was requested.' : `There is no placement ${slot_id}.`]
       : ['Placements:', ...limited(decided.toReversed(), describePlacement)]),
     ...(refused.length === 0 ? [] : ['Requests that failed:', ...limited(refused.toReversed(), describeRequest)]),
   ].join('\n')
+}
+
+async function findPlacement({ client }: TestSandbox, slot_id: string): Promise<PlacementItem[]> {
+  try {
+    return [await client.placements.explain({ params: { slot_id } })]
+  } catch (error) {
+    if (error instanceof ServiceError && error.status < 500) return []
+    throw error
+  }
 }
 
 function describePlacement({ slot_id, status, fill, format, no_fill_reason }: PlacementItem): string {

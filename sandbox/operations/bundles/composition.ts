@@ -8,6 +8,7 @@ import { genesis } from '#contract/resources/evidence.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import { isObject } from '#foundation/json.ts'
 import type { EvidenceRow, SlotRow } from '#store/store.ts'
+import { findBoundConsent } from '../consent-list.ts'
 import { type Context, defined, fullPage, projectFilter, type Services } from '../context.ts'
 import { entryItem, findRowProblem } from '../evidence.ts'
 import { explainPlacement } from '../placements/placement-explanation.ts'
@@ -17,13 +18,10 @@ import { withoutPersonalData } from './privacy.ts'
 
 /** Turns of a session in one bundle. */
 const maxTurns = 20
-/** Exchanges of a turn in a bundle, and those that are searched for them. */
-const maxRequests = 50
-const maxSearched = 2_000
-/** Consent entries that are searched for the one of a turn. */
-const maxConsents = 1_000
-/** What happens of a turn later than this is found in its beacons alone. */
-const turnMs = 3_600_000
+/** Exchanges of a turn in a bundle. */
+const maxRequests = 1_000
+/** Turns of a session that are counted at a time. */
+const countedAtOnce = 1_000
 
 interface BundleQuery {
   slot_id?: string | undefined
@@ -81,15 +79,22 @@ async function findSlots(services: Services, context: Context, { slot_id, sessio
     if (!isMeant) throw new ApiError('not_found', { message: 'No such slot in this sandbox.' })
     return { slots: [slot], left_out: 0 }
   }
-  const limit = session_id === undefined ? 1 : maxSearched
-  const { rows } = await fullPage(context, { limit, before: null }, (part) =>
-    services.store.listSlots({ ...part, ...defined({ session_id, project_id }) }),
-  )
-  const first = rows[0]
+  const newest = (limit: number, before: number | null, project_id: number | undefined) =>
+    fullPage(context, { limit, before }, (part) =>
+      services.store.listSlots({ ...part, ...defined({ session_id, project_id }) }),
+    )
+  const [first] = (await newest(1, null, project_id)).rows
   if (first === undefined) throw new ApiError('not_found', { message: 'No such placement in this sandbox.' })
+  if (session_id === undefined) return { slots: [first], left_out: 0 }
   // A session may have the same name in two projects: the newest one is meant.
-  const own = rows.filter(({ project }) => project.id === first.project.id)
-  return { slots: own.slice(0, maxTurns).reverse(), left_out: Math.max(0, own.length - maxTurns) }
+  const { rows, next } = await newest(maxTurns, null, first.project.id)
+  let left_out = 0
+  for (let before = next; before !== null; ) {
+    const part = await newest(countedAtOnce, before, first.project.id)
+    left_out += part.rows.length
+    before = part.next
+  }
+  return { slots: rows.reverse(), left_out }
 }
 
 interface TurnContext {
@@ -106,7 +111,7 @@ async function composeTurn(turn: TurnContext, slot: SlotRow, withClip: boolean):
   return withoutPersonalData({
     placement: { ...placement, evidence: [] },
     evidence: await listEvidence(services, slot),
-    requests: await listRequests(services, slot),
+    requests: await listRequests(turn, slot),
     measurements: accepted.flatMap(({ beacon_id, measurements }) =>
       measurements === null ? [] : { beacon_id, measurements },
     ),
@@ -136,54 +141,39 @@ async function listEvidence(services: Services, slot: SlotRow): Promise<BundleEv
   return entries
 }
 
-/** Resolves to the entry of the consent revision that a decision is bound to; null without one. */
-async function findConsentEntry({ store }: Services, { decision, job, project }: SlotRow): Promise<EvidenceRow | null> {
-  const revision = decision?.consent.revision
-  if (revision === undefined || job.session_id === null) return null
-  const { rows } = await store.listEvidence({
-    limit: maxConsents,
-    before: null,
-    project_id: project.id,
-    kind: 'consent',
+/**
+ * Resolves to the entry of the consent that a decision is bound to; null when none was stored.
+ * @throws ApiError when it is gone: a bundle that is verified as whole has it
+ */
+async function findConsentEntry(services: Services, slot: SlotRow): Promise<EvidenceRow | null> {
+  const consent = await findBoundConsent(services, slot)
+  const entry = consent === null ? null : await services.store.findConsentEntry(consent.id)
+  if (entry !== null || slot.decision === null || slot.decision.consent.source === 'none') return entry
+  const { client_id } = slot.project
+  throw new ApiError('evidence_broken', {
+    message: `The evidence of ${client_id} is not signed. The entry of the consent that ${encodeId('slot', slot.id)} is bound to is gone.`,
   })
-  return rows.find(({ entry }) => namesConsent(entry, job.session_id, revision)) ?? null
-}
-
-function namesConsent(text: string, session_id: string | null, revision: number): boolean {
-  const entry: unknown = JSON.parse(text)
-  return isObject(entry) && entry.session_id === session_id && entry.revision === revision
 }
 
 /** Resolves to what the journal has about a slot and the consent of its session, oldest first. */
-async function listRequests(services: Services, slot: SlotRow): Promise<BundleTurn['requests']> {
-  const { created_at_ms, job, project } = slot
-  const found = []
-  let searched = 0
-  for (let before: number | null = null; ; ) {
-    const page = await services.store.readExchanges({
-      limit: 100,
-      before,
-      project_id: project.id,
-      since_ms: created_at_ms - 60_000,
-      until_ms: created_at_ms + turnMs,
-    })
-    found.push(
-      ...page.rows.filter(
-        ({ slot_id, session_id, path }) =>
-          slot_id === slot.id ||
-          (session_id !== null && session_id === job.session_id && path.startsWith('/v1/consent')),
-      ),
-    )
-    searched += page.rows.length
-    before = page.next
-    if (before === null || searched >= maxSearched) break
+async function listRequests({ services, context }: TurnContext, slot: SlotRow): Promise<BundleTurn['requests']> {
+  const { id, created_at_ms, job, project } = slot
+  const filter = {
+    project_id: project.id,
+    turn: { slot_id: id, session_id: job.session_id },
+    since_ms: created_at_ms - 60_000,
   }
-  return Promise.all(
-    found
+  // Without headers and bodies: the whole journal is searched.
+  const { rows } = await fullPage(context, { limit: Number.MAX_SAFE_INTEGER, before: null }, (part) =>
+    services.store.listExchanges({ ...part, limit: maxRequests, ...filter }),
+  )
+  const first = await Promise.all(
+    rows
       .reverse()
       .slice(0, maxRequests)
-      .map((row) => requestDetail(services, row)),
+      .map((row) => services.store.findExchange(row.id)),
   )
+  return Promise.all(first.filter((row) => row !== null).map((row) => requestDetail(services, row)))
 }
 
 async function listMedia(

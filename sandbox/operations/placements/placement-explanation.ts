@@ -10,7 +10,7 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
 import type { SlotRow, StoredDecision } from '#store/store.ts'
 import { acceptedItem, judgeSlotBeacons, unacceptedItem } from '../beacons/beacon-items.ts'
-import { readRevisionStrings } from '../consent-list.ts'
+import { decodeStrings, findBoundConsent } from '../consent-list.ts'
 import type { Operation, Services } from '../context.ts'
 import { entryItem } from '../evidence.ts'
 import { placementResponse } from './placement-response.ts'
@@ -63,10 +63,9 @@ export async function explainDelivery({ store }: Pick<Services, 'store'>, slot: 
   }
 }
 
-async function consentStrings(services: Services, { decision, project, job }: SlotRow) {
-  const { session_id } = job
-  if (decision?.consent == null || session_id === null) return []
-  return readRevisionStrings(services, { project_id: project.id, session_id, revision: decision.consent.revision })
+async function consentStrings(services: Services, slot: SlotRow) {
+  const consent = await findBoundConsent(services, slot)
+  return consent === null ? [] : decodeStrings(consent.extras)
 }
 
 /** Without the asset token, which the control plane never shows. */

@@ -148,9 +148,14 @@ function refused(message: string): ApiError {
 async function findPlacementRequest(page: GrantedPage, { id, job, project }: SlotRow): Promise<string> {
   const at = String(job.created_at_ms)
   const query = { client_id: project.client_id, method: 'POST', path: '/v1/', since: at, until: at, limit: 1000 }
-  const { items } = await callAsPage(page, 'requests.list', { query })
-  const found = items.findLast(({ slot_id }) => slot_id === encodeId('slot', id))
-  if (found !== undefined) return found.request_id
+  // Each response covers a limited part of the journal.
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const asked = cursor === undefined ? query : { ...query, cursor }
+    const { items, next_cursor } = await callAsPage(page, 'requests.list', { query: asked })
+    const found = items.findLast(({ slot_id }) => slot_id === encodeId('slot', id))
+    if (found !== undefined) return found.request_id
+    cursor = next_cursor
+  }
   throw new ApiError('not_found', {
     message: 'The journal no longer has the request of this slot.',
     hint: 'Replay a newer turn.',

@@ -1,14 +1,18 @@
 /** Sessions and their consent, in numbered revisions. Nothing is cached: another node may have changed it. */
+import type { ConsentRecord } from '#domain/consent.ts'
 import type { ConsentListRow, ConsentStore } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
-import { sessionsWanted, toNewestConsent } from './batch/load.ts'
+import { consentColumns, sessionsWanted, toNewestConsent } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
 
-type Stored = Omit<ConsentListRow, 'semantic_targeting' | 'prompt_shared'> & {
+interface StoredPurposes {
   semantic_targeting: number
   prompt_shared: number
 }
+
+type Stored = Omit<ConsentListRow, keyof StoredPurposes> & StoredPurposes
+type StoredRecord = Omit<ConsentRecord, keyof StoredPurposes> & StoredPurposes
 
 export function consentTable(connection: Connection): Omit<ConsentStore, keyof WriteMethods> {
   const { read } = connection
@@ -22,6 +26,14 @@ export function consentTable(connection: Connection): Omit<ConsentStore, keyof W
   })
   return {
     findLatestConsent: (project_id, session_id) => newest(JSON.stringify([project_id, session_id])),
+    async findConsentRevision({ project_id, session_id }, revision) {
+      const rows = await read<StoredRecord>(
+        `SELECT ${consentColumns} FROM consent WHERE revision = $3
+           AND session = (SELECT id FROM session WHERE project_id = $1 AND session_id = $2)`,
+        [project_id, session_id, revision],
+      )
+      return rows.map((row) => ({ ...row, ...toPurposes(row) }))[0] ?? null
+    },
     async listConsent(query) {
       const filter = createFilter()
       filter.add('session.project_id = ?', query.project_id)
@@ -35,13 +47,13 @@ export function consentTable(connection: Connection): Omit<ConsentStore, keyof W
       const isIndexed = query.session_id !== undefined
       const { rows, next } = await listPart<Stored>(connection, { table: 'consent', select, filter, isIndexed }, query)
       return {
-        rows: rows.map((row) => ({
-          ...row,
-          semantic_targeting: row.semantic_targeting === 1,
-          prompt_shared: row.prompt_shared === 1,
-        })),
+        rows: rows.map((row) => ({ ...row, ...toPurposes(row) })),
         next,
       }
     },
   }
+}
+
+function toPurposes({ semantic_targeting, prompt_shared }: StoredPurposes) {
+  return { semantic_targeting: semantic_targeting === 1, prompt_shared: prompt_shared === 1 }
 }

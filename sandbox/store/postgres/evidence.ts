@@ -26,6 +26,13 @@ export function evidenceTable(connection: Connection): EvidenceStore {
       ])
       return rows.map(toEvidence)
     },
+    async findConsentEntry(consent_id) {
+      const rows = await read<StoredEvidence>(
+        `SELECT ${columns} FROM evidence WHERE kind = 'consent' AND ref = $1 ORDER BY seq DESC LIMIT 1`,
+        [consent_id],
+      )
+      return rows.map(toEvidence)[0] ?? null
+    },
     async listEvidence(query) {
       const filter = createFilter()
       filter.add('project_id = ?', query.project_id)

@@ -272,6 +272,10 @@ export const migrations: readonly string[] = [
     claimed_until timestamptz NOT NULL
   );
   `,
+  `
+  -- A consent entry has no slot: without an index it would be searched for in the whole chain.
+  CREATE INDEX evidence_of_consent ON evidence (ref) WHERE kind = 'consent';
+  `,
 ]
 
 /** The result of opening a namespace. */

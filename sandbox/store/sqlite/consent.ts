@@ -49,6 +49,11 @@ export function consentTable({ db, read }: Connection) {
 
   const methods: Omit<ConsentStore, keyof WriteMethods> = {
     findLatestConsent: (project_id, session_id) => read(() => findNewest(findSession(project_id, session_id))),
+    findConsentRevision: async ({ project_id, session_id }, revision) =>
+      read(() => {
+        const session = findSession(project_id, session_id)
+        return toRecord(session === null ? undefined : statements.findRevision.get(session, revision))
+      }),
     listConsent: async (query) => read(() => listConsent(db, query)),
   }
 
@@ -58,8 +63,7 @@ export function consentTable({ db, read }: Connection) {
     if (session === null) return null
     const cached = newest.get(session)
     if (cached !== undefined) return cached
-    const stored = statements.findNewest.get(session)
-    const record = stored === undefined ? null : { ...stored, ...toPurposes(stored) }
+    const record = toRecord(statements.findNewest.get(session))
     cacheRow(newest, cacheSize, session, record)
     return record
   }
@@ -96,6 +100,9 @@ function cachedSessions(statements: ReturnType<typeof prepareConsent>) {
   }
 }
 
+const consentColumns =
+  'id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms'
+
 function prepareConsent(db: Database.Database) {
   return {
     findSession: db
@@ -103,7 +110,10 @@ function prepareConsent(db: Database.Database) {
       .pluck(),
     insertSession: db.prepare('INSERT INTO session (project_id, session_id) VALUES (?, ?)'),
     findNewest: db.prepare<[number], Stored<ConsentRecord>>(
-      'SELECT id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms FROM consent WHERE session = ? ORDER BY revision DESC LIMIT 1',
+      `SELECT ${consentColumns} FROM consent WHERE session = ? ORDER BY revision DESC LIMIT 1`,
+    ),
+    findRevision: db.prepare<[number, number], Stored<ConsentRecord>>(
+      `SELECT ${consentColumns} FROM consent WHERE session = ? AND revision = ?`,
     ),
     insert: db.prepare(
       'INSERT INTO consent (id, session, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -131,6 +141,10 @@ function listConsent(db: Database.Database, query: ConsentQuery): Page<ConsentLi
     rows: rows.map((stored) => ({ ...stored, ...toPurposes(stored), is_current: stored.is_current === 1 })),
     next,
   }
+}
+
+function toRecord(stored: Stored<ConsentRecord> | undefined): ConsentRecord | null {
+  return stored === undefined ? null : { ...stored, ...toPurposes(stored) }
 }
 
 function toPurposes({ semantic_targeting, prompt_shared }: { semantic_targeting: number; prompt_shared: number }) {

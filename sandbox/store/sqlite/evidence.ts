@@ -9,7 +9,7 @@ import type { Connection } from './group-commit.ts'
 import { createFilter, indexedBy, listPart } from './rows.ts'
 
 export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
-  const { insert, last, after, bySlot } = prepareEvidence(db)
+  const { insert, last, after, bySlot, byConsent } = prepareEvidence(db)
   const heads = new Map<number, ChainHead>()
 
   const readHead = (project_id: number): ChainHead => {
@@ -24,6 +24,7 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
     listChainEntries: async (project_id, after_seq, limit) =>
       read(() => after.all(project_id, after_seq, limit).map(toEvidence)),
     listSlotEvidence: async (slot_id) => read(() => bySlot.all(slot_id).map(toEvidence)),
+    findConsentEntry: async (consent_id) => read(() => byConsent.all(consent_id).map(toEvidence)[0] ?? null),
     listEvidence: async (query) => read(() => listEvidence(db, query)),
   }
 
@@ -56,6 +57,9 @@ function prepareEvidence(db: Database.Database) {
     ),
     bySlot: db.prepare<[number], StoredEvidence>(
       'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
+    ),
+    byConsent: db.prepare<[number], StoredEvidence>(
+      "SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE kind = 'consent' AND ref = ? ORDER BY seq DESC LIMIT 1",
     ),
   }
 }

@@ -240,6 +240,10 @@ export const migrations: readonly string[] = [
   ${insertSessionBeacons.beacon} ORDER BY 1, 2, 3;
   ${insertSessionBeacons.aside_beacon} ORDER BY 1, 2, 3;
   `,
+  `
+  -- A consent entry has no slot: without an index it would be searched for in the whole chain.
+  CREATE INDEX evidence_of_consent ON evidence (ref) WHERE kind = 'consent';
+  `,
 ]
 
 /** Marks the file as ours: "SvcS". */

@@ -23,7 +23,7 @@ export type BundleEvidence = z.infer<typeof BundleEvidence>
 const BundleTurn = assumedObject('A107', () => ({
   placement: PlacementDetail.describe('The placement explained, without its evidence.'),
   evidence: z.array(BundleEvidence).describe('Entries about the slot and the consent it is bound to, oldest first.'),
-  requests: z.array(RequestDetail).describe('What the journal has about the slot, oldest first.'),
+  requests: z.array(RequestDetail).describe('What the journal has about the slot, oldest first: the first 1 000.'),
   measurements: z
     .array(
       assumedObject('A107', () => ({

@@ -243,7 +243,7 @@ interface StoredSession extends SessionName {
   expires_at_ms: number
 }
 
-const consentColumns =
+export const consentColumns =
   'id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms'
 
 /** Sessions by project and name, with their newest consent. */
