@@ -6,8 +6,8 @@ if ! command -v npm > /dev/null; then
   exit 1
 fi
 if [ ! -f "${PACKAGE:-}" ]; then
-  echo "svc-sandbox is not released, and on a registry the name may be a stranger's. Put the packed file into the folder" >&2
-  echo 'of this feature, and name it: "package": "./svc-sandbox-0.1.0.tgz".' >&2
+  echo "Until its release, no registry has svc-sandbox: there, the name may be a stranger's. Put the packed file into" >&2
+  echo 'the folder of this feature, and name it: "package": "./svc-sandbox-0.1.0.tgz".' >&2
   exit 1
 fi
 npm install --global --no-audit --no-fund "$(realpath "$PACKAGE")"
