@@ -1,13 +1,23 @@
 /** The sections of the panel about one slot. */
+import { describeRendererError, type ErrorWords } from '#contract/renderer-errors.ts'
 import { type BeaconLine, readBeaconLines } from './beacon-lines.ts'
 import { drawMeter } from './meter.ts'
 import { drawChip, drawSection } from './sections.ts'
 import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps, type Step } from './timeline.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
-import { describeState, explainError, seconds, type Tone, timeLeft } from './words.ts'
+import {
+  describeState,
+  findErrorLinks,
+  listErrorLines,
+  seconds,
+  type Tone,
+  timeLeft,
+} from './words.ts'
 
 export interface DetailContext {
+  /** Where render.js came from, without a slash at its end. */
+  base_url: string
   /** The service's time, Unix epoch milliseconds. */
   now_ms: number
   /** Whether the sandbox answers: without it, what only it knows is unknown. */
@@ -19,7 +29,7 @@ export interface DetailContext {
 /** Returns the sections of a slot, from what it is to what it was. */
 export function drawDetail(slot: Slot, context: DetailContext): Branch[] {
   return [
-    drawHeadline(slot),
+    drawHeadline(slot, context.base_url),
     drawVerdict(slot, context),
     drawWay(slot),
     drawMeter(slot, context.isUnderConsole),
@@ -30,9 +40,9 @@ export function drawDetail(slot: Slot, context: DetailContext): Branch[] {
 }
 
 /** What it is and why, and the way to its page in the inspector. */
-function drawHeadline(slot: Slot): Branch {
+function drawHeadline(slot: Slot, base_url: string): Branch {
   const url = slot.sandbox?.inspector_url
-  const { tone, chip, reason, text } = describeState(slot)
+  const { tone, chip, reason, text, details } = describeState(slot)
   return draw(
     'section',
     { 'data-key': 'headline', class: 'headline', 'data-tone': tone },
@@ -52,10 +62,25 @@ function drawHeadline(slot: Slot): Branch {
         draw('a', { class: 'bar', href: findFileUrl(url), title: 'This turn as one signed file' }, 'File'),
     ),
     draw('p', {}, text),
-    ...listNotices(slot).map((code) =>
-      draw('p', { class: 'notice', 'data-tone': 'warn' }, drawChip('warn', code), ' ', explainError(code, null)),
-    ),
+    ...(details === undefined ? [] : drawError(details, base_url)),
+    ...listNotices(slot).map((notice) => {
+      const { message, fix } = describeRendererError(notice)
+      const words = [message, fix].filter(Boolean).join(' ')
+      return draw('p', { class: 'notice', 'data-tone': 'warn' }, drawChip('warn', notice.code), ' ', words)
+    }),
   )
+}
+
+/** What else an error says, and the pages of the sandbox about its code and its request. */
+function drawError(details: ErrorWords, base_url: string): Branch[] {
+  const { docs, request } = findErrorLinks(details, base_url)
+  const link = (href: string | undefined, text: string): Branch | false =>
+    href !== undefined &&
+    draw('a', { class: 'bar', href, target: '_blank', rel: 'noopener noreferrer' }, text, drawIcon('open'))
+  return [
+    ...listErrorLines(details).map((line) => draw('p', { class: 'soft' }, line)),
+    draw('p', { class: 'bar wrap' }, link(docs, 'About this code'), link(request, 'Request in the inspector')),
+  ]
 }
 
 /** The address at which the sandbox serves the turn of a slot as a file, by that of its page in the inspector. */

@@ -27,7 +27,8 @@ export function drawPanel(state: PanelState): Branch[] {
   const { page, channel, actions, slots, selected, isCollapsed, copied, isUnderConsole, news } = state
   const source = describeChannel(channel.state, page.base_url)
   const now_ms = channel.now() ?? page.now()
-  const context: DetailContext = { now_ms, isLive: channel.state.status === 'live', isUnderConsole }
+  const isLive = channel.state.status === 'live'
+  const context: DetailContext = { base_url: page.base_url, now_ms, isLive, isUnderConsole }
   const body = draw(
     'div',
     { 'data-key': 'body', class: 'body scroller' },

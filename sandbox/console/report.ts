@@ -1,11 +1,20 @@
 /** The slots as data and as plain text, for reports. Neither has a token. */
+import { describeRendererError, type ErrorWords } from '#contract/renderer-errors.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { ConsolePage } from '#renderer/host/console-page.ts'
 import { readBeaconLines } from './beacon-lines.ts'
 import type { Channel } from './channel.ts'
 import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps } from './timeline.ts'
-import { describeChannel, describeMeter, describeState, explainError, percent, seconds } from './words.ts'
+import {
+  describeChannel,
+  describeMeter,
+  describeState,
+  findErrorLinks,
+  listErrorLines,
+  percent,
+  seconds,
+} from './words.ts'
 
 interface Reported {
   page: ConsolePage
@@ -18,7 +27,7 @@ export function renderText({ page, channel, slots }: Reported): string {
   const { chip, text } = describeChannel(channel.state, page.base_url)
   const heading = `Placement console of ${location.origin}${location.pathname}: ${count(slots.length, 'slot')}`
   const source = [`render.js ${page.version}, ${page.base_url}: ${chip}`, text].filter(Boolean).join('. ')
-  return redactSecrets([heading, source, ...slots.map(renderSlot)].join('\n'))
+  return redactSecrets([heading, source, ...slots.map((slot) => renderSlot(slot, page.base_url))].join('\n'))
 }
 
 /** Returns one slot as a report that somebody without this page can read. */
@@ -59,18 +68,22 @@ export function renderJson({ page, channel }: Reported, slot: Slot): string {
   return redactSecrets(JSON.stringify(value, null, 2))
 }
 
-function renderSlot(slot: Slot): string {
+function renderSlot(slot: Slot, base_url: string): string {
   const { ad, sandbox, slot_id, name, turn } = slot
-  const { chip, reason, text } = describeState(slot)
+  const { chip, reason, text, details } = describeState(slot)
   const ids = [turn?.id, slot_id].filter(Boolean).join(', ')
   const lines = [
     '',
     `${name}${ids && ` (${ids})`}: ${[chip, reason].filter(Boolean).join(' ')}`,
     `  ${text}`,
+    ...(details === undefined ? [] : renderError(details, base_url)),
     ...renderAd(slot),
     ...renderWay(slot),
   ]
-  for (const code of listNotices(slot)) lines.push(`  notice: ${code}. ${explainError(code, null)}`)
+  for (const notice of listNotices(slot)) {
+    const { message, fix } = describeRendererError(notice)
+    lines.push(`  notice: ${notice.code}. ${[message, fix].filter(Boolean).join(' ')}`)
+  }
   const meter = ad?.measure()
   if (meter) {
     const { text: state } = describeMeter(meter, ad?.isViewed ?? false, false)
@@ -83,6 +96,13 @@ function renderSlot(slot: Slot): string {
   }
   if (sandbox !== null) lines.push(...renderVerdicts(sandbox))
   return lines.join('\n')
+}
+
+function renderError(details: ErrorWords, base_url: string): string[] {
+  const { docs, request } = findErrorLinks(details, base_url)
+  return [...listErrorLines(details), docs, ...(request === undefined ? [] : [`request: ${request}`])].map(
+    (line) => `  ${line}`,
+  )
 }
 
 function renderAd(slot: Slot): string[] {

@@ -1,4 +1,5 @@
 /** What is known of each slot of the page: what the renderer knows, joined with what the sandbox says of its asset token. */
+import type { ReportedError } from '#contract/renderer-errors.ts'
 import type { ConsoleSlot } from '#contract/resources/sandbox/console-slots.ts'
 import { isObject } from '#foundation/json.ts'
 import type { ConsoleAd, ConsolePage, ConsoleTurn } from '#renderer/host/console-page.ts'
@@ -24,11 +25,11 @@ type SlotState =
   | { outcome: 'fill'; isViewed: boolean }
   | { outcome: 'no_fill'; reason: string }
   | { outcome: 'blocked'; reason: string }
-  | { outcome: 'error'; code: string; cause: string | null }
+  | ({ outcome: 'error' } & ReportedError)
   | { outcome: 'ended'; reason: string; isViewed: boolean }
 
 /** Errors that do not end an ad, or are about one that had ended. */
-const notices: ReadonlySet<string> = new Set(['autoplay_blocked', 'unmeasurable', 'late_decision'])
+const notices: ReadonlySet<string> = new Set(['autoplay_blocked', 'unmeasurable', 'late_decision', 'option_unknown'])
 
 /** The key of what is reported without a slot: of responses that were mounted without a turn and are not ads. */
 const pageKey = 'page'
@@ -83,10 +84,10 @@ export function listEvents<T extends RendererEvent['type']>({ events }: Slot, ty
 }
 type EventWithType<T extends RendererEvent['type']> = Extract<RendererEvent, { type: T }>
 
-/** Returns the errors that did not end the ad. */
-export function listNotices(slot: Slot): string[] {
-  const codes = listEvents(slot, 'error').map(({ code }) => code)
-  return [...new Set(codes.filter((code) => notices.has(code)))]
+/** Returns the errors that did not end the ad, the last of each code. */
+export function listNotices(slot: Slot): ReportedError[] {
+  const errors = listEvents(slot, 'error').filter(({ code }) => notices.has(code))
+  return [...new Map(errors.map((error) => [error.code, error])).values()]
 }
 
 function readTurnState(turn: ConsoleTurn, ad: ConsoleAd | null, events: readonly RendererEvent[]): SlotState {
@@ -101,7 +102,7 @@ function readTurnState(turn: ConsoleTurn, ad: ConsoleAd | null, events: readonly
     case 'no_fill':
     case 'blocked':
     case 'failed':
-      return readEnd(events) ?? { outcome: 'error', code: turn.state, cause: null }
+      return readEnd(events) ?? { outcome: 'error', code: turn.state }
     case 'cleared':
     case 'cancelled':
     case 'expired':
@@ -131,7 +132,8 @@ function readEnd(events: readonly RendererEvent[]): SlotState | null {
   if (last?.type === 'no_fill') return { outcome: 'no_fill', reason: last.no_fill_reason }
   if (last?.type === 'blocked') return { outcome: 'blocked', reason: last.reason }
   if (last?.type !== 'error') return null
-  return { outcome: 'error', code: last.code, cause: last.reason_code ?? last.directive ?? last.message ?? null }
+  const { type: _type, at_ms: _at, turn_id: _turn, slot_id: _slot, instance_id: _instance, ...error } = last
+  return { outcome: 'error', ...error }
 }
 
 function readClearing(events: readonly RendererEvent[]): string | null {

@@ -1,6 +1,11 @@
 /** What the console says, in words: states with their reasons, what stops a view, times. */
-import { reasonCodes } from '#contract/error-codes.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
+import {
+  describeRendererError,
+  type ErrorWords,
+  isReasonCode,
+  type ReportedError,
+} from '#contract/renderer-errors.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { AdMeter } from '#renderer/host/console-page.ts'
 import type { Channel } from './channel.ts'
@@ -15,6 +20,8 @@ export interface Wording {
   /** The stable code of its reason; null for a state without one. */
   reason: string | null
   text: string
+  /** Of an error: the fields that are wrong, the fix, and where more is said. */
+  details?: ErrorWords
 }
 
 export function describeState({ state, ad }: Slot): Wording {
@@ -33,7 +40,7 @@ export function describeState({ state, ad }: Slot): Wording {
     case 'blocked':
       return { tone: 'bad', chip: 'blocked', reason: state.reason, text: findEntry(blocks, state.reason) ?? '' }
     case 'error':
-      return describeError(state.code, state.cause)
+      return describeError(state)
     case 'ended': {
       const text = findEntry(endings, state.reason) ?? 'The ad has left the page.'
       return {
@@ -47,23 +54,17 @@ export function describeState({ state, ad }: Slot): Wording {
 }
 
 /** A cause that the contract knows says more than the code of the renderer. */
-function describeError(code: string, cause: string | null): Wording {
-  const isKnown = cause !== null && findEntry(reasonCodes, cause) !== undefined
-  return { tone: 'bad', chip: 'error', reason: isKnown ? cause : code, text: explainError(code, cause) }
+function describeError(error: ReportedError): Wording {
+  const details = describeRendererError(error)
+  const { code, reason_code } = error
+  const reason = reason_code !== undefined && isReasonCode(reason_code) ? reason_code : code
+  return { tone: 'bad', chip: 'error', reason, text: details.message, details }
 }
 
 const formats: Readonly<Record<string, string>> = { banner: 'A banner', clip: 'A clip', native: 'A native ad' }
 
 function explainNoFill(reason: string): string {
   return findEntry(noFillReasons, reason)?.meaning ?? 'The service decided without an ad.'
-}
-
-/** Returns what an error of the renderer means, and its cause where that says more. */
-export function explainError(code: string, cause: string | null): string {
-  const text = findEntry(errors, code) ?? 'The ad could not be shown.'
-  if (cause === null || cause === code) return text
-  const known = findEntry(reasonCodes, cause)
-  return known === undefined ? `${text} (${cause})` : `${text} ${known.message}`
 }
 
 const blocks: Readonly<Record<string, string>> = {
@@ -88,34 +89,6 @@ const endings: Readonly<Record<string, string>> = {
   destroyed: 'The page called destroy().',
   pagehide: 'The page was left. Restored from the history, it needs a new turn.',
   cleared: 'The page called clearPlacement() or clear().',
-}
-
-const errors: Readonly<Record<string, string>> = {
-  activation_failed: 'The publishable key was not exchanged.',
-  asset_token_expired: 'The frame was loaded too late after the decision.',
-  asset_token_invalid: 'The service does not know the asset token.',
-  autoplay_blocked: 'The browser refused autoplay: the clip waits for its play button.',
-  creative_failed: 'Image or clip could not be loaded.',
-  csp_blocked: "The page's Content-Security-Policy does not allow it. Add the origin to the directive.",
-  decision_expired: 'The decision is too old.',
-  decision_pending: 'There was no decision after 30 s.',
-  endpoint_missing: 'The turn names no endpoint, and no key was activated.',
-  engine_unsupported: 'The browser does not have what an ad needs.',
-  frame_reloaded: 'Something navigated the frame.',
-  internal: 'The renderer failed.',
-  label_removed: 'The ad label did not stay readable.',
-  late_decision:
-    'The decision came after the turn had ended, and was dropped. With keepMounted: true it is still shown after finish().',
-  media_type_mismatch: 'The frame has another format than the response.',
-  message_flood: 'The frame sent too many messages.',
-  origin_opaque: 'The page has no origin of its own.',
-  render_timeout: 'The frame did not show its creative in time.',
-  request_failed: 'The request for a placement failed.',
-  response_unreadable: 'The response is not one of the API.',
-  script_incomplete: 'The second part of render.js did not load.',
-  target_not_found: 'There is no element for the target.',
-  target_removed: 'The element left the page before its ad was mounted.',
-  unmeasurable: 'The browser cannot measure a view.',
 }
 
 /** What a view of the ad is waiting for. `hold` is null while time counts. */
@@ -186,4 +159,15 @@ export function timeLeft(ms: number): string {
   if (minutes < 60) return `${minutes}:${String(whole % 60).padStart(2, '0')}`
   const hours = Math.floor(minutes / 60)
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
+}
+
+/** Returns the lines below an error: each invalid field, the fix. */
+export function listErrorLines({ causes, fix }: ErrorWords): string[] {
+  return [...causes, ...(fix === null ? [] : [fix])]
+}
+
+/** Returns the addresses at which the sandbox says more of an error: the page of its code, and the request in the inspector. */
+export function findErrorLinks({ topic, request_id }: ErrorWords, base_url: string): { docs: string; request?: string } {
+  const docs = `${base_url}/_sandbox/docs/${topic}`
+  return request_id === null ? { docs } : { docs, request: `${base_url}/_sandbox/requests/${request_id}` }
 }

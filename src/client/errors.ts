@@ -1,5 +1,6 @@
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
-import type { ErrorBody, FieldError } from '#contract/errors.ts'
+import { describeCauses } from '#contract/error-lines.ts'
+import type { ErrorBody } from '#contract/errors.ts'
 import { describeConnection } from './connection.ts'
 
 /**
@@ -114,14 +115,4 @@ export class RefusedError extends Error {
 /** Returns the message of the service alone, without what the error's message adds. */
 export function explainError({ body, message }: ServiceError): string {
   return body?.message ?? message
-}
-
-/** Returns what an error body says beside its message: each invalid field, then the hint. */
-export function describeCauses({ fields, hint }: Partial<Pick<ErrorBody, 'fields' | 'hint'>>): string[] {
-  return [...(fields?.map(describeField) ?? []), ...(hint ? [hint] : [])]
-}
-
-/** Returns an invalid field of an error on one line: where, what is wrong, what is expected. */
-export function describeField({ path, message, expected }: FieldError): string {
-  return `${path || 'the body'}: ${message}${expected && ` (expected: ${expected})`}`
 }

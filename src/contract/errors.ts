@@ -251,7 +251,8 @@ function describeIssue(issue: Issue, schema?: z.core.$ZodType): string {
   }
   switch (issue.code) {
     case 'invalid_type':
-      return issue.message.endsWith('received undefined') ? 'is missing' : 'has the wrong type'
+      if (issue.message.endsWith('received undefined')) return 'is missing'
+      return 'input' in issue ? `is ${typeWord(issue.input)}` : 'has the wrong type'
     case 'invalid_value':
       return 'input' in issue && issue.input === undefined ? 'is missing' : 'is not one of the allowed values'
     case 'too_small':

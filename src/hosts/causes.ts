@@ -2,6 +2,7 @@
  * Why an ad does not show or does not count: the first cause that the sighting proves, from the outside in, each with the line
  * that is missing. A cause that is further out explains those that follow from it.
  */
+import { describeRendererError } from '#contract/renderer-errors.ts'
 import { withoutQuery } from '#foundation/http.ts'
 import { type Condition, shellOrigin } from './conditions.ts'
 import type { HostEvent } from './content-scripts.ts'
@@ -271,16 +272,17 @@ function blockedByConsent({ events }: Parameters<Finder>[0]): Cause | null {
   return { why: `Consent does not permit the ad: ${reason}.`, missing: `a consent: svc docs render-js/${reason}` }
 }
 
+/** Errors that cost no ad. */
+const notices: ReadonlySet<string> = new Set(['late_decision', 'option_unknown'])
+
 function reportedByRenderer({ events, sighting }: Parameters<Finder>[0]): Cause | null {
-  const error = events.find(({ type, code }) => type === 'error' && code !== 'late_decision')
+  const error = events.find(({ type, code }) => type === 'error' && !notices.has(code ?? ''))
   if (error === undefined) return null
-  const { code = 'unknown', message, reason_code, status, got } = error
-  const detail = reason_code ?? (status === undefined ? (message ?? got?.join(', ')) : `status ${status}`)
+  const { code = 'unknown' } = error
+  const { message, causes } = describeRendererError({ ...error, code })
   const refused = sighting.requests.find(({ destination, status }) => destination === 'empty' && status >= 400)
-  const route =
-    refused === undefined ? '' : ` ${refused.method} ${withoutQuery(refused.url)} responds ${refused.status}.`
   return {
-    why: `render.js reports ${code}${detail === undefined ? '' : `: ${detail}`}.${route}`,
+    why: `render.js reports ${code}: ${[message, ...causes].join(' ')}`,
     missing: missingFor(code, refused),
   }
 }

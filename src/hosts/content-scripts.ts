@@ -2,6 +2,7 @@
  * Functions that run inside the page before its own scripts, as extensions and browsers do. Each is sent there as source code,
  * and can use nothing from outside.
  */
+import type { ReportedError } from '#contract/renderer-errors.ts'
 
 /** What the page's policies blocked, and its uncaught errors. */
 interface Trouble {
@@ -109,19 +110,13 @@ export function hideElements(styles: string): void {
 }
 
 /** An event of render.js, as plain data. */
-export interface HostEvent {
+export interface HostEvent extends Partial<ReportedError> {
   type: string
-  code?: string
   reason?: string
-  reason_code?: string
   no_fill_reason?: string
-  directive?: string
-  message?: string
-  status?: number
   event?: string
   accepted?: boolean
   slot_id?: string
-  got?: string[]
 }
 
 /** What a document of the page has now. */

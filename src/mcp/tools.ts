@@ -6,7 +6,7 @@
 
 import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
-import { describeField } from '#client/errors.ts'
+import { describeField } from '#contract/error-lines.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { explainIssues } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'

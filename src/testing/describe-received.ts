@@ -1,5 +1,6 @@
 import { nextCursor } from '#client/client.ts'
-import { describeField, ServiceError } from '#client/errors.ts'
+import { ServiceError } from '#client/errors.ts'
+import { describeField } from '#contract/error-lines.ts'
 import { acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { BeaconItem, ListedRequest, PlacementItem } from '#contract/exports.ts'

@@ -188,6 +188,15 @@ const errors: Record<ErrorCode, Scenario> = {
       await startTurn(host, { place })
     },
   },
+  option_unknown: {
+    provoke: async ({ host }) => {
+      const misspelt = { place, keepmounted: true }
+      await startTurn(host, misspelt)
+      await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    },
+    ledger: ['render accepted OK', 'visible accepted OK +viewable_impression'],
+    stays: true,
+  },
   origin_opaque: {
     open: { headers: { 'content-security-policy': 'sandbox allow-scripts' } },
     provoke: ({ host }) => startTurn(host, { place }),

@@ -353,7 +353,8 @@ describe.concurrent('a backend that is limited or down', () => {
     await using host = await stage.open()
     host.backend_responses.push({ status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad gateway</h1>' })
     await runTurn(host)
-    await host.waitForEvent('error', { code: 'request_failed', status: 502, reason_code: 'http_502' })
+    const found = { status: 502, reason_code: 'http_502', request: `POST ${host.endpoint}`, content_type: 'text/html' }
+    await host.waitForEvent('error', { code: 'request_failed', ...found })
     await expectNothing(host)
   })
 

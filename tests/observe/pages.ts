@@ -154,12 +154,12 @@ export const lossyPages: Readonly<Record<string, Page>> = {
     body: `${slotInView}<script>SponsoredPlacement.startTurn({ target: { current: slot }, endpoint: '/placement' })</script>`,
     until: hasError,
   },
-  'render.js reported the error csp_blocked (connect-src).': {
+  "render.js reported the error csp_blocked: The page's Content-Security-Policy does not allow it: connect-src.": {
     body: `${slotInView}${turn()}`,
     policy: (base_url) => `connect-src ${base_url}`,
     until: hasError,
   },
-  'render.js reported the error origin_opaque.': {
+  'render.js reported the error origin_opaque: The page has no origin of its own.': {
     body: `${slotInView}${turn()}`,
     policy: () => 'sandbox allow-scripts',
     until: hasError,

@@ -159,7 +159,7 @@ const lacking: Record<string, Lacking> = {
     condition: 'plain',
     page: { body: turn.replace('/placement', '/mistyped') },
     missing: () => 'a route POST /mistyped that returns the response of POST /v1/placements unchanged',
-    why: /request_failed: http_404. POST http:\/\/localhost:\d+\/mistyped responds 404/,
+    why: /request_failed: POST \/mistyped responded with 404/,
   },
   'any call of render.js': {
     condition: 'plain',

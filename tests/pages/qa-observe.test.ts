@@ -150,7 +150,7 @@ describe.concurrent('the cause is named', () => {
   test('the route of the page that refused, and the page of a code', async () => {
     const { cases } = await judged(mistypedPage)
     expect(findingOf(cases, 'page-errors')).toMatch(
-      /reported the error request_failed \(http_404, from POST http:\/\/localhost:\d+\/mistyped\)\..*correct the endpoint/,
+      /reported the error request_failed: POST \/mistyped responded with 404.*correct the endpoint/,
     )
     const { cases: reshaped } = await judged(wrongPages['page-errors'])
     expect(findingOf(reshaped, 'page-errors')).toContain('Look it up: svc docs response_unreadable')

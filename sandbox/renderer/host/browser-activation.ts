@@ -40,7 +40,10 @@ function browserActivation(renderer: Renderer, activation: Activation): BrowserA
         poll: (slot_id, query) => activation.poll(slot_id, query, signal),
         clock: renderer.clock,
         signal,
-      }).catch((problem) => renderer.refuse({ code: 'request_failed', ...describeProblem(problem) })),
+      }).then(
+        ({ body }) => body,
+        (problem) => renderer.refuse({ code: 'request_failed', ...describeProblem(problem) }),
+      ),
   })
 }
 

@@ -28,11 +28,14 @@ test.each([
   [null, ['null']],
   ['<html>', ['string']],
   [{}, []],
-  [{ data: { placement } }, ['data']],
   [{ status: 'unheard_of', placement: null, decision: null }, ['status', 'placement', 'decision']],
   [{ placement: { render } }, ['placement.render']],
 ])('%j is unreadable and says what came', (response, got) => {
   expect(readDecision(response)).toEqual({ kind: 'unreadable', got })
+})
+
+test('a response in a field of another is unreadable, and that field is named', () => {
+  expect(readDecision({ data: { placement } })).toEqual({ kind: 'unreadable', got: ['data'], wrapped_in: 'data' })
 })
 
 test.each([

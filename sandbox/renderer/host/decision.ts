@@ -29,7 +29,7 @@ interface DecisionRequest {
  * Requests a placement and polls until it is decided. Resolves with the last response: decided, unless time ran out.
  * Rejects on an error response. A 429 or 503 is retried after its Retry-After; without one, never.
  */
-export async function requestDecision({ request, poll, clock, signal }: DecisionRequest): Promise<unknown> {
+export async function requestDecision({ request, poll, clock, signal }: DecisionRequest): Promise<JsonResponse> {
   const until = performance.now() + pollTimeoutMs
   let send: (isRetry: boolean) => Promise<JsonResponse> = request
   for (let retries = 0; ; ) {
@@ -38,7 +38,7 @@ export async function requestDecision({ request, poll, clock, signal }: Decision
     let wait_ms = pollPauseMs
     if (response.ok) {
       const decision = readDecision(response.body)
-      if (decision.kind !== 'pending' || performance.now() > until) return response.body
+      if (decision.kind !== 'pending' || performance.now() > until) return response
       send = () => poll(decision.slot_id, `wait_ms=${pollWaitMs}`)
     } else {
       wait_ms = response.retry_after_ms ?? Infinity
@@ -46,7 +46,7 @@ export async function requestDecision({ request, poll, clock, signal }: Decision
     }
     await pause(wait_ms, signal)
     if (!signal?.aborted) continue
-    if (response.ok) return response.body
+    if (response.ok) return response
     throw requestProblem(response)
   }
 }
@@ -56,7 +56,7 @@ type Decision =
   | { kind: 'no_fill'; no_fill_reason: string }
   | { kind: 'pending'; slot_id: string }
   | { kind: 'expired' }
-  | { kind: 'unreadable'; got: string[] }
+  | { kind: 'unreadable'; got: string[]; wrapped_in?: string | undefined }
 
 /** Reads a v1 placement response. Anything that is not one is `unreadable`, with the fields found. */
 export function readDecision(response: unknown): Decision {
@@ -72,13 +72,15 @@ export function readDecision(response: unknown): Decision {
   }
   if (status === 'pending' && typeof slot_id === 'string') return { kind: 'pending', slot_id }
   if (status === 'expired') return { kind: 'expired' }
-  return { kind: 'unreadable', got: Object.keys(response) }
+  const got = Object.keys(response)
+  const wrapped_in = got.find((key) => isObject(response[key]) && 'placement' in response[key])
+  return { kind: 'unreadable', got, wrapped_in }
 }
 
 /** Returns the error of a decision that is neither a fill nor a no-fill. */
 export function decisionError(decision: Exclude<Decision, { kind: 'filled' | 'no_fill' }>): RendererError {
   return decision.kind === 'unreadable'
-    ? { code: 'response_unreadable', got: decision.got }
+    ? { code: 'response_unreadable', got: decision.got, ...(decision.wrapped_in && { wrapped_in: decision.wrapped_in }) }
     : { code: `decision_${decision.kind}` }
 }
 

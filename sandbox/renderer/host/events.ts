@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'late_decision'
   | 'media_type_mismatch'
   | 'message_flood'
+  | 'option_unknown'
   | 'origin_opaque'
   | 'render_timeout'
   | 'request_failed'
@@ -52,8 +53,17 @@ export interface RendererError {
   code: ErrorCode
   status?: number
   reason_code?: string
-  /** What was found or passed instead: fields of a response, a target, the APIs that the browser lacks. */
+  /** What was found or passed instead: fields of a response, a target, options, the APIs that the browser lacks. */
   got?: string[]
+  /** The options that there are. */
+  known?: string[]
+  /** Method and address of the request, without its query: `POST /api/placement`. */
+  request?: string
+  content_type?: string
+  /** The error body of the service (A10), where the response had one. */
+  response?: object
+  /** The field of the response that has the placement response. */
+  wrapped_in?: string
   /** The directive of the page's Content-Security-Policy. */
   directive?: string
   message?: string

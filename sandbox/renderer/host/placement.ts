@@ -5,6 +5,7 @@ import { decisionError, readDecision } from './decision.ts'
 import { describeTarget, findTarget } from './dom.ts'
 import type { Loader } from './loader.ts'
 import type { Mount } from './mounts/mount.ts'
+import { checkOptions } from './options.ts'
 import { findObstacle, type Occupant, type Renderer } from './renderer.ts'
 
 export interface RenderOptions {
@@ -24,6 +25,7 @@ export interface Handle {
 
 export function renderPlacement(renderer: Renderer, loader: Loader, options: RenderOptions): Handle | null {
   const { target: given_target, response, placement: given, authoritative_consent, session_id = '' } = options
+  checkOptions('render', options, renderer.emit)
   const target = findTarget(given_target)
   if (!target) return renderer.refuse({ code: 'target_not_found', got: [describeTarget(given_target)] })
   const obstacle = findObstacle()

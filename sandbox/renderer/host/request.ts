@@ -1,6 +1,7 @@
 /** JSON requests with fetch. */
 import { retryAfterMs } from '#foundation/http.ts'
 import { isObject } from '#foundation/json.ts'
+import type { RendererError } from './events.ts'
 
 const timeoutMs = 15_000
 
@@ -14,9 +15,16 @@ interface RequestOptions {
   keepalive?: boolean
 }
 
-export interface JsonResponse {
-  ok: boolean
+/** Where a response came from and what it was, for an error. */
+export interface Source {
+  /** Method and address, without a query: `POST /api/placement`. */
+  request: string
   status: number
+  content_type: string
+}
+
+export interface JsonResponse extends Source {
+  ok: boolean
   /** The service's reason_code, or `http_<status>` when it gave none. */
   reason_code: string
   /** Retry-After, milliseconds from now; null without one. */
@@ -36,11 +44,13 @@ export async function requestJson(url: string, options: RequestOptions): Promise
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
   const headers = new Headers(options.headers)
+  const method = body ? 'POST' : 'GET'
+  const request = `${method} ${url.split('?')[0]}`
   if (body) headers.set('content-type', 'application/json')
   if (token) headers.set('authorization', `Bearer ${token}`)
   try {
     const response = await fetch(url, {
-      method: body ? 'POST' : 'GET',
+      method,
       headers,
       body: body ? JSON.stringify(body) : null,
       credentials,
@@ -54,7 +64,10 @@ export async function requestJson(url: string, options: RequestOptions): Promise
     const reason_code = isObject(json) && typeof json.reason_code === 'string' ? json.reason_code : `http_${status}`
     const date_ms = Date.parse(`${response.headers.get('date')}`)
     const retry_after_ms = retryAfterMs(response.headers.get('retry-after'), date_ms || Date.now())
-    return { ok, status, reason_code, retry_after_ms, date_ms, body: json }
+    const content_type = response.headers.get('content-type') ?? ''
+    return { ok, request, status, content_type, reason_code, retry_after_ms, date_ms, body: json }
+  } catch (problem) {
+    throw Object.assign(problem as Error, { request })
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', end)
@@ -74,11 +87,23 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
   })
 }
 
-export function requestProblem({ status, reason_code }: JsonResponse): Error {
-  return Object.assign(new Error(reason_code), { status, reason_code })
+export function requestProblem(response: JsonResponse): Error {
+  const { reason_code, body } = response
+  return Object.assign(new Error(reason_code), { reason_code, ...describeSource(response), ...listFields(body) })
+}
+
+/** Returns where a response came from, with the error body of the service if it has one. */
+export function describeSource({ request, status, content_type, body }: JsonResponse): Partial<RendererError> {
+  const isError = isObject(body) && typeof body.reason_code === 'string'
+  return { request, status, content_type, ...(isError && { response: body }) }
+}
+
+/** Returns the names of the fields of a body that is an object. */
+function listFields(body: unknown): { got?: string[] } {
+  return isObject(body) ? { got: Object.keys(body) } : {}
 }
 
 /** Returns the details of an error event. */
-export function describeProblem(problem: unknown): { status?: number; reason_code?: string; message: string } {
+export function describeProblem(problem: unknown): Partial<RendererError> & { message: string } {
   return { message: String(problem), ...(problem as object) }
 }

@@ -14,8 +14,9 @@ import { decisionError, readDecision, requestDecision } from './decision.ts'
 import { describeTarget, findTarget, newId, whenActivated } from './dom.ts'
 import type { Loader } from './loader.ts'
 import type { Mounts } from './mounts/mounts.ts'
+import { checkOptions } from './options.ts'
 import { findObstacle, type Renderer } from './renderer.ts'
-import { describeProblem, type JsonResponse, pause, requestJson } from './request.ts'
+import { describeProblem, describeSource, type JsonResponse, pause, requestJson } from './request.ts'
 import {
   cancel,
   currentTarget,
@@ -98,7 +99,10 @@ function start(turn: OpenTurn, given: TurnOptions): void {
   turn.over = new AbortController()
   if (given.debug) turn.over.signal.onabort = turn.on('*', (event) => console.debug('[sponsored placement]', event))
   turn.state = 'idle'
-  if (isFirst) emit('turn:started', {})
+  if (isFirst) {
+    emit('turn:started', {})
+    checkOptions('turn', given, emit)
+  }
   turn.decision = Promise.resolve(turn.over.signal)
     .then((signal) => run(turn, signal))
     .catch((problem) => fail(turn, { code: 'internal', message: String(problem) }))
@@ -151,7 +155,9 @@ async function receive(turn: OpenTurn, signal: AbortSignal): Promise<unknown> {
   turn.state = 'requesting'
   let received: unknown
   try {
-    received = await request(turn, signal)
+    const response = await request(turn, signal)
+    received = response.body
+    turn.source = describeSource(response)
   } catch (problem) {
     await pause(0, undefined)
     const violation = renderer.violations.find('connect-src', String(turn.options.endpoint))
@@ -166,7 +172,7 @@ async function receive(turn: OpenTurn, signal: AbortSignal): Promise<unknown> {
 }
 
 /** Requests the decision, at most once: a turn that was cancelled and is started again joins the request under way. */
-function request(turn: OpenTurn, signal: AbortSignal): Promise<unknown> {
+function request(turn: OpenTurn, signal: AbortSignal): Promise<JsonResponse> {
   const { body = {}, headers, signal: given, credentials = 'same-origin' } = turn.options
   const { activation, clock } = turn.renderer
   const endpoint = String(turn.options.endpoint ?? '')
@@ -195,7 +201,7 @@ function request(turn: OpenTurn, signal: AbortSignal): Promise<unknown> {
 async function read(turn: OpenTurn, received: unknown, isNew: boolean, signal: AbortSignal): Promise<void> {
   const decision = readDecision(received)
   if (decision.kind === 'unreadable') {
-    fail(turn, decisionError(decision))
+    fail(turn, { ...turn.source, ...decisionError(decision) })
     return
   }
   const { status, slot_id, authoritative_consent } = received as PlacementResponse
@@ -208,7 +214,7 @@ async function read(turn: OpenTurn, received: unknown, isNew: boolean, signal: A
     return
   }
   if (decision.kind !== 'filled') {
-    fail(turn, decisionError(decision))
+    fail(turn, { ...turn.source, ...decisionError(decision) })
     return
   }
   await fill(turn, { placement: decision.placement, consent: authoritative_consent, isNew }, signal)

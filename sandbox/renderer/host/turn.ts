@@ -65,6 +65,8 @@ export interface OpenTurn {
   /** The first request of the turn: its response is kept, so that it is sent once. */
   requested?: Promise<JsonResponse> | undefined
   response?: unknown
+  /** Where the newest response came from. */
+  source?: Partial<RendererError>
   slot_id?: string
   decision: Promise<unknown>
   mount?: Mount | null

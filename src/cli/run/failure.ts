@@ -1,12 +1,12 @@
 /** Any error in the form that the command line reports: its category and exit code, what happened, and what to do. */
 import {
   ContractError,
-  describeField,
   explainError,
   RefusedError,
   ServiceError,
   UnreachableError,
 } from '#client/errors.ts'
+import { describeField } from '#contract/error-lines.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
 import { readMessage, type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import { findEntry, isTableName } from '#foundation/table-entry.ts'

@@ -1,6 +1,7 @@
 /**
  * Functions that run inside the integrator's page. Each is sent there as source code, and can use nothing from outside.
  */
+import type { ReportedError } from '#contract/renderer-errors.ts'
 
 /** Events recorded in the page until they are read from outside. */
 interface Records {
@@ -29,19 +30,14 @@ interface RecordingWindow {
 }
 
 /** The fields that are read from a render.js event. */
-interface RendererEvent {
+interface RendererEvent extends Partial<ReportedError> {
   type: string
   at_ms: number
   turn_id?: string
   slot_id?: string
   instance_id?: string
-  code?: string
   reason?: string
-  reason_code?: string
-  message?: string
   event?: string
-  got?: string[]
-  directive?: string
 }
 
 /**
@@ -54,6 +50,8 @@ export interface RendererError {
   code: string
   /** The detail of the event in addition to its code, such as `http_404`; null for none. */
   detail: string | null
+  /** Of an `error`: the event. */
+  reported?: ReportedError
 }
 
 interface FrameLook {
@@ -260,12 +258,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   const errorsIn = (events: readonly RendererEvent[]): RendererError[] => {
     const isShownAtAll = events.some(({ type }) => type === 'rendered')
     return events.flatMap((event): RendererError[] => {
-      const { type, code, reason, reason_code, message, got } = event
-      const fields = got === undefined ? null : got.length === 0 ? 'not a JSON object' : `it has ${got.join(', ')}`
-      const things = code === 'target_not_found' ? 'passed' : code === 'engine_unsupported' ? 'lacks' : null
-      const found = got === undefined || things === null ? fields : `${things} ${got.join(', ')}`
-      const detail = reason_code ?? event.directive ?? message ?? found
-      if (type === 'error' || type === 'blocked') return [{ type, code: code ?? reason ?? 'unknown', detail }]
+      const { type, code = 'unknown', reason, reason_code = null } = event
+      const detail = reason_code
+      if (type === 'error') return [{ type, code, detail, reported: { ...event, code } }]
+      if (type === 'blocked') return [{ type, code: reason ?? 'unknown', detail }]
       if (type === 'beacon' && /^(network_error|csp_blocked|response_not_from_service)$/.test(reason_code ?? ''))
         return [{ type, code: event.event ?? 'unknown', detail }]
       if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]

@@ -1,5 +1,6 @@
 /** What `svc qa observe` advises for an error of render.js: the cause that the page shows, and nothing that it does already. */
 import { describe, expect, test } from 'vitest'
+import type { ReportedError } from '#contract/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen, RefusedCall } from '../facts/page.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'
@@ -25,7 +26,12 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   failed_step: null,
   ...more,
 })
-const error = (code: string, detail: string | null = null): RendererError => ({ type: 'error', code, detail })
+const error = (code: string, reported: Partial<ReportedError> = {}): RendererError => ({
+  type: 'error',
+  code,
+  detail: null,
+  reported: { code, ...reported },
+})
 const lost: RendererError = { type: 'beacon', code: 'render', detail: 'network_error' }
 const judge = (renderer_errors: RendererError[], more: Partial<PageSeen> = {}) =>
   rendererErrors(page({ ...more, renderer_errors }), 'svc')
@@ -37,17 +43,17 @@ describe('one cause has one finding', () => {
   test.each([
     [
       'a policy that its own rule names',
-      [error('csp_blocked', 'frame-src'), error('render_timeout'), lost],
+      [error('csp_blocked', { directive: 'frame-src' }), error('render_timeout'), lost],
       0,
       [policy],
     ],
-    ['a policy that blocks the endpoint', [error('csp_blocked', 'connect-src'), lost], 1, []],
-    ['an activation that failed', [error('activation_failed', 'http_403'), error('endpoint_missing')], 1, []],
+    ['a policy that blocks the endpoint', [error('csp_blocked', { directive: 'connect-src' }), lost], 1, []],
+    ['an activation that failed', [error('activation_failed', { status: 403 }), error('endpoint_missing')], 1, []],
     ['an opaque origin', [error('origin_opaque'), error('endpoint_missing')], 1, []],
-    ['an old engine', [error('engine_unsupported', 'lacks fetch'), error('endpoint_missing')], 1, []],
+    ['an old engine', [error('engine_unsupported', { got: ['fetch'] }), error('endpoint_missing')], 1, []],
     [
       'the same error of two turns',
-      [error('target_not_found', 'passed 5'), error('target_not_found', 'passed 5')],
+      [error('target_not_found', { got: ['5'] }), error('target_not_found', { got: ['5'] })],
       1,
       [],
     ],
@@ -56,21 +62,9 @@ describe('one cause has one finding', () => {
   })
 })
 
-test.each([
-  ['passed "#slot"', 'Pass the element itself as target: a selector does not find'],
-  ['passed "slot"', 'Write an id as a selector'],
-  ['passed Object {current}', 'Pass the element of the ref: ref.current.'],
-  ['passed Array {0}', 'Pass one element of the list: list[0].'],
-  ['passed NodeList {0,1}', 'Pass one element of the list: list[0].'],
-  ['passed null', 'Pass an element, or a selector of one.'],
-  ['passed 5', 'Pass an element, or a selector of one.'],
-])('a target, %s: %s', (detail, fix) => {
-  expect(fixes([error('target_not_found', detail)])[0]).toContain(fix)
-})
-
 describe('an endpoint that refuses', () => {
   const refused = (more: Partial<RefusedCall>) =>
-    fixes([error('request_failed', 'http_401')], {
+    fixes([error('request_failed', { status: 401 })], {
       refused_calls: [
         { method: 'POST', url: 'https://api.example.com/placement', status: 401, has_cookies: false, ...more },
       ],

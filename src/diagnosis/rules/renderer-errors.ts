@@ -1,7 +1,7 @@
 /** What the errors, blocks and lost ads that render.js reports in a page mean, and what to do about each. */
-import { findEntry } from '#foundation/table-entry.ts'
+import { describeRendererError, type ReportedError } from '#contract/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'
-import type { PageSeen, RefusedCall } from '../facts/page.ts'
+import type { PageSeen } from '../facts/page.ts'
 import { isUseTooEarly } from '../facts/renderer-use.ts'
 import type { Finding } from '../rule.ts'
 
@@ -9,7 +9,7 @@ import type { Finding } from '../rule.ts'
 const stub =
   'Put the stub before the code that uses it, as svc docs browser shows: then the turn runs without render.js too.'
 
-/** Returns one finding for each different error or block of render.js; a request that failed names the route that refused it. */
+/** Returns one finding for each different error or block of render.js. */
 export function rendererErrors(page: PageSeen, command_name: string): Finding[] {
   const findings = page.renderer_errors
     .filter((error) => !isConsequence(error, page))
@@ -29,7 +29,7 @@ function isConsequence({ type, code, detail }: RendererError, { renderer_errors,
 }
 
 function toFinding(error: RendererError, page: PageSeen, command_name: string): Finding {
-  const { type, code, detail } = error
+  const { type, code, detail, reported } = error
   if (type === 'beacon') return beaconFinding(code, detail)
   if (type === 'cleared') {
     return {
@@ -43,15 +43,20 @@ function toFinding(error: RendererError, page: PageSeen, command_name: string): 
       fix: 'Cancel a turn only when its answer is not shown; when it is complete, call finish().',
     }
   }
-  const isCall = code === 'request_failed' || code === 'activation_failed'
-  const call = isCall ? page.refused_calls.find(({ status }) => detail === `http_${status}`) : undefined
-  const what = type === 'blocked' ? `blocked the ad: ${code}` : `reported the error ${code}`
-  const from = call === undefined ? '' : `, from ${call.method} ${call.url}`
+  if (type === 'blocked') {
+    const fix = code === 'consent_missing' ? `${fixOfMissingConsent} ` : ''
+    return { message: `render.js blocked the ad: ${code}.`, fix: `${fix}Look it up: ${command_name} docs ${code}` }
+  }
+  const { message, causes, fix, topic } = describeRendererError(reported ?? { code })
+  const advice = fixOfRefusal(reported, page) ?? fix
   return {
-    message: `render.js ${what}${detail === null ? '' : ` (${detail}${from})`}.`,
-    fix: fixOfCall(error, call, page) ?? `${fixOfCode(error)}Look it up: ${command_name} docs ${code}`,
+    message: `render.js reported the error ${code}: ${[message, ...causes].join(' ')}`,
+    fix: `${advice === null ? '' : `${advice} `}Look it up: ${command_name} docs ${topic.replace(/^.*\//, '')}`,
   }
 }
+
+const fixOfMissingConsent =
+  'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged.'
 
 function beaconFinding(event: string, detail: string | null): Finding {
   if (detail === 'response_not_from_service') {
@@ -66,55 +71,12 @@ function beaconFinding(event: string, detail: string | null): Finding {
   }
 }
 
-/** Matches the names of the fields of an error body (A10), as render.js lists what it got. */
-const isServiceError = /^it has error, message, request_id\b/
-
-/** Returns what to do about a request that failed for a cause that the page shows, or null. */
-function fixOfCall({ code, detail }: RendererError, call: RefusedCall | undefined, page: PageSeen): string | null {
-  if (code === 'activation_failed' && (call !== undefined || detail?.includes('script element') === true)) {
-    return 'Load render.js from the service, by a script element without type="module": it activates with the server it was loaded from.'
-  }
-  if (call?.status === 404) return 'Your server has no such route: correct the endpoint of the turn, or add the route.'
-  if (call !== undefined && (call.status === 401 || call.status === 403)) return fixOfRefusal(call, page)
-  if (detail !== null && isServiceError.test(detail)) {
-    return 'That is an error of the service, passed on as a placement: respond with its status, or show no ad. Its message and hint name the cause.'
-  }
-  return null
-}
-
-/** Returns a sentence about a code and a space, or an empty text. */
-function fixOfCode({ code, detail }: RendererError): string {
-  const fix = code === 'target_not_found' ? fixOfTarget(detail ?? '') : findEntry(fixes, code)
-  return fix === undefined ? '' : `${fix} `
-}
-
-const fixes: Readonly<Record<string, string>> = {
-  response_unreadable:
-    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
-  consent_missing: 'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged.',
-  csp_blocked: 'Add the origin of what was blocked to that directive of the Content-Security-Policy of the page.',
-  origin_opaque:
-    'Serve the page from an origin that the project allows: a file, or a sandboxed frame without allow-same-origin, has none.',
-  engine_unsupported: 'Nothing: this browser is older than render.js supports, and your turn continues without an ad.',
-  script_incomplete:
-    'Load render.js from the service, not a copy of it: it loads its second part from where it came from.',
-}
-
 /** An endpoint of another origin gets no cookies unless the turn says so. */
-function fixOfRefusal({ url, has_cookies }: RefusedCall, page: PageSeen): string | null {
-  if (has_cookies || URL.parse(url)?.origin === URL.parse(page.url)?.origin) return null
+function fixOfRefusal(error: ReportedError | undefined, page: PageSeen): string | null {
+  if (error?.status !== 401 && error?.status !== 403) return null
+  const call = page.refused_calls.find(({ status }) => status === error.status)
+  if (call === undefined || call.has_cookies || URL.parse(call.url)?.origin === URL.parse(page.url)?.origin) return null
   return "The endpoint is on another origin, and the request had no cookies: give the turn credentials: 'include', and allow them in its CORS headers."
-}
-
-/** `passed` is what render.js got: `"#slot"`, `Object {current}`, `NodeList {0,1}`, `5`. */
-function fixOfTarget(passed: string): string {
-  if (/\bcurrent\b/.test(passed)) return 'Pass the element of the ref: ref.current.'
-  if (/\{0\b/.test(passed) || /^passed (jQuery|NodeList|HTMLCollection|Array)/.test(passed)) {
-    return 'Pass one element of the list: list[0].'
-  }
-  if (/^passed "[a-z][\w-]*"$/i.test(passed)) return 'Write an id as a selector, with # before it, or pass the element.'
-  if (passed !== '' && !passed.startsWith('passed "')) return 'Pass an element, or a selector of one.'
-  return 'Pass the element itself as target: a selector does not find elements in a shadow root, or elements that do not exist yet.'
 }
 
 /** Turns that wait for a render.js that has not loaded. What was blocked has its own rule. */

@@ -5,7 +5,7 @@
  * which must hold. Operators may stand anywhere within a literal.
  */
 import { z } from 'zod'
-import { describeCauses } from '#client/errors.ts'
+import { describeCauses } from '#contract/error-lines.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { EventType, eventTypes } from '#contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'

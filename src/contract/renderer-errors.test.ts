@@ -1,0 +1,107 @@
+/** What render.js reports, in the words that the console on the page, `svc qa observe` and `svc qa hosts` print. */
+import { expect, test } from 'vitest'
+import { describeRendererError, type ReportedError } from './renderer-errors.ts'
+
+const request = 'POST /api/placement'
+const refused = {
+  error: 'invalid_request',
+  message: 'The body does not match the schema.',
+  request_id: 'req_1',
+  reason_code: 'schema_invalid',
+  hint: 'Send the fields as text.',
+  fields: [{ path: 'session_id', message: 'is a number', expected: 'text' }],
+}
+
+test('an error of the service is passed on whole: address, field, kind of value, fix, its page and its request', () => {
+  const error = { code: 'request_failed', status: 400, reason_code: 'schema_invalid', request, response: refused }
+  expect(describeRendererError(error)).toEqual({
+    message: 'POST /api/placement responded with 400: The body does not match the schema. (schema_invalid)',
+    causes: ['session_id: is a number (expected: text)'],
+    fix: 'Send the fields as text.',
+    topic: 'errors/schema_invalid',
+    request_id: 'req_1',
+  })
+  const passedOn = { ...error, code: 'response_unreadable', status: 200 }
+  expect(describeRendererError(passedOn).fix).toMatch(/^That is an error of the service, passed on as a placement/)
+})
+
+test.each<[ReportedError, message: string, fix: string | null]>([
+  [
+    { code: 'request_failed', status: 404, reason_code: 'http_404', request, content_type: 'text/html' },
+    'POST /api/placement responded with 404 and text/html: not an error of the service.',
+    'Your server has no such route: correct the endpoint of the turn, or add the route.',
+  ],
+  [
+    { code: 'request_failed', status: 500, request, content_type: 'application/json', got: ['detail', 'stack'] },
+    'POST /api/placement responded with 500 and application/json with the fields detail, stack: not an error of the service.',
+    null,
+  ],
+  [
+    { code: 'request_failed', status: 503, request, response: { reason_code: 'injected_fault', fields: 'none' } },
+    'POST /api/placement responded with 503: The service is not available. (injected_fault)',
+    null,
+  ],
+  [
+    { code: 'request_failed', request, message: 'TypeError: Failed to fetch' },
+    'POST /api/placement had no response: TypeError: Failed to fetch.',
+    'Is the server running, and does it allow this page to read its responses?',
+  ],
+  [
+    { code: 'response_unreadable', status: 200, request, content_type: 'text/html; charset=utf-8', got: ['null'] },
+    'POST /api/placement responded with 200 and text/html; charset=utf-8, not with JSON.',
+    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
+  ],
+  [
+    {
+      code: 'response_unreadable',
+      status: 200,
+      request,
+      content_type: 'application/json',
+      got: ['data'],
+      wrapped_in: 'data',
+    },
+    'POST /api/placement responded with 200: its body has the placement response in its field data.',
+    'Return what is in data, and nothing around it.',
+  ],
+  [
+    { code: 'response_unreadable', got: ['ok'] },
+    'The response has the fields ok, not those of a placement response.',
+    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
+  ],
+  [
+    { code: 'option_unknown', got: ['keep_mounted'], known: ['target', 'keepMounted'] },
+    'There is no option keep_mounted: it is ignored.',
+    'Did you mean keepMounted?',
+  ],
+  [
+    { code: 'option_unknown', got: ['x', 'y'], known: ['target', 'body'] },
+    'There are no options x, y: they are ignored.',
+    'The options are target, body.',
+  ],
+  [
+    { code: 'csp_blocked', directive: 'frame-src' },
+    "The page's Content-Security-Policy does not allow it: frame-src.",
+    'Add the origin of what was blocked to that directive of the Content-Security-Policy of the page.',
+  ],
+  [{ code: 'internal', message: 'RangeError: x' }, 'The renderer failed. (RangeError: x)', null],
+  [{ code: 'of_tomorrow' }, 'The ad could not be shown.', null],
+])('%j', (error, message, fix) => {
+  const words = describeRendererError(error)
+  expect(words.message).toBe(message)
+  if (error.code !== 'request_failed' || error.status !== 503) expect(words.fix).toBe(fix)
+  expect(words.request_id).toBeNull()
+})
+
+test.each([
+  ['"#ad"', 'Pass the element itself as target: a selector does not find'],
+  ['"slot"', 'Write an id as a selector'],
+  ['Object {current}', 'Pass the element of the ref: ref.current.'],
+  ['Array {0}', 'Pass one element of the list: list[0].'],
+  ['NodeList {0,1}', 'Pass one element of the list: list[0].'],
+  ['null', 'Pass an element, or a selector of one.'],
+  ['5', 'Pass an element, or a selector of one.'],
+])('the target %s is named: %s', (passed, fix) => {
+  const words = describeRendererError({ code: 'target_not_found', got: [passed] })
+  expect(words.message).toBe(`There is no element for the target ${passed}.`)
+  expect(words.fix).toContain(fix)
+})
