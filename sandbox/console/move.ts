@@ -1,5 +1,6 @@
 /** Where the panel stands: dragged by its head, or moved with the keyboard. On a phone it is a sheet whose height changes. */
 import { findEntry } from '#foundation/table-entry.ts'
+import type { FindClickable } from './clickable.ts'
 import { type Box, sharedArea } from './geometry.ts'
 
 const marginPx = 12
@@ -11,8 +12,11 @@ const minSheetPx = 120
 const narrow = matchMedia('(max-width: 560px)')
 
 export interface Mover {
-  /** Moves the panel into the corner where it covers the least of these boxes, unless it was moved before. */
-  settle(boxes: readonly Box[]): void
+  /**
+   * Moves the panel into the corner where it covers the least of these boxes, and then of what can be clicked, unless it was
+   * moved before. `isChip`: it is to stay collapsed, and only its head needs a place.
+   */
+  settle(boxes: readonly Box[], findClickable: FindClickable, isChip: boolean): void
   /** Returns the place of the panel as it is when it is not collapsed. */
   findOpenBox(): Box
   /** Returns whether a key has moved it. */
@@ -45,15 +49,19 @@ export function openMover(panel: HTMLElement, isCollapsed: () => boolean): Mover
     if (narrow.matches) resizeTo(height - down)
     else moveTo({ left: left + across, top: top + down })
   }
-  function settle(boxes: readonly Box[]): void {
+  function settle(boxes: readonly Box[], findClickable: FindClickable, isChip: boolean): void {
     const { offsetWidth: width, offsetHeight: height } = panel
     if (!isCollapsed()) open = { width, height }
     if (corner === null || narrow.matches) return
-    const covered = (at: Corner): number => {
-      const box = placeIn(at, open)
-      return boxes.reduce((sum, each) => sum + sharedArea(box, each), 0)
-    }
-    corner = [...corners].sort((one, other) => covered(one) - covered(other))[0] ?? corner
+    const placed = corners.map((at) => {
+      const box = placeIn(at, isChip ? { width, height } : open)
+      return { at, box, covered: boxes.reduce((sum, each) => sum + sharedArea(box, each), 0) }
+    })
+    const least = Math.min(...placed.map(({ covered }) => covered))
+    const best = placed.filter(({ covered }) => covered === least)
+    // Looking at the page takes time: mostly the first place is free.
+    const free = best.find(({ box }) => findClickable(box) === 0)
+    corner = (free ?? best.sort((one, other) => findClickable(one.box) - findClickable(other.box))[0]!).at
     moveTo(placeIn(corner, { width, height }))
   }
   function findOpenBox(): Box {

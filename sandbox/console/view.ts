@@ -3,6 +3,7 @@
  * a strict policy allows. It takes no room in the layout and no pointer but over its own parts.
  */
 import { findEntry } from '#foundation/table-entry.ts'
+import { type FindClickable, openClickables } from './clickable.ts'
 import { type Box, findVisibleBox, readBox, sharedArea } from './geometry.ts'
 import { drawMarks } from './marks.ts'
 import { type Mover, openMover } from './move.ts'
@@ -41,6 +42,7 @@ interface OpenView {
   readonly panel: HTMLElement
   readonly mover: Mover
   readonly news: News
+  readonly findClickable: FindClickable
   /** Aborted when the view is closed. */
   readonly over: AbortController
   selected_key: string | null
@@ -52,6 +54,8 @@ interface OpenView {
   collapsed: boolean | null
   /** Whether the panel makes room for an ad. */
   isAside: boolean
+  /** Whether the panel, open, would lie over something that can be clicked: then it is a chip until the user expands it. */
+  isChip: boolean
   copied: string | null
 }
 
@@ -63,12 +67,14 @@ export function openView(options: ViewOptions): View {
     ...parts,
     mover: openMover(parts.panel, () => isCollapsed(view)),
     news: openNews(),
+    findClickable: openClickables(parts.host),
     over: new AbortController(),
     selected_key: null,
     shown_key: null,
     said: null,
     collapsed: null,
     isAside: false,
+    isChip: false,
     copied: null,
   }
   const { host, panel, over, mover } = view
@@ -101,8 +107,8 @@ function findFirst(panel: HTMLElement): HTMLElement | null {
   return panel.querySelector<HTMLElement>('[role=listbox]') ?? panel.querySelector<HTMLElement>('[data-action=close]')
 }
 
-function isCollapsed({ collapsed, isAside }: OpenView): boolean {
-  return collapsed ?? isAside
+function isCollapsed({ collapsed, isAside, isChip }: OpenView): boolean {
+  return collapsed ?? (isAside || isChip)
 }
 
 function findSelected({ selected_key }: OpenView, slots: readonly Slot[]): Slot | null {
@@ -119,11 +125,18 @@ function drawAll(view: OpenView): void {
   const isUnderConsole = selected !== null && coveredShare(readBox(panel), selected) > 0
   const shown = { selected, isCollapsed: isCollapsed(view), copied, isUnderConsole, news: news.read(slots, said) }
   patchChildren(panel, drawPanel({ ...state, ...shown }))
-  mover.settle(listBoxes(slots))
+  panel.toggleAttribute('data-collapsed', isCollapsed(view))
+  // What the user has opened stays where it is.
+  const findClickable = view.collapsed === null ? view.findClickable : () => 0
+  mover.settle(listBoxes(slots), findClickable, view.isChip)
   // It makes room for an ad whose view it would prevent, until the ad is viewed.
   const open = mover.findOpenBox()
   view.isAside = slots.some((slot) => slot.ad?.isViewed === false && coveredShare(open, slot) > maxCoveredShare)
   showNew(view, selected?.key ?? null, said)
+  // It stays one: a page that changes while it is used does not make the panel come and go.
+  if (view.isChip || view.collapsed !== null || !options.hasPanel || findClickable(open) === 0) return
+  view.isChip = true
+  drawAll(view)
 }
 
 /** Scrolls to what has just been selected, or said about an action. */

@@ -48,9 +48,8 @@ export const codingAgents: readonly CodingAgent[] = [
   },
 ]
 
-/** Returns what a file of servers has for svc. @param command_name how commands begin: `npx --no svc-sandbox` */
-export function serverEntry(form: ServerForm, command_name: string): JsonObject {
-  const [command = 'svc', ...words] = command_name.split(' ')
+/** Returns what a file of servers has for svc. @param words how commands begin: `npx`, `--no`, `svc-sandbox` */
+export function serverEntry(form: ServerForm, [command = 'svc', ...words]: readonly string[]): JsonObject {
   const args = [...words, 'mcp', '--start']
   if (form === 'local') return { type: 'local', command: [command, ...args] }
   return { ...(form === 'typed' ? { type: 'stdio' } : {}), command, args }

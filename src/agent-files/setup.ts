@@ -39,8 +39,8 @@ interface Setup {
   /** The text of the skill. */
   skill: string
   version: string
-  /** How commands begin: `npx --no svc-sandbox`. */
-  command_name: string
+  /** How commands begin: `npx`, `--no`, `svc-sandbox`. */
+  words: readonly string[]
 }
 
 /** Returns the agents that a project shows, other than by what svc wrote, and those that svc wrote it for. */
@@ -66,7 +66,7 @@ export function planSetup(setup: Setup): Plan {
         servers: { key, form },
       },
     ]) => {
-      const place = { path: file, key, value: serverEntry(form, setup.command_name) }
+      const place = { path: file, key, value: serverEntry(form, setup.words) }
       return planEntry(project, place, before?.record.entries[file])
     },
   )

@@ -64,6 +64,8 @@ export interface Check {
   actual: Json
   /** For a failure, when the two values do not explain it: what it means, or what to do. */
   hint?: string
+  /** What the response of the step gives as its reason, with its meaning. Of the first failed check of a step alone. */
+  response_reason?: string
   place?: SourceLocation
   /** For a comparison with the contract: everything that differs, including what does not fail the check. */
   differences?: readonly Difference[]

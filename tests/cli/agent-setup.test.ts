@@ -14,7 +14,7 @@ import { expect, test } from 'vitest'
 import { type CommandNode, commandTree } from '#cli/run/help.ts'
 import { version } from '#cli/run/system.ts'
 import { commands } from '#src/program.ts'
-import { type Result, svc, temporaryDirectory } from './test-cli.ts'
+import { type Result, type RunOptions, svc, temporaryDirectory } from './test-cli.ts'
 
 /** Creates a project of files by their paths; a path that ends with a slash is a folder. */
 function project(files: Readonly<Record<string, string>>): string {
@@ -38,8 +38,12 @@ function tree(folder: string): Record<string, string> {
   )
 }
 
-function setup(cwd: string, args = ''): Promise<Result> {
-  return svc(`agent setup ${args}`, { cwd, env: { SVC_HOME: temporaryDirectory() } })
+/** A folder of the PATH that has svc. */
+const installed = project({ 'bin/svc': '' })
+
+function setup(cwd: string, args = '', more: RunOptions = {}): Promise<Result> {
+  const env = { SVC_HOME: temporaryDirectory(), PATH: join(installed, 'bin') }
+  return svc(`agent setup ${args}`, { cwd, ...more, env: { ...env, ...more.env } })
 }
 
 const skill = '.agents/skills/svc-placements/SKILL.md'
@@ -156,6 +160,26 @@ test('each agent that is found gets its files; they are named before, merged, an
   expect(removed.stdout).toBe('Took away 8 files and entries.\n')
   expect(tree(folder)).toEqual(before)
   expect((await setup(folder, '--remove')).stdout).toBe('Nothing to take away: svc agent setup wrote nothing here.\n')
+})
+
+const program = ['/opt/node', '/opt/svc-sandbox/bin/svc.js']
+const npm = { npm_execpath: '/usr/lib/npm.js' }
+
+test.each<[string, Record<string, string>, Record<string, string>, command: string[], note: string]>([
+  ['the package', { 'node_modules/svc-sandbox/package.json': '{}' }, npm, ['npx', '--no', 'svc-sandbox'], ''],
+  ['the package, called by its path', { 'node_modules/svc-sandbox/bin': '' }, {}, ['npx', '--no', 'svc-sandbox'], ''],
+  ['no package, svc on the PATH', { 'go.mod': '' }, {}, ['svc'], ''],
+  ['no package, called by npx', { 'pyproject.toml': '' }, npm, ['svc'], ''],
+  ['neither', { 'go.mod': '' }, { PATH: '/nowhere' }, program, 'Install it, then run this again.'],
+  ['only a PATH of npx', { 'go.mod': '' }, { ...npm, PATH: '/c/node_modules/.bin' }, program, '/opt/svc-sandbox/bin/svc.js, '],
+])('a project with %s gets a command that exists there', async (_what, files, env, command, note) => {
+  const folder = project({ 'AGENTS.md': '', ...files })
+  const { stderr } = await setup(folder, '', { env, system: { program } })
+  const { mcpServers } = JSON.parse(readFileSync(join(folder, '.mcp.json'), 'utf8'))
+  expect(mcpServers.svc).toEqual({ command: command[0], args: [...command.slice(1), 'mcp', '--start'] })
+  expect(readFileSync(join(folder, skill), 'utf8')).toContain(`${command.join(' ')} `)
+  expect(stderr.includes('on this computer alone')).toBe(note !== '')
+  expect(stderr).toContain(note)
 })
 
 test('a dry run names the same files and writes nothing', async () => {

@@ -132,6 +132,32 @@ new PerformanceObserver((list) => shifts.push(...list.getEntries().flatMap(({ so
     await host.page.locator('svc-console .body').waitFor()
   })
 
+  test.concurrent.each([
+    ['open where a corner is free', '<button style="position:fixed;right:20px;bottom:20px">Send</button>', true],
+    ['a chip where it would lie over a button anywhere', '<button style="position:fixed;inset:0">Send</button>', false],
+    ['a chip over what only looks like a button', '<div style="position:fixed;inset:0;cursor:pointer">Send</div>', false],
+  ])('is %s', async (_, html, isOpen) => {
+    await using host = await openWithConsole({ html: `<div id="slot"></div>${html}` }, { test_outcome: 'no_fill' })
+    const panel = host.page.locator('svc-console .panel')
+    await panel.getByText(isOpen ? 'test_outcome asked for it.' : 'Placements').first().waitFor()
+    await expect.poll(() => panel.locator('.body').count()).toBe(isOpen ? 1 : 0)
+    const box = (await panel.boundingBox())!
+    if (isOpen) expect(await host.page.locator('button', { hasText: 'Send' }).click({ timeout: 5_000 })).toBeUndefined()
+    else expect(box.width).toBeLessThan(300)
+    if (!isOpen) await host.page.getByRole('button', { name: 'Expand' }).click()
+    await panel.locator('.body').waitFor()
+  })
+
+  test.concurrent('has the whole error of a service, with the pages of its code and of its request', async () => {
+    await using host = await openWithConsole({}, { slot_hint: { max_width: 'wide' } })
+    const panel = host.page.locator('svc-console .panel')
+    await panel.getByText('slot_hint.max_width: is text (expected: a whole number)').waitFor()
+    await panel.getByText(/^POST \/api\/\S+ responded with 400: .*\(schema_invalid\)$/).waitFor()
+    const href = (name: string) => panel.getByRole('link', { name }).getAttribute('href')
+    expect(await href('About this code')).toBe(`${stage.sandbox.url}/_sandbox/docs/errors/schema_invalid`)
+    expect(await href('Request in the inspector')).toMatch(/\/_sandbox\/requests\/req_\w+$/)
+  })
+
   test.concurrent('says what the page knows where no sandbox answers', async () => {
     await using host = await stage.open({
       before: (page) => page.route('**/_sandbox/console/page/*', (route) => route.abort()),

@@ -5,6 +5,7 @@ import { Option } from 'commander'
 import { type CodingAgent, codingAgents } from '#agent-files/coding-agents.ts'
 import { openProjectFiles, type ProjectFiles } from '#agent-files/project-files.ts'
 import { planRemoval } from '#agent-files/removal.ts'
+import { findOwnCommand } from '#agent-files/own-command.ts'
 import { findAgents, type Plan, type PlannedFile, planSetup } from '#agent-files/setup.ts'
 import { repeatable } from '#cli/endpoint/option-values.ts'
 import { plural } from '#cli/output/text.ts'
@@ -12,6 +13,7 @@ import { type Command, type CommandContext, type CommandInput, type Noun, sugges
 import { CliError, didYouMean, exitCodes } from '#cli/run/errors.ts'
 import { unwritable } from '#cli/run/file-errors.ts'
 import { version } from '#cli/run/system.ts'
+import { shownCommand } from '#foundation/redaction.ts'
 import { packageRoot } from '#scaffold/templates.ts'
 
 type SetupFlags = {
@@ -52,7 +54,7 @@ function refuseHome({ system: { cwd, home } }: CommandContext): void {
 }
 
 function write(context: CommandContext, project: ProjectFiles, { agent = [], dryRun }: SetupFlags): number {
-  const { command_name, system } = context
+  const { command_name, out, system } = context
   const agents = agent.length === 0 ? findAgents(project) : agent.map(findAgent)
   if (agents.length === 0) {
     const message = `No coding agent was found by its files in ${system.cwd}.`
@@ -63,11 +65,13 @@ function write(context: CommandContext, project: ProjectFiles, { agent = [], dry
       `Name one: ${command_name} agent setup --agent agents. There are: ${names.join(', ')}.`,
     )
   }
+  const { words, needs } = findOwnCommand(system, command_name)
   const skill = readFileSync(join(packageRoot, 'fixtures/agent-skill/SKILL.md'), 'utf8')
-    .replaceAll('{{svc}}', command_name)
+    .replaceAll('{{svc}}', shownCommand(words))
     .replaceAll('{{version}}', version)
-  const plan = planSetup({ project, agents, skill, version, command_name })
+  const plan = planSetup({ project, agents, skill, version, words })
   noteRoot(context)
+  if (needs !== null) out.note(`The command for agents is ${shownCommand(words)} mcp. ${needs}`)
   return carryOut(context, project, plan, {
     agents: agents.map(({ name }) => name),
     dry_run: dryRun === true,

@@ -5,10 +5,13 @@
  * which must hold. Operators may stand anywhere within a literal.
  */
 import { z } from 'zod'
+import { acceptMeanings } from '#contract/error-codes.ts'
 import { describeCauses } from '#contract/error-lines.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
 import { EventType, eventTypes } from '#contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
 import { describeExpected, matches } from './operators.ts'
@@ -151,6 +154,16 @@ function statusChecks(
   return checks
 }
 
+/** Returns the reason that a response gives, with its meaning: of an error, a beacon that does not count, a no-fill. Else null. */
+export function readResponseReason(body: Json): string | null {
+  const reason = valueAt(body, 'reason_code') ?? valueAt(body, 'decision.no_fill_reason')
+  if (typeof reason !== 'string' || reason === 'OK') return null
+  const said = valueAt(body, 'message')
+  const known = findEntry(acceptMeanings, reason) ?? findEntry(noFillReasons, reason)?.meaning
+  const meaning = typeof said === 'string' ? said : (known ?? findEntry(reasonCodes, reason)?.message)
+  return meaning === undefined ? reason : `${reason}: ${meaning}`
+}
+
 /** Returns the invalid fields and the hint of an error body, as far as it has them. */
 export function explainBody(body: unknown): string[] {
   const { data } = Causes.safeParse(body)
@@ -167,15 +180,13 @@ function statusCheck(
 ): Check {
   const passed = wanted.some((each) => (typeof each === 'number' ? each === status : each[0] === String(status)[0]))
   const unique = [...new Set(wanted)]
-  const [reason, message] = [valueAt(body, 'reason_code'), valueAt(body, 'message')]
+  const causes = passed ? [] : explainBody(body)
   return {
     subject: 'status',
     passed,
     expected: unique.length === 1 ? unique[0]! : unique,
     actual: status,
-    ...(passed || typeof reason !== 'string' || typeof message !== 'string'
-      ? {}
-      : { hint: [`reason_code ${reason}: ${message}`, ...explainBody(body)].join('\n') }),
+    ...(causes.length === 0 ? {} : { hint: causes.join('\n') }),
     ...place,
   }
 }

@@ -50,7 +50,7 @@ function toJsonReport(result: RunResult) {
         place: toJsonPlace(step.place),
         ...pick(step, 'outcome', 'reason', 'duration_ms'),
         checks: step.checks.map((check) => ({
-          ...pick(check, 'subject', 'passed', 'expected', 'actual', 'hint'),
+          ...pick(check, 'subject', 'passed', 'expected', 'actual', 'hint', 'response_reason'),
           place: check.place === undefined ? null : toJsonPlace(check.place),
         })),
         exchanges: step.exchanges.map(toJsonExchange),
@@ -242,10 +242,11 @@ function diagnostics(item: CaseResult): string {
       ...(reason === null ? {} : { reason }),
       failures: checks
         .filter(({ passed }) => !passed)
-        .map(({ subject, expected, actual, hint }) => ({
+        .map(({ subject, expected, actual, hint, response_reason }) => ({
           subject,
           expected,
           actual,
+          ...(response_reason === undefined ? {} : { response_reason }),
           ...(hint === undefined ? {} : { hint }),
         })),
       ...(exchanges.length === 0 ? {} : { exchange: exchangeLine(exchanges.at(-1)!), curl: exchanges.at(-1)!.curl }),

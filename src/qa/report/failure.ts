@@ -53,12 +53,13 @@ export function exchangeLine({ method, url, status, duration_ms, error }: CaseEx
 }
 
 function checkLines(check: Check, step: StepResult, paint: Paint): string[] {
-  const { subject, expected, actual, hint, place } = check
+  const { subject, expected, actual, hint, response_reason: reason, place } = check
   const isElsewhere = place !== undefined && placeText(place) !== placeText(step.place)
   const hints = hint === undefined ? [] : textLines(hint)
   return [
     `${paint.bold(oneLine(subject))}${isElsewhere ? `  ${paint.dim(placeText(place))}` : ''}`,
     ...indent(2, valueLines(expected, actual, paint)),
+    ...(reason === undefined ? [] : [`  response  ${oneLine(reason)}`]),
     ...hints.map((line, index) => `  ${index === 0 ? paint.cyan('hint') : '    '}      ${line}`),
   ]
 }

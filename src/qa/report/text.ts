@@ -79,8 +79,9 @@ export function findReason({
  */
 export function checkSentence({ title }: Pick<StepResult, 'title'>, check: Check): string {
   if (isOwnFinding({ title }, check)) return title
-  const { subject, expected, actual } = check
-  return `${title}: ${subject}: expected ${scalarText(expected)}, actual ${scalarText(actual)}`
+  const { subject, expected, actual, response_reason: reason } = check
+  const why = reason === undefined ? '' : `; the response says ${reason}`
+  return `${title}: ${subject}: expected ${scalarText(expected)}, actual ${scalarText(actual)}${why}`
 }
 
 /** Whether a check is a finding of `qa observe` or `beacons lint`, whose sentence is the title of its step. */

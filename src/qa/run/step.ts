@@ -7,7 +7,14 @@ import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { readMessage } from '#foundation/system-error.ts'
 import { matches } from '#qa/expect/operators.ts'
-import { check, type Expect, findExpectedSilence, judge, type Locate } from '../expect/expectations.ts'
+import {
+  check,
+  type Expect,
+  findExpectedSilence,
+  judge,
+  type Locate,
+  readResponseReason,
+} from '../expect/expectations.ts'
 import { type Check, NotSupported, QaError, type StepResponse, type StepResult } from '../result.ts'
 import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
@@ -161,6 +168,9 @@ async function runOnce(
     if (checks.every(({ passed }) => passed)) {
       checks.push(...(await sandboxChecks(expected, response, context, { signal, locate })))
     }
+    const failed = checks.find(({ passed }) => !passed)
+    const reason = failed === undefined ? null : readResponseReason(response.body)
+    if (failed !== undefined && reason !== null) failed.response_reason = reason
     return response
   } catch (error) {
     if (!(error instanceof NoResponseError) || silence === undefined || signal.aborted) throw error
@@ -194,7 +204,9 @@ async function sandboxChecks(
     const wanted = typeof billing === 'boolean' ? { would_bill: billing } : billing
     for (const [path, expected] of Object.entries(wanted)) {
       const actual = valueAt(ledger, `billing.${path}`)
-      checks.push(check(`billing.${path}`, expected, actual, locate(['expect', 'billing'])))
+      const judged = check(`billing.${path}`, expected, actual, locate(['expect', 'billing']))
+      const why = [valueAt(ledger, 'billing.explanation'), valueAt(ledger, 'billing.missing')]
+      checks.push({ ...(judged.passed ? {} : { hint: why.filter((text) => typeof text === 'string').join(' ') }), ...judged })
     }
   }
   if (Array.isArray(evidence)) {

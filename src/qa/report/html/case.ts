@@ -93,9 +93,10 @@ ${passed.length > 0 && html`<details class="fold"><summary>${plural(passed.lengt
 `
 }
 
-function failedCheck({ subject, expected, actual, hint, place }: Check): Markup {
+function failedCheck({ subject, expected, actual, hint, response_reason, place }: Check): Markup {
   return html`<div class="check"><p><strong>${subject}</strong>${place !== undefined && html` <span class="soft place">${placeText(place)}</span>`}</p>
 ${difference(expected, actual)}
+${response_reason !== undefined && html`<p class="hint">The response says ${response_reason}</p>`}
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}</div>
 `
 }
