@@ -1,4 +1,5 @@
 /** The sections of the panel about one slot. */
+import { describeBilling } from '#contract/billing-words.ts'
 import { describeRendererError, type ErrorWords } from '#contract/renderer-errors.ts'
 import { type BeaconLine, readBeaconLines } from './beacon-lines.ts'
 import { drawMeter } from './meter.ts'
@@ -6,14 +7,7 @@ import { drawChip, drawSection } from './sections.ts'
 import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps, type Step } from './timeline.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
-import {
-  describeState,
-  findErrorLinks,
-  listErrorLines,
-  seconds,
-  type Tone,
-  timeLeft,
-} from './words.ts'
+import { describeState, findErrorLinks, listErrorLines, seconds, type Tone, timeLeft } from './words.ts'
 
 export interface DetailContext {
   /** Where render.js came from, without a slash at its end. */
@@ -95,16 +89,17 @@ function drawVerdict({ sandbox, ad }: Slot, { isLive }: DetailContext): Branch |
     const text = 'Whether it would be billed is known to the sandbox alone.'
     return draw('p', { 'data-key': 'verdict', class: 'verdict faint' }, text)
   }
-  const { would_bill, metric, gross_cpm, currency, explanation, missing } = sandbox.billing
-  const price = gross_cpm === null ? '' : `, ${gross_cpm.toFixed(2)} ${currency} CPM`
+  const { would_bill, explanation, missing } = sandbox.billing
+  const { verdict, subject } = describeBilling(sandbox.billing)
   return draw(
     'div',
     { 'data-key': 'verdict', class: 'verdict box' },
-    would_bill ? drawChip('money', 'would bill') : drawChip('plain', 'not billed'),
+    drawChip(would_bill ? 'money' : 'plain', verdict),
     draw(
       'div',
       {},
-      draw('p', {}, would_bill ? `${metric}${price}` : explanation),
+      draw('p', {}, subject),
+      draw('p', { class: 'soft' }, explanation),
       missing !== null && draw('p', { class: 'soft' }, missing),
     ),
   )

@@ -1,4 +1,5 @@
 /** The slots as data and as plain text, for reports. Neither has a token. */
+import { describeBilling } from '#contract/billing-words.ts'
 import { describeRendererError, type ErrorWords } from '#contract/renderer-errors.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { ConsolePage } from '#renderer/host/console-page.ts'
@@ -123,11 +124,10 @@ function renderWay(slot: Slot): string[] {
 }
 
 function renderVerdicts({ billing, consent }: NonNullable<Slot['sandbox']>): string[] {
-  const { would_bill, metric, explanation, missing } = billing
   const { state, revision, expires_at_ms, current_state } = consent
   const now = current_state === null || current_state === state ? '' : `, now ${current_state}`
   return [
-    would_bill ? `  would bill ${metric}` : `  not billed: ${[explanation, missing].filter(Boolean).join(' ')}`,
+    `  ${[describeBilling(billing).text, billing.missing].filter(Boolean).join(' ')}`,
     `  consent: ${state}, revision ${revision}, until ${new Date(expires_at_ms).toISOString()}${now}`,
   ]
 }

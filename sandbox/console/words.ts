@@ -1,11 +1,6 @@
 /** What the console says, in words: states with their reasons, what stops a view, times. */
 import { noFillReasons } from '#contract/no-fill.ts'
-import {
-  describeRendererError,
-  type ErrorWords,
-  isReasonCode,
-  type ReportedError,
-} from '#contract/renderer-errors.ts'
+import { describeRendererError, type ErrorWords, isReasonCode, type ReportedError } from '#contract/renderer-errors.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { AdMeter } from '#renderer/host/console-page.ts'
 import type { Channel } from './channel.ts'
@@ -167,7 +162,10 @@ export function listErrorLines({ causes, fix }: ErrorWords): string[] {
 }
 
 /** Returns the addresses at which the sandbox says more of an error: the page of its code, and the request in the inspector. */
-export function findErrorLinks({ topic, request_id }: ErrorWords, base_url: string): { docs: string; request?: string } {
+export function findErrorLinks(
+  { topic, request_id }: ErrorWords,
+  base_url: string,
+): { docs: string; request?: string } {
   const docs = `${base_url}/_sandbox/docs/${topic}`
   return request_id === null ? { docs } : { docs, request: `${base_url}/_sandbox/requests/${request_id}` }
 }

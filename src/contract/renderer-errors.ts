@@ -2,9 +2,10 @@
  * What the `error` events of render.js mean, in words: the same in the console on the page, `svc qa observe` and `svc qa hosts`.
  * What the service or the page's own backend responded is passed on whole: fields, kinds of values, address, fix.
  */
-import { findEntry } from '#foundation/table-entry.ts'
+
 import { isObject } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { reasonCodes } from './error-codes.ts'
 import { describeField } from './error-lines.ts'
 import type { ErrorBody } from './errors.ts'

@@ -4,6 +4,7 @@
  * judge by, so that "nothing was seen" is not mistaken for "all is well".
  */
 import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import type { BillingVerdict } from '#contract/resources/placements.ts'
 import { mapTable } from '#foundation/table-entry.ts'
 import {
   countPhrase,
@@ -26,6 +27,8 @@ export interface Observed extends Journal {
   is_ended: boolean
   /** The journal has every request that the sandbox ever received. */
   is_whole: boolean
+  /** What the service would bill for the ads of the page, by slot. */
+  bills?: ReadonlyMap<string, BillingVerdict>
   /** What a browser saw of the page, where one watched it. */
   page?: PageSeen | null
 }

@@ -6,8 +6,8 @@
 
 import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
-import { describeField } from '#contract/error-lines.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
+import { describeField } from '#contract/error-lines.ts'
 import { explainIssues } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
 import { isObject } from '#foundation/json.ts'

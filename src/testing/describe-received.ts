@@ -1,7 +1,7 @@
 import { nextCursor } from '#client/client.ts'
 import { ServiceError } from '#client/errors.ts'
-import { describeField } from '#contract/error-lines.ts'
 import { acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
+import { describeField } from '#contract/error-lines.ts'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { BeaconItem, ListedRequest, PlacementItem } from '#contract/exports.ts'
 import { noFillReasons } from '#contract/no-fill.ts'

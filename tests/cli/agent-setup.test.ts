@@ -166,12 +166,18 @@ const program = ['/opt/node', '/opt/svc-sandbox/bin/svc.js']
 const npm = { npm_execpath: '/usr/lib/npm.js' }
 
 test.each<[string, Record<string, string>, Record<string, string>, command: string[], note: string]>([
-  ['the package', { 'node_modules/svc-sandbox/package.json': '{}' }, npm, ['npx', '--no', 'svc-sandbox'], ''],
+  ['the package, called by npx', { 'node_modules/svc-sandbox/package.json': '{}' }, npm, ['npx', 'svc'], ''],
   ['the package, called by its path', { 'node_modules/svc-sandbox/bin': '' }, {}, ['npx', '--no', 'svc-sandbox'], ''],
   ['no package, svc on the PATH', { 'go.mod': '' }, {}, ['svc'], ''],
   ['no package, called by npx', { 'pyproject.toml': '' }, npm, ['svc'], ''],
   ['neither', { 'go.mod': '' }, { PATH: '/nowhere' }, program, 'Install it, then run this again.'],
-  ['only a PATH of npx', { 'go.mod': '' }, { ...npm, PATH: '/c/node_modules/.bin' }, program, '/opt/svc-sandbox/bin/svc.js, '],
+  [
+    'only a PATH of npx',
+    { 'go.mod': '' },
+    { ...npm, PATH: '/c/node_modules/.bin' },
+    program,
+    '/opt/svc-sandbox/bin/svc.js, ',
+  ],
 ])('a project with %s gets a command that exists there', async (_what, files, env, command, note) => {
   const folder = project({ 'AGENTS.md': '', ...files })
   const { stderr } = await setup(folder, '', { env, system: { program } })

@@ -1,6 +1,6 @@
 /** `svc qa observe` over real integrations: each violates one rule, and one violates none. */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -247,6 +247,18 @@ describe('what a finding says', () => {
       const { body } = await call('POST', '/v1/jobs', { ...job, delivery: { mode: 'websocket' } })
       await call('POST', `/public/wrapper/v1/slots/${body.slot_ids[0]}/decision-ticket`)
     }).finally(() => receiver.close())
+    expect(result.violated).toEqual([])
+  })
+
+  test('fills in the tests of a backend, which has no page, are not judged; one ad that is shown has them judged', async () => {
+    const backend = await judged(() =>
+      Promise.all([ask({ session_id: newSession() }), ask({ session_id: newSession() })]),
+    )
+    expect([backend.violated, backend.standings('not_seen').includes('fill-unused')]).toEqual([[], true])
+    const result = await judged(async () => {
+      await show(await ask())
+      await ask({ session_id: newSession() })
+    })
     expect(result.violated).toEqual(['fill-unused'])
   })
 
@@ -353,6 +365,19 @@ describe('how it runs', () => {
     const { code, stderr } = await run(`--url ${url} ${command('-e', '0', 'postgres://svc:pa/ss@db/svc')}`)
     expect(code).toBe(7)
     expect(stderr).toContain(`${process.execPath} -e 0 postgres://svc:***@db/svc ended with 0 before ${url} responded.`)
+  })
+
+  test('a command whose requests go to another sandbox reads which one got them', async () => {
+    await using own = await startTestCli()
+    const file = join(temporaryDirectory(), 'app.mjs')
+    writeFileSync(file, `await fetch('${own.sandbox.url}/v1/placements', { method: 'POST' })`)
+    const { stderr } = await own.svc(`qa observe ${command(file)}`, {
+      env: { PATH: process.env.PATH as string },
+      system,
+    })
+    expect(stderr).toContain(
+      `hint: The sandbox at ${own.sandbox.url} got 1 request in that time: the app has that address.`,
+    )
   })
 
   test('--strict makes a warning fail', { tags: 'depth' }, async () => {

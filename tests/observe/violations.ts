@@ -164,7 +164,12 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
       for (let attempt = 0; attempt < 2; attempt++) await call('GET', '/v1/decisions/slot_00000000000')
     },
   },
-  'fill-unused': { commit: () => ask() },
+  'fill-unused': {
+    commit: async () => {
+      await show(await ask())
+      await ask()
+    },
+  },
   'expired-ad': {
     commit: async () => {
       const answer = await ask()

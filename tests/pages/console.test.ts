@@ -135,11 +135,18 @@ new PerformanceObserver((list) => shifts.push(...list.getEntries().flatMap(({ so
   test.concurrent.each([
     ['open where a corner is free', '<button style="position:fixed;right:20px;bottom:20px">Send</button>', true],
     ['a chip where it would lie over a button anywhere', '<button style="position:fixed;inset:0">Send</button>', false],
-    ['a chip over what only looks like a button', '<div style="position:fixed;inset:0;cursor:pointer">Send</div>', false],
+    [
+      'a chip over what only looks like a button',
+      '<div style="position:fixed;inset:0;cursor:pointer">Send</div>',
+      false,
+    ],
   ])('is %s', async (_, html, isOpen) => {
     await using host = await openWithConsole({ html: `<div id="slot"></div>${html}` }, { test_outcome: 'no_fill' })
     const panel = host.page.locator('svc-console .panel')
-    await panel.getByText(isOpen ? 'test_outcome asked for it.' : 'Placements').first().waitFor()
+    await panel
+      .getByText(isOpen ? 'test_outcome asked for it.' : 'Placements')
+      .first()
+      .waitFor()
     await expect.poll(() => panel.locator('.body').count()).toBe(isOpen ? 1 : 0)
     const box = (await panel.boundingBox())!
     if (isOpen) expect(await host.page.locator('button', { hasText: 'Send' }).click({ timeout: 5_000 })).toBeUndefined()
@@ -151,7 +158,7 @@ new PerformanceObserver((list) => shifts.push(...list.getEntries().flatMap(({ so
   test.concurrent('has the whole error of a service, with the pages of its code and of its request', async () => {
     await using host = await openWithConsole({}, { slot_hint: { max_width: 'wide' } })
     const panel = host.page.locator('svc-console .panel')
-    await panel.getByText('slot_hint.max_width: is text (expected: a whole number)').waitFor()
+    await panel.getByText('slot_hint.max_width: is text (expected: a number)').waitFor()
     await panel.getByText(/^POST \/api\/\S+ responded with 400: .*\(schema_invalid\)$/).waitFor()
     const href = (name: string) => panel.getByRole('link', { name }).getAttribute('href')
     expect(await href('About this code')).toBe(`${stage.sandbox.url}/_sandbox/docs/errors/schema_invalid`)
@@ -288,7 +295,9 @@ describe.concurrent('its text', () => {
       expect.stringContaining(': 2 slots'),
       expect.stringMatching(/^render\.js .*: live$/),
     ])
-    expect(text).toContain('  beacon visible: accepted OK, bills viewable_impression\n  would bill viewable_impression')
+    expect(text).toContain(
+      '  beacon visible: accepted OK, bills viewable_impression\n  would bill a viewable_impression, ',
+    )
     expect(text).toMatch(/#second \(.*\): no-fill test_forced\n {2}test_outcome asked for it\./)
     expect(text).not.toMatch(token)
   })

@@ -80,7 +80,11 @@ export function readDecision(response: unknown): Decision {
 /** Returns the error of a decision that is neither a fill nor a no-fill. */
 export function decisionError(decision: Exclude<Decision, { kind: 'filled' | 'no_fill' }>): RendererError {
   return decision.kind === 'unreadable'
-    ? { code: 'response_unreadable', got: decision.got, ...(decision.wrapped_in && { wrapped_in: decision.wrapped_in }) }
+    ? {
+        code: 'response_unreadable',
+        got: decision.got,
+        ...(decision.wrapped_in && { wrapped_in: decision.wrapped_in }),
+      }
     : { code: `decision_${decision.kind}` }
 }
 

@@ -7,6 +7,7 @@ import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, describeValue, formatValue, plural, timeText } from '#cli/output/text.ts'
 import type { Command, Noun } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
+import { describeBilling } from '#contract/billing-words.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementFunnel } from '#contract/resources/funnel.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
@@ -167,9 +168,7 @@ function outcomeText({ status, fill, format, campaign_id, no_fill_reason }: Plac
 }
 
 function billingText({ billing }: PlacementDetail): string | null {
-  if (billing === null) return null
-  const price = billing.gross_cpm === null ? '' : `, ${billing.gross_cpm} ${billing.currency ?? ''} CPM`
-  return `${billing.would_bill ? 'would bill' : 'would not bill'} a ${billing.metric}${price}. ${billing.explanation}`
+  return billing === null ? null : describeBilling(billing).text
 }
 
 const outcomes = { won: 0, outbid: 1, removed: 2 }

@@ -10,6 +10,7 @@ import { type System, version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Client } from '#client/client.ts'
 import { fetchText } from '#client/node-fetch.ts'
+import type { BillingVerdict } from '#contract/resources/placements.ts'
 import { isAdRequest, type JournaledExchange } from '#diagnosis/exchange.ts'
 import { findService, type Machine } from '#diagnosis/facts/machine.ts'
 import type { PageSeen } from '#diagnosis/facts/page.ts'
@@ -20,6 +21,7 @@ import { shownCommand } from '#foundation/redaction.ts'
 import type { PageSteps } from '#qa/browser/page-steps.ts'
 import type { RunResult } from '#qa/result.ts'
 import { commandMissing, onFirstInterrupt, runWithSandbox, type SandboxProgram } from '../exec.ts'
+import { watchOtherSandboxes } from './other-sandboxes.ts'
 import { createReporter, type ReportFlags, reportOptions, reportRun } from './reports.ts'
 import { suiteFailure } from './suites.ts'
 import { browserPathOption, browserProgram, parseEngine, startBrowser } from './targets.ts'
@@ -38,6 +40,8 @@ type ObserveFlags = {
 
 /** The maximum number of exchanges of the journal that are judged. */
 const maxExchanges = 5_000
+/** The maximum number of ads of a page of which the billing verdict is read. */
+const maxBills = 200
 /** How long a page is watched by default. */
 const pageWatchMs = 20_000
 /** An app may have to be built before it responds. */
@@ -111,6 +115,7 @@ async function observeService(context: CommandContext, flags: Watching): Promise
   const { info, service } = await findService(client, base_url)
   if (info === null) throw sandboxMissing(context, service)
   const after = flags.since === undefined ? await newestRequest(client) : undefined
+  const findOther = flags.since === undefined ? await watchOtherSandboxes(context.system, base_url) : async () => null
   return report(context, flags, {
     page: await watch(context, flags, base_url),
     client,
@@ -119,6 +124,7 @@ async function observeService(context: CommandContext, flags: Watching): Promise
     after,
     is_ended: flags.since !== undefined && flags.url === undefined,
     what: flags.url ?? (flags.since === undefined ? 'the running sandbox' : `since ${flags.since}`),
+    findOther,
   })
 }
 
@@ -128,6 +134,7 @@ function observeProgram(context: CommandContext, flags: Watching, words: readonl
   const isServer = url !== undefined
   return runWithSandbox(context, words, { interrupt, forwards: !isServer }, async (program) => {
     const { base_url, secret_key, group } = program
+    const findOther = await watchOtherSandboxes(context.system, base_url)
     if (isServer) await untilResponding(url, words, program)
     const page = isServer ? await watch(context, flags, base_url) : null
     const isStopped = isServer && program.exitCode() === null
@@ -141,6 +148,7 @@ function observeProgram(context: CommandContext, flags: Watching, words: readonl
       page,
       what: shownCommand(words),
       command_code: isStopped ? 0 : code,
+      findOther,
     })
   })
 }
@@ -246,13 +254,15 @@ interface Observation {
   what: string
   /** The exit code of a command that was not stopped: another than 0 comes before the verdict. */
   command_code?: number
+  /** Resolves to a sentence about another sandbox that got the requests of the app, or null. */
+  findOther: () => Promise<string | null>
 }
 
 async function report(context: CommandContext, flags: Watching, observation: Observation): Promise<number> {
   const { judge, toRunResult } = await import('#diagnosis/observe.ts')
   const { createObservationList } = await import('#diagnosis/observation-list.ts')
   const { system, out, settings, command_name } = context
-  const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
+  const { client, base_url, kind, after, is_ended, page, what, command_code = 0, findOther } = observation
   const { since, started_at_ms } = flags
   const info = await client.sandbox.info()
   const about = { client_id: settings.client_id, command_name }
@@ -260,11 +270,13 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   const journal = await out.progress('reading the journal', reading)
   const isCut = journal.exchanges.length >= maxExchanges
   if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
-  const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page }
+  const bills = await readBills(client, page)
+  const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page, bills }
   const verdicts = judge(watched)
   const key_mode = 'test' as const
   const target = { base_url, kind, version: info.version, key_mode, ...(page !== null && { browser: page.browser }) }
-  const unseen = unseenHint(watched, flags, base_url)
+  const hint = unseenHint(watched, flags, base_url)
+  const unseen = hint === null ? null : ((await findOther()) ?? hint)
   const nothing = watched.exchanges.some(isOfApp) ? null : nothingSeen(watched, base_url)
   const result = toRunResult(verdicts, watched, {
     target,
@@ -290,6 +302,17 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   if (!isFailed && unseen !== null) out.note(unseen)
   if (command_code !== 0) return command_code
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+}
+
+/** Reads what the service would bill for each ad that was in the page. */
+async function readBills(client: Client, page: PageSeen | null): Promise<Map<string, BillingVerdict>> {
+  const slots = [...new Set(page?.mounts.map(({ slot_id }) => slot_id))].slice(0, maxBills)
+  const read = slots.map(async (slot_id) => {
+    // An ad of another service has a slot that this one does not know.
+    const detail = await client.placements.explain({ params: { slot_id } }).catch(() => null)
+    return [slot_id, detail?.billing ?? null] as const
+  })
+  return new Map((await Promise.all(read)).flatMap(([slot_id, billing]) => (billing ? [[slot_id, billing]] : [])))
 }
 
 function nothingSeen({ own_requests }: Watched, base_url: string): string {

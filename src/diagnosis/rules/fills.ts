@@ -4,6 +4,7 @@ import {
   countPhrase,
   groupBy,
   isFrame,
+  isFromBrowser,
   isPlacementRequest,
   type JournaledExchange,
   joinFirst,
@@ -22,13 +23,15 @@ export const fillRules = ruleSet('journal', {
     severity: 'warning',
     costs: 'The ad was won and never shown: nothing is paid, and the fill counts against your show rate.',
     fix: 'Mount placement.render.frame_url as soon as the response arrives; request no placement without a slot for it.',
-    needs: 'a fill',
+    needs: 'a fill, and in a run of tests a browser',
     judge(observed) {
       const { fills, unused } = decidedFills(observed)
       const expired = unused.filter(({ status }) => status === 'expired').length
       const slots = new Set(unused.map(({ slot_id }) => slot_id))
       const requests = observed.exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? ''))
       const burst = longestBurst(requests)
+      // Tests of a backend show no page: none of their fills could have been shown.
+      if (!mayShow(observed) && burst < minBurstFrames) return { sample_size: 0, findings: [] }
       const finding = {
         message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${joinFirst([...slots])}.${burst < minBurstFrames ? '' : ` ${burst} of them were requested in one session, each within a second of the last.`}`,
         requests,
@@ -37,14 +40,14 @@ export const fillRules = ruleSet('journal', {
       return {
         sample_size: fills.length,
         findings: unused.length === 0 ? [] : [finding],
-        notes: fills.length === 0 ? [] : [`${fills.length - unused.length} of ${fills.length} fills were shown.`],
+        notes: fills.length === 0 ? [] : [describeShown(observed, fills)],
       }
     },
   },
   'expired-ad': {
     title: 'frames are loaded while their decision is valid',
     severity: 'error',
-    costs: 'The user sees an empty slot, and nothing is paid.',
+    costs: 'The user sees an empty slot.',
     fix: 'Load the frame_url of the newest response, unchanged, within constraints.max_render_delay_ms of its decision.',
     needs: 'a frame',
     judge: judgeMatching(isFrame, (frames) => {
@@ -81,6 +84,7 @@ export const fillRules = ruleSet('journal', {
           return findingFor(
             slots.flatMap((each) => [...each.loaded, ...each.mounted]),
             `${subject} loaded ${countPhrase(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
+            slots.every(({ slot_id }) => turns.has(slot_id)) ? fixOfNamedTurn : undefined,
           )
         })
       },
@@ -122,10 +126,29 @@ function groupByMount(exchanges: readonly JournaledExchange[]): Map<string, Jour
   )
 }
 
+/** For pages that pass a turnId already. */
+export const fixOfNamedTurn =
+  'Mount each placement in one slot: copies of a slot, or turns with ids of their own for one response, show it again.'
+
 /** Returns the slots whose beacons name a turn. */
-function slotsOfTurns(exchanges: readonly JournaledExchange[]): Set<string | null> {
+export function slotsOfTurns(exchanges: readonly JournaledExchange[]): Set<string | null> {
   const named = exchanges.filter((each) => isAccepted(each) && readTurn(each.request_body) !== null)
   return new Set(named.map(({ slot_id }) => slot_id))
+}
+
+/** Whether anything was seen that could show an ad. Only a run of tests is known to have nothing else. */
+function mayShow({ exchanges, is_whole }: Observed): boolean {
+  return !is_whole || exchanges.some(isFromBrowser)
+}
+
+/** Says how far the fills got, by what was seen of each. */
+function describeShown({ exchanges, beacons }: Observed, fills: Observed['placements']): string {
+  const framed = loadedFrames(exchanges)
+  const rendered = new Set(
+    beacons.filter(({ event, verdict }) => event === 'render' && verdict === 'accepted').map(({ slot_id }) => slot_id),
+  )
+  const count = (slots: { has(slot_id: string): boolean }) => fills.filter(({ slot_id }) => slots.has(slot_id)).length
+  return `Of ${plural(fills.length, 'fill')}, ${count(framed)} had the frame loaded and ${count(rendered)} a render reported.`
 }
 
 /** Rules about fills for `svc doctor`, which reads a live journal. */

@@ -1,11 +1,13 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { plural } from '#cli/output/text.ts'
+import { describeBilling } from '#contract/billing-words.ts'
 import { loadedFrames } from '#diagnosis/exchange.ts'
 import type { SourceLocation } from '#qa/result.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
-import { type Finding, type Judgement, ruleSet } from '../rule.ts'
+import { type Facts, type Finding, type Judgement, type Observed, ruleSet } from '../rule.ts'
+import { fixOfNamedTurn, slotsOfTurns } from './fills.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'
 
 const inPage = 'a page (--url)'
@@ -97,15 +99,15 @@ export const pageRules = ruleSet('page', {
     costs: 'An ad that is not marked as one breaks the law in most markets, and the contract.',
     fix: 'Show render.label_text and the sponsor next to the frame. render.js draws them, and no style may hide them.',
     needs: adInPage,
-    judge: ({ page }) =>
-      judgeMounts(page.mounts, ({ slot_id, label, hidden_by }) =>
+    judge: (facts) =>
+      judgeMounts(facts, ({ slot_id, label, hidden_by }) =>
         hidden_by === null && label === null ? `Nothing visible next to the ad of ${slot_id} marks it as an ad.` : null,
       ),
   },
   'frame-blocked': {
     title: 'the page allows the ad',
     severity: 'error',
-    costs: 'Nothing is paid: the slot stays empty, though its onload event fires, or its beacons are lost.',
+    costs: 'The slot stays empty, though its onload event fires, or its beacons are lost.',
     fix: 'Add the base URL to script-src, frame-src and connect-src of the Content-Security-Policy, and the page to the allowed origins.',
     needs: 'render.js or an ad in the page (--url)',
     judge({ page: { blocked, mounts }, observed }) {
@@ -130,11 +132,13 @@ export const pageRules = ruleSet('page', {
     costs: 'The second is not paid, and looks like fraud to the buyer.',
     fix: 'Mount each placement in one slot; give startTurn a turnId, so that a remount is the same turn.',
     needs: adInPage,
-    judge({ page: { mounts } }) {
+    judge({ page: { mounts }, observed }) {
       // One after the other is a remount: the requests show whether it counted again.
       const slots = new Map(mounts.filter(({ copies }) => copies > 1).map((mount) => [mount.slot_id, mount]))
+      const named = slotsOfTurns(observed.exchanges)
       const findings = [...slots.values()].map(({ slot_id, copies }) => ({
         message: `The ad of ${slot_id} was in the page ${copies} times at once.`,
+        ...(named.has(slot_id) && { fix: fixOfNamedTurn }),
       }))
       return { sample_size: mounts.length, findings }
     },
@@ -142,11 +146,11 @@ export const pageRules = ruleSet('page', {
   'slot-hidden': {
     title: 'every ad has room and can be seen',
     severity: 'error',
-    costs: 'The ad renders but can never be viewable: it is not paid.',
+    costs: 'Nobody can see the ad.',
     fix: 'Give the slot its declared size, without display: none, visibility: hidden, opacity: 0 or clipping around it.',
     needs: adInPage,
-    judge: ({ page }) =>
-      judgeMounts(page.mounts, ({ slot_id, hidden_by, clipped_by, seen_share, sought_ms, width, height }) => {
+    judge: (facts) =>
+      judgeMounts(facts, ({ slot_id, hidden_by, clipped_by, seen_share, sought_ms, width, height }) => {
         if (hidden_by !== null) return `The ad of ${slot_id} is hidden by ${hidden_by}.`
         if (width < 10 || height < 10) return `The ad of ${slot_id} is ${width} × ${height} pixels.`
         if (seen_share >= 0.5 || sought_ms < soughtEnoughMs) return null
@@ -159,7 +163,7 @@ export const pageRules = ruleSet('page', {
   'slot-blank': {
     title: 'no slot stays blank',
     severity: 'error',
-    costs: 'The user sees an empty box, and nothing is paid.',
+    costs: 'The user sees an empty box.',
     fix: 'Check the console of the page, its CSP and COEP, and whether something covers the frame.',
     needs: 'an ad that was in view (--url)',
     judge({ page: { mounts }, observed }) {
@@ -171,7 +175,7 @@ export const pageRules = ruleSet('page', {
       const blank = looked
         .filter(({ colors }) => colors === 1)
         .map(({ slot_id, width, height, is_drawn }) => ({
-          message: `The ad of ${slot_id}, ${width} × ${height}, is a single colour.`,
+          message: withBill(`The ad of ${slot_id}, ${width} × ${height}, is a single colour.`, slot_id, observed),
           ...(!is_drawn && { fix: 'Mount it with render.js: a frame that nothing initialises shows nothing.' }),
         }))
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
@@ -249,7 +253,16 @@ function isRepetition(text: string, { blocked, renderer_errors }: PageSeen): boo
 }
 
 /** Returns one finding for each mount with a problem. */
-function judgeMounts(mounts: readonly Mount[], problemOf: (mount: Mount) => string | null): Judgement {
-  const problems = mounts.map(problemOf).filter((message) => message !== null)
-  return { sample_size: mounts.length, findings: problems.map((message) => ({ message })) }
+function judgeMounts({ page, observed }: Facts['page'], problemOf: (mount: Mount) => string | null): Judgement {
+  const findings = page.mounts.flatMap((mount) => {
+    const problem = problemOf(mount)
+    return problem === null ? [] : { message: withBill(problem, mount.slot_id, observed) }
+  })
+  return { sample_size: page.mounts.length, findings }
+}
+
+/** Adds what the service itself says of a placement: what a page shows and what is paid for can differ. */
+function withBill(problem: string, slot_id: string, { bills }: Observed): string {
+  const bill = bills?.get(slot_id)
+  return bill === undefined ? problem : `${problem} The service ${describeBilling(bill).text}`
 }

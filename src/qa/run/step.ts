@@ -206,7 +206,10 @@ async function sandboxChecks(
       const actual = valueAt(ledger, `billing.${path}`)
       const judged = check(`billing.${path}`, expected, actual, locate(['expect', 'billing']))
       const why = [valueAt(ledger, 'billing.explanation'), valueAt(ledger, 'billing.missing')]
-      checks.push({ ...(judged.passed ? {} : { hint: why.filter((text) => typeof text === 'string').join(' ') }), ...judged })
+      checks.push({
+        ...(judged.passed ? {} : { hint: why.filter((text) => typeof text === 'string').join(' ') }),
+        ...judged,
+      })
     }
   }
   if (Array.isArray(evidence)) {

@@ -56,6 +56,7 @@ test.each([
   ['name: nothing', '6:9: This step has no action.'],
   ['just text', '6:9: A step must be an object.'],
   ['clock: { advance: tomorrow }', '6:27: clock.advance must be a time such as 500ms, 10s or 31m'],
+  ['clock: { advance: 31 }', '6:27: clock.advance must have a unit: 31 is 31 milliseconds; write 31s, or 31ms'],
   ['{ reset: null, timeout: soon }', '6:33: timeout must be a time'],
   [
     '{ beacon: render, expect: { reason: OK } }',

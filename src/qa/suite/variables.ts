@@ -138,9 +138,20 @@ export const Name = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be lower-case letters, digits and _, beginning with a letter')
 
-/** A duration: `500ms`, `10s`, `31m`, `2h`, `180d`, or a number of milliseconds. */
+/** A number below this one was most likely meant in seconds or minutes. */
+const minUnitlessMs = 1_000
+
+/** A duration: `500ms`, `10s`, `31m`, `2h`, `180d`, or a number of milliseconds from 1,000 on. */
 export const Duration = orVariable(
-  z.union([z.number().min(0), z.string().regex(durationPattern, { abort: true })]),
+  z.union([
+    z
+      .number()
+      .min(0)
+      .refine((given) => given <= 0 || given >= minUnitlessMs, {
+        error: ({ input }) => `must have a unit: ${input} is ${input} milliseconds; write ${input}s, or ${input}ms`,
+      }),
+    z.string().regex(durationPattern, { abort: true }),
+  ]),
   'a time such as 500ms, 10s or 31m, or milliseconds',
 )
 type Duration = z.infer<typeof Duration>

@@ -1,5 +1,6 @@
 /** One slot, from its request to its billing verdict. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { describeBilling } from '#contract/billing-words.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
@@ -190,11 +191,7 @@ function BillingPanel({ billing }: { billing: NonNullable<PlacementDetail['billi
   return (
     <Panel
       title="Billing verdict"
-      actions={
-        <Chip tone={billing.would_bill ? 'money' : 'plain'}>
-          {billing.would_bill ? 'would bill' : 'would not bill'}
-        </Chip>
-      }
+      actions={<Chip tone={billing.would_bill ? 'money' : 'plain'}>{describeBilling(billing).verdict}</Chip>}
     >
       <p>{billing.explanation}</p>
       <KeyValues

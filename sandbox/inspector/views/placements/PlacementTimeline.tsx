@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { describeBilling } from '#contract/billing-words.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
 import { Chip, findTone, type Tone } from '../../parts/values/Chip.tsx'
 import { Time } from '../../parts/values/Time.tsx'
@@ -66,7 +67,7 @@ export function Timeline({ placement }: { placement: PlacementDetail }) {
         <li data-tone={placement.billing.would_bill ? 'good' : 'plain'}>
           <span className="faint tiny">now</span>
           <span className="bar said">
-            <b>{placement.billing.would_bill ? 'Would be billed' : 'Would not be billed'}</b>
+            <b>{describeBilling(placement.billing).verdict}</b>
             <span className="soft">{placement.billing.explanation}</span>
           </span>
         </li>

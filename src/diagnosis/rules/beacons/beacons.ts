@@ -158,7 +158,7 @@ export const beaconRules = ruleSet('journal', {
   'frame-without-room': {
     title: 'every rendered ad has room',
     severity: 'error',
-    costs: 'Nobody can see it: it is never viewable, and not paid.',
+    costs: 'Nobody can see it.',
     fix: 'Give the slot its declared size: no display: none, and no width or height of 0, on it or around it.',
     needs: 'a beacon with measurements',
     judge(observed) {
