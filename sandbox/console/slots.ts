@@ -1,5 +1,5 @@
 /** What is known of each slot of the page: what the renderer knows, joined with what the sandbox says of its asset token. */
-import type { ReportedError } from '#contract/renderer-errors.ts'
+import type { ReportedBlock, ReportedError } from '#contract/renderer-errors.ts'
 import type { ConsoleSlot } from '#contract/resources/sandbox/console-slots.ts'
 import { isObject } from '#foundation/json.ts'
 import type { ConsoleAd, ConsolePage, ConsoleTurn } from '#renderer/host/console-page.ts'
@@ -24,7 +24,7 @@ type SlotState =
   | { outcome: 'pending'; stage: 'requesting' | 'loading' }
   | { outcome: 'fill'; isViewed: boolean }
   | { outcome: 'no_fill'; reason: string }
-  | { outcome: 'blocked'; reason: string }
+  | ({ outcome: 'blocked' } & ReportedBlock)
   | ({ outcome: 'error' } & ReportedError)
   | { outcome: 'ended'; reason: string; isViewed: boolean }
 
@@ -130,7 +130,10 @@ function readEnd(events: readonly RendererEvent[]): SlotState | null {
       event.type === 'no_fill' || event.type === 'blocked' || (event.type === 'error' && !notices.has(event.code)),
   )
   if (last?.type === 'no_fill') return { outcome: 'no_fill', reason: last.no_fill_reason }
-  if (last?.type === 'blocked') return { outcome: 'blocked', reason: last.reason }
+  if (last?.type === 'blocked') {
+    const { reason, consent_ahead_ms, device_ahead_ms } = last
+    return { outcome: 'blocked', reason, consent_ahead_ms, device_ahead_ms }
+  }
   if (last?.type !== 'error') return null
   const { type: _type, at_ms: _at, turn_id: _turn, slot_id: _slot, instance_id: _instance, ...error } = last
   return { outcome: 'error', ...error }

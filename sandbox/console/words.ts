@@ -1,6 +1,12 @@
 /** What the console says, in words: states with their reasons, what stops a view, times. */
 import { noFillReasons } from '#contract/no-fill.ts'
-import { describeRendererError, type ErrorWords, isReasonCode, type ReportedError } from '#contract/renderer-errors.ts'
+import {
+  describeBlock,
+  describeRendererError,
+  type ErrorWords,
+  isReasonCode,
+  type ReportedError,
+} from '#contract/renderer-errors.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { AdMeter } from '#renderer/host/console-page.ts'
 import type { Channel } from './channel.ts'
@@ -33,7 +39,7 @@ export function describeState({ state, ad }: Slot): Wording {
     case 'no_fill':
       return { tone: 'warn', chip: 'no-fill', reason: state.reason, text: explainNoFill(state.reason) }
     case 'blocked':
-      return { tone: 'bad', chip: 'blocked', reason: state.reason, text: findEntry(blocks, state.reason) ?? '' }
+      return { tone: 'bad', chip: 'blocked', reason: state.reason, text: describeBlock(state) }
     case 'error':
       return describeError(state)
     case 'ended': {
@@ -60,15 +66,6 @@ const formats: Readonly<Record<string, string>> = { banner: 'A banner', clip: 'A
 
 function explainNoFill(reason: string): string {
   return findEntry(noFillReasons, reason)?.meaning ?? 'The service decided without an ad.'
-}
-
-const blocks: Readonly<Record<string, string>> = {
-  consent_missing: 'The response has no consent snapshot.',
-  consent_unreadable: 'Fields of the consent snapshot are missing, or have the wrong type.',
-  consent_not_granted: 'Consent is denied, withdrawn or pending.',
-  consent_from_future: 'The consent snapshot is from the future.',
-  consent_expired: 'The consent has expired.',
-  consent_superseded: 'A later revision of the consent has been seen.',
 }
 
 const endings: Readonly<Record<string, string>> = {

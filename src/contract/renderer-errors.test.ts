@@ -1,6 +1,6 @@
 /** What render.js reports, in the words that the console on the page, `svc qa observe` and `svc qa hosts` print. */
 import { expect, test } from 'vitest'
-import { describeRendererError, type ReportedError } from './renderer-errors.ts'
+import { describeBlock, describeRendererError, type ReportedError } from './renderer-errors.ts'
 
 const request = 'POST /api/placement'
 const refused = {
@@ -84,6 +84,16 @@ test.each<[ReportedError, message: string, fix: string | null]>([
     'Add the origin of what was blocked to that directive of the Content-Security-Policy of the page.',
   ],
   [{ code: 'internal', message: 'RangeError: x' }, 'The renderer failed. (RangeError: x)', null],
+  [
+    { code: 'late_decision', message: 'cleared' },
+    'The decision came after the turn had ended, and was dropped.',
+    'With keepMounted: true it is still shown after finish().',
+  ],
+  [
+    { code: 'late_decision', message: 'cancelled' },
+    'The decision came after the turn had ended, and was dropped.',
+    'Nothing: the turn was cancelled. If it happens often, request earlier.',
+  ],
   [{ code: 'of_tomorrow' }, 'The ad could not be shown.', null],
 ])('%j', (error, message, fix) => {
   const words = describeRendererError(error)
@@ -104,4 +114,14 @@ test.each([
   const words = describeRendererError({ code: 'target_not_found', got: [passed] })
   expect(words.message).toBe(`There is no element for the target ${passed}.`)
   expect(words.fix).toContain(fix)
+})
+
+test.each([
+  [{ reason: 'consent_expired' }, 'The consent has expired.'],
+  [
+    { reason: 'consent_from_future', consent_ahead_ms: 62_000, device_ahead_ms: -1_500 },
+    'The consent snapshot is from the future. By the time of the service, the clock that stamped it is 1m 2s fast; the clock of this device is 1s 500ms slow.',
+  ],
+])('the block %j: %s', (block, text) => {
+  expect(describeBlock(block)).toBe(text)
 })

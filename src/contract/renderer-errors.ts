@@ -3,6 +3,7 @@
  * What the service or the page's own backend responded is passed on whole: fields, kinds of values, address, fix.
  */
 
+import { formatDuration } from '#foundation/duration.ts'
 import { isObject } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { findEntry } from '#foundation/table-entry.ts'
@@ -53,6 +54,32 @@ export function describeRendererError(error: ReportedError): ErrorWords {
   const topic = reason_code !== undefined && isReasonCode(reason_code) ? `errors/${reason_code}` : `render-js/${code}`
   const describe = findEntry(describers, code) ?? describeByTable
   return { causes: [], topic, request_id: null, ...describe(error) }
+}
+
+/** The fields of a `blocked` event. */
+export interface ReportedBlock {
+  reason: string
+  /** Of a snapshot from the future: how far, by the service's time, it and the clock of the device are ahead, milliseconds. */
+  consent_ahead_ms?: number | undefined
+  device_ahead_ms?: number | undefined
+}
+
+/** Returns in words why consent permits no ad. */
+export function describeBlock({ reason, consent_ahead_ms, device_ahead_ms = 0 }: ReportedBlock): string {
+  const text = findEntry(blocks, reason) ?? 'Consent does not permit the ad.'
+  if (consent_ahead_ms === undefined) return text
+  const ahead = formatDuration(consent_ahead_ms, 2)
+  const device = `${formatDuration(device_ahead_ms, 2)} ${device_ahead_ms < 0 ? 'slow' : 'fast'}`
+  return `${text} By the time of the service, the clock that stamped it is ${ahead} fast; the clock of this device is ${device}.`
+}
+
+const blocks: Readonly<Record<string, string>> = {
+  consent_missing: 'The response has no consent snapshot.',
+  consent_unreadable: 'Fields of the consent snapshot are missing, or have the wrong type.',
+  consent_not_granted: 'Consent is denied, withdrawn or pending.',
+  consent_from_future: 'The consent snapshot is from the future.',
+  consent_expired: 'The consent has expired.',
+  consent_superseded: 'A later revision of the consent has been seen.',
 }
 
 /** Whether the service has a page about a reason. */
@@ -111,6 +138,13 @@ const describers: Readonly<Record<string, (error: ReportedError) => Words>> = {
     fix: fixOfTarget(passed),
   }),
   option_unknown: describeOptions,
+  late_decision: ({ message }) => ({
+    message: 'The decision came after the turn had ended, and was dropped.',
+    fix:
+      message === 'cleared'
+        ? 'With keepMounted: true it is still shown after finish().'
+        : `Nothing: the turn was ${message ?? 'over'}. If it happens often, request earlier.`,
+  }),
   engine_unsupported: ({ got = [] }) => ({
     message: `The browser lacks what an ad needs${got.length === 0 ? '' : `: ${got.join(', ')}`}.`,
     fix: 'Nothing: your turn continues without an ad.',
@@ -213,10 +247,6 @@ const rendererErrors: Readonly<Record<string, readonly [message: string, fix?: s
   frame_reloaded: ['Something navigated the frame.'],
   internal: ['The renderer failed.'],
   label_removed: ['The ad label did not stay readable.'],
-  late_decision: [
-    'The decision came after the turn had ended, and was dropped.',
-    'With keepMounted: true it is still shown after finish().',
-  ],
   media_type_mismatch: ['The frame has another format than the response.', 'Pass the response on unchanged.'],
   message_flood: ['The frame sent too many messages.'],
   origin_opaque: [

@@ -115,7 +115,8 @@ export function warnings({ console_lines }: Host): string[] {
   return console_lines.filter((line) => line.startsWith('warning: '))
 }
 
-export const blockedLine = (reason: string): string => `warning: [sponsored placement] blocked: ${reason}`
+export const blockedLine = (reason: string): string =>
+  expect.stringMatching(new RegExp(`^warning: \\[sponsored placement\\] blocked: ${reason}( \\{|$)`))
 
 /** Waits until `read` returns the wanted value. Unlike `expect.poll` it works in concurrent tests. */
 export async function until<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {

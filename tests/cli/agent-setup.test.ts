@@ -38,11 +38,9 @@ function tree(folder: string): Record<string, string> {
   )
 }
 
-/** A folder of the PATH that has svc. */
-const installed = project({ 'bin/svc': '' })
-
 function setup(cwd: string, args = '', more: RunOptions = {}): Promise<Result> {
-  const env = { SVC_HOME: temporaryDirectory(), PATH: join(installed, 'bin') }
+  // Its PATH has svc, unless the test gives another.
+  const env = { SVC_HOME: temporaryDirectory(), PATH: project({ svc: '' }) }
   return svc(`agent setup ${args}`, { cwd, ...more, env: { ...env, ...more.env } })
 }
 

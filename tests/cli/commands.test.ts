@@ -183,7 +183,7 @@ test('an unmet expectation still prints the data', async () => {
 describe('errors', () => {
   test('name the body where it is not an object', async () => {
     const { stderr } = await cli.svc('placements create --data []')
-    expect(stderr).toContain('\n  the body: has the wrong type (expected: an object)\n')
+    expect(stderr).toContain('\n  the body: is a list (expected: an object)\n')
   })
 
   test('say what happened, where, what to do, and name the request', async () => {

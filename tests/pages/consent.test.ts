@@ -107,18 +107,18 @@ const mistimed: Record<string, [unknown, ConsentReason]> = {
 }
 
 describe.concurrent('a snapshot that permits nothing by its times', () => {
-  test.concurrent('blocks a fill by the time of the response', async () => {
+  test.concurrent('blocks a fill of a turn by the time of its frame, and says by how much a snapshot is ahead', async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     for (const [authoritative_consent] of Object.values(mistimed)) {
-      host.backend_responses.push({
-        body: JSON.stringify({ ...response, authoritative_consent }),
-        headers: { date: new Date().toUTCString() },
-      })
-      await runTurn(host)
-      expect(await turnState(host)).toBe('blocked')
+      host.backend_responses.push({ body: JSON.stringify({ ...response, authoritative_consent }) })
+      await startTurn(host)
+      await expect.poll(() => turnState(host)).toBe('blocked')
     }
     expect(warnings(host)).toEqual(Object.values(mistimed).map(([, reason]) => blockedLine(reason)))
+    const blocks = (await host.events()).filter((event) => event.type === 'blocked')
+    const [, { consent_ahead_ms = 0, device_ahead_ms = 0 } = {}] = blocks
+    expect([Math.round(consent_ahead_ms / minute_ms), Math.round(device_ahead_ms / minute_ms)]).toEqual([10, 0])
     await expectNothing(host)
   })
 
@@ -217,10 +217,10 @@ describe.concurrent('a snapshot that permits nothing', () => {
     const response = await host.place({ format: 'banner' })
     expect(response.authoritative_consent).toMatchObject({ lifecycle_state: 'granted', revision: 1 })
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    const date = new Date(Date.now() + 2 * minute_ms).toUTCString()
-    host.backend_responses.push({ body: JSON.stringify(response), headers: { date }, after: held })
-    await startTurn(host, { authoritative_consent: { ...known, expires_at_ms: Date.now() + minute_ms } })
+    host.backend_responses.push({ body: JSON.stringify(response), after: held })
+    await startTurn(host, { authoritative_consent: { ...known, expires_at_ms: Date.now() + 5_000 } })
     await until(() => host.backend_calls, ['POST '])
+    await host.page.evaluate(misreadClock, minute_ms)
     release()
     await expectBlocked(host, 'consent_expired')
     await expectNothing(host)
@@ -240,6 +240,25 @@ describe.concurrent('a snapshot that permits nothing', () => {
     await expectBlocked(host, 'consent_superseded')
     expect(frameLoads(host)).toHaveLength(1)
     expect(await host.ledger()).toEqual(counted)
+  })
+
+  test.concurrent('of sessions that the response names, or nobody, does not affect another', async () => {
+    await using host = await stage.open()
+    const response = await host.place({ format: 'banner' })
+    const newer = { ...response, authoritative_consent: { ...granted(), revision: 5 } }
+    for (const sessions of [
+      ['first', 'second'],
+      [undefined, undefined],
+    ]) {
+      for (const [index, session_id] of sessions.entries()) {
+        host.backend_responses.push({ body: JSON.stringify({ ...(index === 0 ? newer : response), session_id }) })
+        await startTurn(host, { body: {} })
+        await expect.poll(() => turnState(host)).toBe('rendered')
+      }
+    }
+    host.backend_responses.push({ body: JSON.stringify({ ...response, session_id: 'first' }) })
+    await startTurn(host, { body: {} })
+    await expectBlocked(host, 'consent_superseded')
   })
 
   test.concurrent('of one session does not affect another', async () => {
@@ -384,6 +403,17 @@ describe.concurrent('a wrong clock', () => {
     await expectInTime(stage, host)
     expect(await host.types()).not.toContain('blocked')
     expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent.each([-90_000, -6_000, 2 * minute_ms])('of the backend, by %i ms, loses nothing', async (by_ms) => {
+    await using host = await stage.open()
+    await store(stage, host, { decision: 'granted' })
+    const headers = { date: new Date(Date.now() + by_ms).toUTCString() }
+    host.backend_responses.push({ body: JSON.stringify(await host.place({ format: 'banner' })), headers })
+    await startTurn(host, { keepMounted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    await expectInTime(stage, host)
+    expect(await host.types()).not.toContain('blocked')
   })
 
   test.concurrent.each(Object.entries(wrong))('of the user, %s, brings no expired consent back', async (_, by_ms) => {

@@ -51,6 +51,9 @@ test('a revision below the last one seen for its session is superseded', () => {
   expect(consents.problem({ ...granted, revision: 3 }, 'a')).toBe(null)
   expect(consents.problem({ ...granted, revision: 2 }, 'a')).toBe('consent_superseded')
   expect(consents.problem({ ...granted, revision: 2 }, 'b')).toBe(null)
+  // Two sessions that nobody names may be two people.
+  expect(consents.problem({ ...granted, revision: 3 }, '')).toBe(null)
+  expect(consents.problem({ ...granted, revision: 2 }, '')).toBe(null)
 })
 
 test('until a server has sent its time, the user’s clock makes no snapshot one from the future, nor expired where that is checked again', () => {

@@ -57,7 +57,8 @@ export function openConsentMemory(clock: Pick<Clock, 'now' | 'isSynced'>) {
   const revisions = new Map<string, number>()
   return {
     /**
-     * Returns why `consent` permits nothing now, or null; a permitted revision becomes the least one of its session. A snapshot
+     * Returns why `consent` permits nothing now, or null; a permitted revision becomes the least one of its session. Sessions that
+     * nobody names are not one session: nothing is kept of them. A snapshot
      * is from the future only by a server's time. With `untilSynced` it is expired only by a server's time, too.
      */
     problem: (consent: unknown, session_id: string, untilSynced = false): ConsentReason | null => {
@@ -66,7 +67,7 @@ export function openConsentMemory(clock: Pick<Clock, 'now' | 'isSynced'>) {
         ? { min_ms: now_ms, max_ms: now_ms }
         : { min_ms: untilSynced ? 0 : now_ms, max_ms: Infinity }
       const reason = consentProblem(consent, bounds, revisions.get(session_id) ?? 1)
-      if (reason === null) revisions.set(session_id, (consent as AuthoritativeConsent).revision)
+      if (reason === null && session_id) revisions.set(session_id, (consent as AuthoritativeConsent).revision)
       return reason
     },
     clear: () => revisions.clear(),

@@ -20,7 +20,8 @@ interface DecisionRequest {
   request: (isRetry: boolean) => Promise<JsonResponse>
   /** Requests the decision of a slot; `query` says how long the service may wait. */
   poll: (slot_id: string, query: string) => Promise<JsonResponse>
-  clock: Clock
+  /** Set by responses of the service itself; null where the page's own backend responds, whose clock may be wrong. */
+  clock: Clock | null
   /** Ends the polling; a request in flight is not aborted. */
   signal: AbortSignal | undefined
 }
@@ -34,7 +35,7 @@ export async function requestDecision({ request, poll, clock, signal }: Decision
   let send: (isRetry: boolean) => Promise<JsonResponse> = request
   for (let retries = 0; ; ) {
     const response = await send(retries > 0)
-    clock.compare(response.date_ms)
+    clock?.compare(response.date_ms)
     let wait_ms = pollPauseMs
     if (response.ok) {
       const decision = readDecision(response.body)
@@ -75,6 +76,11 @@ export function readDecision(response: unknown): Decision {
   const got = Object.keys(response)
   const wrapped_in = got.find((key) => isObject(response[key]) && 'placement' in response[key])
   return { kind: 'unreadable', got, wrapped_in }
+}
+
+/** Returns the session that a response names, or an empty text: a backend that chooses sessions itself may add it. */
+export function readSession(response: unknown): string {
+  return isObject(response) && typeof response.session_id === 'string' ? response.session_id : ''
 }
 
 /** Returns the error of a decision that is neither a fill nor a no-fill. */

@@ -30,6 +30,12 @@ export type ErrorCode =
   | 'target_removed'
   | 'unmeasurable'
 
+/** Of a snapshot from the future: how far, by the service's time, it and this device's clock are ahead, milliseconds. */
+export interface ClockSkew {
+  consent_ahead_ms?: number
+  device_ahead_ms?: number
+}
+
 interface EventDetails {
   'turn:started': object
   'turn:finished': object
@@ -38,7 +44,7 @@ interface EventDetails {
   'turn:expired': object
   decision: { status: string; fill: boolean }
   no_fill: { no_fill_reason: string }
-  blocked: { reason: ConsentReason }
+  blocked: { reason: ConsentReason } & ClockSkew
   rendered: object
   visible: object
   click: { user_activated: boolean }
@@ -96,7 +102,11 @@ export function openEvents(now: () => number) {
       const { type, at_ms, code, ...details } = event
       console.warn(`[sponsored placement] error: ${code} ${JSON.stringify(details)}`)
     }
-    if (event.type === 'blocked') console.warn(`[sponsored placement] blocked: ${event.reason}`)
+    if (event.type === 'blocked') {
+      const { reason, consent_ahead_ms, device_ahead_ms } = event
+      const skew = consent_ahead_ms ? ` ${JSON.stringify({ consent_ahead_ms, device_ahead_ms })}` : ''
+      console.warn(`[sponsored placement] blocked: ${reason}${skew}`)
+    }
     for (const { type, listener } of [...listeners]) {
       if (type !== event.type && type !== '*') continue
       try {

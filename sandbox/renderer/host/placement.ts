@@ -1,7 +1,7 @@
 /** A placement mounted without a turn. */
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { Placement, PlacementResponse } from '#contract/resources/placements.ts'
-import { decisionError, readDecision } from './decision.ts'
+import { decisionError, readDecision, readSession } from './decision.ts'
 import { describeTarget, findTarget } from './dom.ts'
 import type { Loader } from './loader.ts'
 import type { Mount } from './mounts/mount.ts'
@@ -24,7 +24,8 @@ export interface Handle {
 }
 
 export function renderPlacement(renderer: Renderer, loader: Loader, options: RenderOptions): Handle | null {
-  const { target: given_target, response, placement: given, authoritative_consent, session_id = '' } = options
+  const { target: given_target, response, placement: given, authoritative_consent } = options
+  const session_id = options.session_id || readSession(response)
   checkOptions('render', options, renderer.emit)
   const target = findTarget(given_target)
   if (!target) return renderer.refuse({ code: 'target_not_found', got: [describeTarget(given_target)] })
@@ -39,7 +40,7 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
   const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
   const reason = renderer.consents.problem(consent, session_id, true)
   if (reason !== null || !consent) {
-    renderer.block(reason ?? 'consent_missing')
+    renderer.block(reason ?? 'consent_missing', consent)
     return null
   }
   let mount: Mount | null = null

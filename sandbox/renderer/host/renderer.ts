@@ -1,9 +1,10 @@
 /** State shared by all turns and mounts of a page: the clock, the events, the consents seen, the placements shown. */
+import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { ActivationResult } from '#contract/resources/browser.ts'
 import { openClock } from './clock.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'
 import type { ConsoleAd } from './console-page.ts'
-import { type Emit, openEvents, type RendererError } from './events.ts'
+import { type ClockSkew, type Emit, openEvents, type RendererError } from './events.ts'
 import { type JsonResponse, requestJson } from './request.ts'
 
 /** A browser integration: a publishable key exchanged for a token. */
@@ -47,7 +48,15 @@ export function openRenderer() {
       emit('error', error)
       return null
     },
-    block: (reason: ConsentReason, emitBlocked: Emit = emit): void => emitBlocked('blocked', { reason }),
+    block: (reason: ConsentReason, consent: unknown, emitBlocked: Emit = emit): void => {
+      const now_ms = clock.now()
+      const { updated_at_ms } = (consent ?? {}) as Partial<AuthoritativeConsent>
+      const skew: ClockSkew =
+        reason === 'consent_from_future'
+          ? { consent_ahead_ms: Number(updated_at_ms) - now_ms, device_ahead_ms: Date.now() - now_ms }
+          : {}
+      emitBlocked('blocked', { reason, ...skew })
+    },
     /** Gives `target` to `occupant` and ends the one before. Returns false when a listener of that end has given it away. */
     occupy: (target: Element, occupant: Occupant): boolean => {
       const previous = occupants.get(target)

@@ -10,7 +10,7 @@
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { Placement, PlacementResponse } from '#contract/resources/placements.ts'
 import { isObject } from '#foundation/json.ts'
-import { decisionError, readDecision, requestDecision } from './decision.ts'
+import { decisionError, readDecision, readSession, requestDecision } from './decision.ts'
 import { describeTarget, findTarget, newId, whenActivated } from './dom.ts'
 import type { Loader } from './loader.ts'
 import type { Mounts } from './mounts/mounts.ts'
@@ -167,7 +167,7 @@ async function receive(turn: OpenTurn, signal: AbortSignal): Promise<unknown> {
   const { kind } = readDecision(received)
   if (kind !== 'pending') turn.response = received
   if (!signal.aborted) await read(turn, received, true, signal)
-  else if (kind !== 'pending' && isLast(turn.state)) turn.emit('error', { code: 'late_decision' })
+  else if (kind !== 'pending' && isLast(turn.state)) turn.emit('error', { code: 'late_decision', message: turn.state })
   return received
 }
 
@@ -193,7 +193,7 @@ function request(turn: OpenTurn, signal: AbortSignal): Promise<JsonResponse> {
       endpoint
         ? requestJson(`${endpoint}${endpoint.includes('?') ? '&' : '?'}slot_id=${slot_id}&${query}`, more)
         : activation!.poll(slot_id, query, given),
-    clock,
+    clock: endpoint ? null : clock,
     signal,
   })
 }
@@ -206,6 +206,7 @@ async function read(turn: OpenTurn, received: unknown, isNew: boolean, signal: A
   }
   const { status, slot_id, authoritative_consent } = received as PlacementResponse
   turn.slot_id = slot_id
+  turn.session_id = readSession(received) || turn.session_id
   if (isNew) turn.emit('decision', { status, fill: decision.kind === 'filled' })
   if (isLast(turn.state)) return
   if (decision.kind === 'no_fill') {
@@ -234,7 +235,7 @@ async function fill(turn: OpenTurn, filled: Fill, signal: AbortSignal): Promise<
   const { consent, isNew } = filled
   const given = options.authoritative_consent
   turn.state = 'filled'
-  if (isBlocked(turn, consent, true) || !consent || (given !== undefined && isBlocked(turn, given, true))) {
+  if (isBlocked(turn, consent, true) || !consent || (given !== undefined && isBlocked(turn, given))) {
     if (!isNew) turn.emit('turn:expired', {})
     return
   }

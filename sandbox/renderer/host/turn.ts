@@ -152,7 +152,7 @@ export function leave(turn: OpenTurn): void {
 export function isBlocked(turn: OpenTurn, consent: unknown, untilSynced?: boolean): boolean {
   const reason = turn.renderer.consents.problem(consent, turn.session_id, untilSynced)
   if (reason === null) return false
-  turn.renderer.block(reason, turn.emit)
+  turn.renderer.block(reason, consent, turn.emit)
   end(turn, 'blocked', reason)
   return true
 }

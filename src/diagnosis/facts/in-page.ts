@@ -1,7 +1,7 @@
 /**
  * Functions that run inside the integrator's page. Each is sent there as source code, and can use nothing from outside.
  */
-import type { ReportedError } from '#contract/renderer-errors.ts'
+import type { ReportedBlock, ReportedError } from '#contract/renderer-errors.ts'
 
 /** Events recorded in the page until they are read from outside. */
 interface Records {
@@ -30,13 +30,12 @@ interface RecordingWindow {
 }
 
 /** The fields that are read from a render.js event. */
-interface RendererEvent extends Partial<ReportedError> {
+interface RendererEvent extends Partial<ReportedError>, Partial<ReportedBlock> {
   type: string
   at_ms: number
   turn_id?: string
   slot_id?: string
   instance_id?: string
-  reason?: string
   event?: string
 }
 
@@ -52,6 +51,8 @@ export interface RendererError {
   detail: string | null
   /** Of an `error`: the event. */
   reported?: ReportedError
+  /** Of a `blocked`: the event. */
+  block?: ReportedBlock
 }
 
 interface FrameLook {
@@ -261,7 +262,8 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       const { type, code = 'unknown', reason, reason_code = null } = event
       const detail = reason_code
       if (type === 'error') return [{ type, code, detail, reported: { ...event, code } }]
-      if (type === 'blocked') return [{ type, code: reason ?? 'unknown', detail }]
+      if (type === 'blocked')
+        return [{ type, code: reason ?? 'unknown', detail, block: { ...event, reason: reason ?? '' } }]
       if (type === 'beacon' && /^(network_error|csp_blocked|response_not_from_service)$/.test(reason_code ?? ''))
         return [{ type, code: event.event ?? 'unknown', detail }]
       if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]

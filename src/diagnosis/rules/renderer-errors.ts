@@ -1,5 +1,5 @@
 /** What the errors, blocks and lost ads that render.js reports in a page mean, and what to do about each. */
-import { describeRendererError, type ReportedError } from '#contract/renderer-errors.ts'
+import { describeBlock, describeRendererError, type ReportedError } from '#contract/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen } from '../facts/page.ts'
 import { isUseTooEarly } from '../facts/renderer-use.ts'
@@ -29,7 +29,7 @@ function isConsequence({ type, code, detail }: RendererError, { renderer_errors,
 }
 
 function toFinding(error: RendererError, page: PageSeen, command_name: string): Finding {
-  const { type, code, detail, reported } = error
+  const { type, code, detail, reported, block } = error
   if (type === 'beacon') return beaconFinding(code, detail)
   if (type === 'cleared') {
     return {
@@ -45,7 +45,11 @@ function toFinding(error: RendererError, page: PageSeen, command_name: string): 
   }
   if (type === 'blocked') {
     const fix = code === 'consent_missing' ? `${fixOfMissingConsent} ` : ''
-    return { message: `render.js blocked the ad: ${code}.`, fix: `${fix}Look it up: ${command_name} docs ${code}` }
+    const why = describeBlock(block ?? { reason: code })
+    return {
+      message: `render.js blocked the ad: ${code}. ${why}`,
+      fix: `${fix}Look it up: ${command_name} docs ${code}`,
+    }
   }
   const { message, causes, fix, topic } = describeRendererError(reported ?? { code })
   const advice = fixOfRefusal(reported, page) ?? fix

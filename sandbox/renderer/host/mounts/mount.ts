@@ -110,7 +110,7 @@ export function fail(mount: OpenMount, code: ErrorCode, details: object = {}): v
 
 export function block(mount: OpenMount, reason: ConsentReason): void {
   if (!isOpen(mount)) return
-  mount.emit('blocked', { reason })
+  mount.context.block(reason, mount.options.consent, mount.emit)
   close(mount, 'blocked', reason)
 }
 
