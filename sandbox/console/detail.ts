@@ -1,6 +1,6 @@
 /** The sections of the panel about one slot. */
-import { describeBilling } from '#contract/billing-words.ts'
-import { describeRendererError, type ErrorWords } from '#contract/renderer-errors.ts'
+import { describeBilling } from '#contract/words/billing.ts'
+import { describeRendererError, type ErrorWords } from '#contract/words/renderer-errors.ts'
 import { type BeaconLine, readBeaconLines } from './beacon-lines.ts'
 import { drawMeter } from './meter.ts'
 import { drawChip, drawSection } from './sections.ts'

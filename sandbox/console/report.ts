@@ -1,6 +1,6 @@
 /** The slots as data and as plain text, for reports. Neither has a token. */
-import { describeBilling } from '#contract/billing-words.ts'
-import { describeRendererError, type ErrorWords } from '#contract/renderer-errors.ts'
+import { describeBilling } from '#contract/words/billing.ts'
+import { describeRendererError, type ErrorWords } from '#contract/words/renderer-errors.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { ConsolePage } from '#renderer/host/console-page.ts'
 import { readBeaconLines } from './beacon-lines.ts'

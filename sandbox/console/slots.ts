@@ -1,6 +1,7 @@
 /** What is known of each slot of the page: what the renderer knows, joined with what the sandbox says of its asset token. */
-import type { ReportedBlock, ReportedError } from '#contract/renderer-errors.ts'
+
 import type { ConsoleSlot } from '#contract/resources/sandbox/console-slots.ts'
+import type { ReportedBlock, ReportedError } from '#contract/words/renderer-errors.ts'
 import { isObject } from '#foundation/json.ts'
 import type { ConsoleAd, ConsolePage, ConsoleTurn } from '#renderer/host/console-page.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'

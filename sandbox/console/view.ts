@@ -3,10 +3,9 @@
  * a strict policy allows. It takes no room in the layout and no pointer but over its own parts.
  */
 import { findEntry } from '#foundation/table-entry.ts'
-import { type FindClickable, openClickables } from './clickable.ts'
 import { type Box, findVisibleBox, readBox, sharedArea } from './geometry.ts'
 import { drawMarks } from './marks.ts'
-import { type Mover, openMover } from './move.ts'
+import { type FindClickable, type Mover, openClickables, openMover } from './move.ts'
 import { drawPanel, type PanelState } from './panel.ts'
 import { findPlace, type Slot } from './slots.ts'
 import { makeSheets } from './style.ts'

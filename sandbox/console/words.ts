@@ -6,7 +6,7 @@ import {
   type ErrorWords,
   isReasonCode,
   type ReportedError,
-} from '#contract/renderer-errors.ts'
+} from '#contract/words/renderer-errors.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { AdMeter } from '#renderer/host/console-page.ts'
 import type { Channel } from './channel.ts'

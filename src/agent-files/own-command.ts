@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import type { System } from '#cli/run/system.ts'
 
-export interface OwnCommand {
+interface OwnCommand {
   /** The program and its first arguments. */
   words: readonly string[]
   /** What the command needs of a computer, one sentence; null for one that works wherever the project is installed. */

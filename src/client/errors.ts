@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
-import { describeCauses } from '#contract/error-lines.ts'
 import type { ErrorBody } from '#contract/errors.ts'
+import { describeCauses } from '#contract/words/error-lines.ts'
 import { describeConnection } from './connection.ts'
 
 /**

@@ -2,7 +2,7 @@
  * Why an ad does not show or does not count: the first cause that the sighting proves, from the outside in, each with the line
  * that is missing. A cause that is further out explains those that follow from it.
  */
-import { describeRendererError } from '#contract/renderer-errors.ts'
+import { describeRendererError } from '#contract/words/renderer-errors.ts'
 import { withoutQuery } from '#foundation/http.ts'
 import { type Condition, shellOrigin } from './conditions.ts'
 import type { HostEvent } from './content-scripts.ts'

@@ -2,7 +2,7 @@
  * Functions that run inside the page before its own scripts, as extensions and browsers do. Each is sent there as source code,
  * and can use nothing from outside.
  */
-import type { ReportedError } from '#contract/renderer-errors.ts'
+import type { ReportedError } from '#contract/words/renderer-errors.ts'
 
 /** What the page's policies blocked, and its uncaught errors. */
 interface Trouble {

@@ -327,6 +327,7 @@ export function untestedPlatforms(product: readonly Source[], tests: readonly So
 
 /** Where the test of a file is not beside it. */
 const windowsTests: Readonly<Record<string, string>> = {
+  'src/agent-files/own-command.ts': 'tests/cli/agent-setup.test.ts',
   'src/cli/output/pager.ts': 'tests/cli/pager.test.ts',
   'src/cli/output/terminal.ts': 'tests/cli/pager.test.ts',
   'src/cli/settings/state-directory.ts': 'tests/cli/settings.test.ts',

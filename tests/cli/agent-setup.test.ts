@@ -186,6 +186,13 @@ test.each<[string, Record<string, string>, Record<string, string>, command: stri
   expect(stderr).toContain(note)
 })
 
+test('on Windows the PATH has svc as a command file, too', async () => {
+  const folder = project({ 'AGENTS.md': '' })
+  const env = { PATH: project({ 'svc.cmd': '' }) }
+  await setup(folder, '', { env, system: { program, platform: 'win32' } })
+  expect(readFileSync(join(folder, '.mcp.json'), 'utf8')).toContain('"command": "svc"')
+})
+
 test('a dry run names the same files and writes nothing', async () => {
   const folder = project(full)
   const before = tree(folder)

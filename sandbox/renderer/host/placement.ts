@@ -17,6 +17,14 @@ export interface RenderOptions {
   session_id?: string
 }
 
+const renderOptions: Record<keyof RenderOptions, 1> = {
+  target: 1,
+  response: 1,
+  placement: 1,
+  authoritative_consent: 1,
+  session_id: 1,
+}
+
 export interface Handle {
   readonly target: Element
   readonly state: Mount['state']
@@ -26,7 +34,7 @@ export interface Handle {
 export function renderPlacement(renderer: Renderer, loader: Loader, options: RenderOptions): Handle | null {
   const { target: given_target, response, placement: given, authoritative_consent } = options
   const session_id = options.session_id || readSession(response)
-  checkOptions('render', options, renderer.emit)
+  checkOptions(renderOptions, options, renderer.emit)
   const target = findTarget(given_target)
   if (!target) return renderer.refuse({ code: 'target_not_found', got: [describeTarget(given_target)] })
   const obstacle = findObstacle()

@@ -16,7 +16,7 @@ interface RequestOptions {
 }
 
 /** Where a response came from and what it was, for an error. */
-export interface Source {
+interface Source {
   /** Method and address, without a query: `POST /api/placement`. */
   request: string
   status: number

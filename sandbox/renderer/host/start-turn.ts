@@ -30,6 +30,7 @@ import {
   openTurn,
   type Turn,
   type TurnOptions,
+  turnOptions,
 } from './turn.ts'
 import { isLast } from './turn-state.ts'
 
@@ -101,7 +102,7 @@ function start(turn: OpenTurn, given: TurnOptions): void {
   turn.state = 'idle'
   if (isFirst) {
     emit('turn:started', {})
-    checkOptions('turn', given, emit)
+    checkOptions(turnOptions, given, emit)
   }
   turn.decision = Promise.resolve(turn.over.signal)
     .then((signal) => run(turn, signal))

@@ -28,6 +28,20 @@ export interface TurnOptions {
   debug?: boolean
 }
 
+export const turnOptions: Record<keyof TurnOptions, 1> = {
+  target: 1,
+  endpoint: 1,
+  body: 1,
+  headers: 1,
+  credentials: 1,
+  turnId: 1,
+  authoritative_consent: 1,
+  beaconToken: 1,
+  signal: 1,
+  keepMounted: 1,
+  debug: 1,
+}
+
 export interface Turn {
   readonly id: string
   /** The element that the turn was started on last. */

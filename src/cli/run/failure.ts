@@ -1,7 +1,7 @@
 /** Any error in the form that the command line reports: its category and exit code, what happened, and what to do. */
 import { ContractError, explainError, RefusedError, ServiceError, UnreachableError } from '#client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
-import { describeField } from '#contract/error-lines.ts'
+import { describeField } from '#contract/words/error-lines.ts'
 import { readMessage, type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import { findEntry, isTableName } from '#foundation/table-entry.ts'
 import { oneLine } from '../output/terminal.ts'

@@ -262,7 +262,7 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   const { judge, toRunResult } = await import('#diagnosis/observe.ts')
   const { createObservationList } = await import('#diagnosis/observation-list.ts')
   const { system, out, settings, command_name } = context
-  const { client, base_url, kind, after, is_ended, page, what, command_code = 0, findOther } = observation
+  const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags
   const info = await client.sandbox.info()
   const about = { client_id: settings.client_id, command_name }
@@ -275,8 +275,7 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   const verdicts = judge(watched)
   const key_mode = 'test' as const
   const target = { base_url, kind, version: info.version, key_mode, ...(page !== null && { browser: page.browser }) }
-  const hint = unseenHint(watched, flags, base_url)
-  const unseen = hint === null ? null : ((await findOther()) ?? hint)
+  const unseen = await explainUnseen(watched, flags, observation)
   const nothing = watched.exchanges.some(isOfApp) ? null : nothingSeen(watched, base_url)
   const result = toRunResult(verdicts, watched, {
     target,
@@ -318,6 +317,12 @@ async function readBills(client: Client, page: PageSeen | null): Promise<Map<str
 function nothingSeen({ own_requests }: Watched, base_url: string): string {
   const own = own_requests === 0 ? '' : ` and left out ${own_requests} of svc itself`
   return `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
+}
+
+/** Resolves to what to do if nothing was seen that could be judged, or null: first that another sandbox got the requests. */
+async function explainUnseen(watched: Watched, flags: ObserveFlags, { base_url, findOther }: Observation) {
+  const hint = unseenHint(watched, flags, base_url)
+  return hint === null ? null : ((await findOther()) ?? hint)
 }
 
 /** Returns what to do if nothing was seen that could be judged, or null. */

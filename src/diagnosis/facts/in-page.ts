@@ -1,7 +1,7 @@
 /**
  * Functions that run inside the integrator's page. Each is sent there as source code, and can use nothing from outside.
  */
-import type { ReportedBlock, ReportedError } from '#contract/renderer-errors.ts'
+import type { ReportedBlock, ReportedError } from '#contract/words/renderer-errors.ts'
 
 /** Events recorded in the page until they are read from outside. */
 interface Records {

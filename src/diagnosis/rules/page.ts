@@ -1,6 +1,6 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { plural } from '#cli/output/text.ts'
-import { describeBilling } from '#contract/billing-words.ts'
+import { describeBilling } from '#contract/words/billing.ts'
 import { loadedFrames } from '#diagnosis/exchange.ts'
 import type { SourceLocation } from '#qa/result.ts'
 import type { Blocked } from '../facts/in-page.ts'

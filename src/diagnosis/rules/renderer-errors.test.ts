@@ -1,6 +1,6 @@
 /** What `svc qa observe` advises for an error of render.js: the cause that the page shows, and nothing that it does already. */
 import { describe, expect, test } from 'vitest'
-import type { ReportedError } from '#contract/renderer-errors.ts'
+import type { ReportedError } from '#contract/words/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen, RefusedCall } from '../facts/page.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'

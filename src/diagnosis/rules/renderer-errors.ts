@@ -1,5 +1,5 @@
 /** What the errors, blocks and lost ads that render.js reports in a page mean, and what to do about each. */
-import { describeBlock, describeRendererError, type ReportedError } from '#contract/renderer-errors.ts'
+import { describeBlock, describeRendererError, type ReportedError } from '#contract/words/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen } from '../facts/page.ts'
 import { isUseTooEarly } from '../facts/renderer-use.ts'

@@ -6,10 +6,10 @@
  */
 import { z } from 'zod'
 import { acceptMeanings } from '#contract/error-codes.ts'
-import { describeCauses } from '#contract/error-lines.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import { EventType, eventTypes } from '#contract/resources/events.ts'
+import { describeCauses } from '#contract/words/error-lines.ts'
 import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { Check, StepResponse } from '../result.ts'

@@ -168,9 +168,7 @@ async function runOnce(
     if (checks.every(({ passed }) => passed)) {
       checks.push(...(await sandboxChecks(expected, response, context, { signal, locate })))
     }
-    const failed = checks.find(({ passed }) => !passed)
-    const reason = failed === undefined ? null : readResponseReason(response.body)
-    if (failed !== undefined && reason !== null) failed.response_reason = reason
+    noteReason(checks, response)
     return response
   } catch (error) {
     if (!(error instanceof NoResponseError) || silence === undefined || signal.aborted) throw error
@@ -180,6 +178,13 @@ async function runOnce(
     if (!keepsChecks) recording.checks = recording.checks.filter(({ passed }) => !passed)
     recording.checks.push(...checks)
   }
+}
+
+/** Notes at the first failed check what the response itself gives as its reason. */
+function noteReason(checks: readonly Check[], response: StepResponse): void {
+  const failed = checks.find(({ passed }) => !passed)
+  const reason = failed === undefined ? null : readResponseReason(response.body)
+  if (failed !== undefined && reason !== null) failed.response_reason = reason
 }
 
 /** The loader has compared it with its schema. */

@@ -1,8 +1,8 @@
 /** One slot, from its request to its billing verdict. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { describeBilling } from '#contract/billing-words.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
+import { describeBilling } from '#contract/words/billing.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'

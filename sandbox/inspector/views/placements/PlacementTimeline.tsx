@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import { describeBilling } from '#contract/billing-words.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
+import { describeBilling } from '#contract/words/billing.ts'
 import { Chip, findTone, type Tone } from '../../parts/values/Chip.tsx'
 import { Time } from '../../parts/values/Time.tsx'
 import { VerdictChips } from '../beacons/BeaconTable.tsx'

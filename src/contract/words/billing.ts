@@ -1,7 +1,7 @@
 /** What the service would bill for a placement, in words: those of the command line, the inspector, the console and `svc qa observe`. */
-import type { BillingVerdict } from './resources/placements.ts'
+import type { BillingVerdict } from '../resources/placements.ts'
 
-export interface BillingWords {
+interface BillingWords {
   verdict: 'would bill' | 'would not bill'
   /** What is counted, and its price: `a viewable_impression, 4.2 USD CPM`. */
   subject: string

@@ -1,5 +1,5 @@
 /** What an error body says beside its message, as lines: for every reader of one, in a terminal, a report or a page. */
-import type { ErrorBody, FieldError } from './errors.ts'
+import type { ErrorBody, FieldError } from '../errors.ts'
 
 /** Returns what an error body says beside its message: each invalid field, then the hint. */
 export function describeCauses({ fields, hint }: Partial<Pick<ErrorBody, 'fields' | 'hint'>>): string[] {

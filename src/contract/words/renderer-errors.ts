@@ -7,9 +7,9 @@ import { formatDuration } from '#foundation/duration.ts'
 import { isObject } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { reasonCodes } from './error-codes.ts'
+import { reasonCodes } from '../error-codes.ts'
+import type { ErrorBody } from '../errors.ts'
 import { describeField } from './error-lines.ts'
-import type { ErrorBody } from './errors.ts'
 
 /** The fields of an `error` event that say what happened. */
 export interface ReportedError {
