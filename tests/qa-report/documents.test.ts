@@ -1,9 +1,9 @@
-/** TAP and JSON, read back. */
+/** TAP and JSON, read back, and what every reporter has. */
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { createReporters } from '#qa/report/reporters.ts'
 import type { RunResult } from '#qa/result.ts'
-import { everything, failedItem, hostile, item, run, screenshot, step } from './results.ts'
+import { check, everything, failedItem, hostile, item, run, screenshot, step } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 
 async function written(name: string, result: RunResult): Promise<string> {
@@ -152,3 +152,20 @@ test('json: one line in a pipe, indented in a file', async () => {
   expect(tools.files.get('qa.json')).toMatch(/^\{\n {2}"svc_version": "0.1.0",\n {2}"target": \{\n/)
   expect(await written('json', run([item()]))).toMatch(/^\{"svc_version":"0.1.0","target":\{.*\}\n$/)
 })
+
+const reason = 'BELOW_THRESHOLD: the view is below the viewability threshold'
+const unseen = step({
+  title: 'beacon visible',
+  outcome: 'failed',
+  checks: [
+    check({ subject: 'billing.would_bill', passed: false, expected: true, actual: false, response_reason: reason }),
+  ],
+})
+
+test.each(['list', 'dot', 'junit', 'json', 'tap', 'html', 'markdown', 'ctrf', 'sarif'])(
+  '%s has the reason that the response of a failed step gives',
+  async (name) => {
+    const cases = [failedItem({ steps: [unseen] })]
+    expect((await written(name, run(cases))).replaceAll(/\s+/g, ' ')).toContain(reason)
+  },
+)

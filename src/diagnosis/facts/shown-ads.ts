@@ -111,6 +111,11 @@ export function readTurn(body: unknown): string | null {
   return textAt(body, 'metadata.turn_id')
 }
 
+/** Whether a page has given a turn its id: render.js makes one of digits for a turn without. */
+export function isNamedByPage(turn_id: string | null): turn_id is string {
+  return turn_id !== null && !/^turn_\d{20,40}$/.test(turn_id)
+}
+
 function toAdBeacon(
   body: unknown,
   event: BeaconEvent | null,

@@ -13,7 +13,7 @@ import {
   readNoFillReason,
 } from '#diagnosis/exchange.ts'
 import { valueAt } from '#foundation/json.ts'
-import { isAccepted, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
+import { isAccepted, isNamedByPage, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
 import { followedSlots } from '../journal.ts'
 import { completeUntil, findingFor, judgeMatching, type Observed, ruleSet } from '../rule.ts'
 
@@ -68,7 +68,8 @@ export const fillRules = ruleSet('journal', {
       (frames, { exchanges }) => {
         const loads = groupBy(frames, ({ slot_id }) => slot_id)
         const mounts = groupByMount(exchanges)
-        const turns = slotsOfTurns(exchanges)
+        const turns = slotsOfTurns(exchanges, (turn_id) => turn_id !== null)
+        const named = slotsOfTurns(exchanges, isNamedByPage)
         const shown = [...new Set([...loads.keys(), ...mounts.keys()])].map((slot_id) => {
           return { slot_id, loaded: loads.get(slot_id) ?? [], mounted: mounts.get(slot_id) ?? [] }
         })
@@ -84,7 +85,7 @@ export const fillRules = ruleSet('journal', {
           return findingFor(
             slots.flatMap((each) => [...each.loaded, ...each.mounted]),
             `${subject} loaded ${countPhrase(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
-            slots.every(({ slot_id }) => turns.has(slot_id)) ? fixOfNamedTurn : undefined,
+            slots.every(({ slot_id }) => named.has(slot_id)) ? fixOfNamedTurn : undefined,
           )
         })
       },
@@ -130,9 +131,12 @@ function groupByMount(exchanges: readonly JournaledExchange[]): Map<string, Jour
 export const fixOfNamedTurn =
   'Mount each placement in one slot: copies of a slot, or turns with ids of their own for one response, show it again.'
 
-/** Returns the slots whose beacons name a turn. */
-export function slotsOfTurns(exchanges: readonly JournaledExchange[]): Set<string | null> {
-  const named = exchanges.filter((each) => isAccepted(each) && readTurn(each.request_body) !== null)
+/** Returns the slots whose beacons have a turn id that counts. */
+export function slotsOfTurns(
+  exchanges: readonly JournaledExchange[],
+  counts: (turn_id: string | null) => boolean,
+): Set<string | null> {
+  const named = exchanges.filter((each) => isAccepted(each) && counts(readTurn(each.request_body)))
   return new Set(named.map(({ slot_id }) => slot_id))
 }
 

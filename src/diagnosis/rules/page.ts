@@ -6,6 +6,7 @@ import type { SourceLocation } from '#qa/result.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
+import { isNamedByPage } from '../facts/shown-ads.ts'
 import { type Facts, type Finding, type Judgement, type Observed, ruleSet } from '../rule.ts'
 import { fixOfNamedTurn, slotsOfTurns } from './fills.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'
@@ -135,7 +136,7 @@ export const pageRules = ruleSet('page', {
     judge({ page: { mounts }, observed }) {
       // One after the other is a remount: the requests show whether it counted again.
       const slots = new Map(mounts.filter(({ copies }) => copies > 1).map((mount) => [mount.slot_id, mount]))
-      const named = slotsOfTurns(observed.exchanges)
+      const named = slotsOfTurns(observed.exchanges, isNamedByPage)
       const findings = [...slots.values()].map(({ slot_id, copies }) => ({
         message: `The ad of ${slot_id} was in the page ${copies} times at once.`,
         ...(named.has(slot_id) && { fix: fixOfNamedTurn }),

@@ -231,6 +231,29 @@ const mount = (slot_id: string, from: number, until: number, more: Partial<Mount
   ...more,
 })
 
+describe('no rule advises what the page does already', () => {
+  const generated = `turn_${'1234567890'.repeat(3)}`
+  const twice = (turn?: string) => [
+    shown('slot_1', 0, { ...(turn && { turn }) }),
+    shown('slot_1', 9, { ...(turn && { turn }), mount: 'ri_b', reason_code: 'ALREADY_COUNTED' }),
+  ]
+  const replaced = (...turns: string[]) =>
+    journal(
+      turns.flatMap((turn, at) => [ask(`slot_${at}`, 9 * at), shown(`slot_${at}`, 9 * at, { turn })]),
+      { mounts: turns.map((_, at) => mount(`slot_${at}`, 9 * at, 9 * at + 5)) },
+    )
+
+  test.each([
+    ['counted-twice', 'an id that render.js made', journal(twice(generated)), /Give startTurn the id of the message/],
+    ['counted-twice', 'its own turnId', journal(twice('m1')), /^Mount a placement once: do not pass its response/],
+    ['lost-on-remount', 'ids that render.js made', replaced(generated, `${generated}0`), /^Give startTurn the id of/],
+    ['lost-on-remount', 'several ids of its own', replaced('a', 'b'), /the same turnId each time .* had "a", "b"\.$/],
+  ] as const)('%s, of turns with %s', (id, _ids, observed, fix) => {
+    const [finding] = turnRules[id].judge(observed).findings
+    expect(finding?.fix ?? turnRules[id].fix).toMatch(fix)
+  })
+})
+
 describe('lost-on-remount, in a page', () => {
   const seen = [ask('slot_1', 0), shown('slot_1', 0), ask('slot_2', 9), shown('slot_2', 9)]
   const found = (...mounts: Mount[]) => messages('lost-on-remount', journal(seen, { mounts }))

@@ -6,7 +6,7 @@
 import { plural } from '#cli/output/text.ts'
 import { groupBy, isPlacementRequest, type JournaledExchange, joinFirst, type NonEmpty } from '#diagnosis/exchange.ts'
 import type { Mount } from '../facts/mounts.ts'
-import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
+import { type AdBeacon, adsInJournal, isNamedByPage, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
 import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
 
 const nameTheMessage =
@@ -61,10 +61,11 @@ export function findAskedAgain(ads: readonly ShownAd[]): { sample_size: number; 
 
 /** A service counts an asset token once: one that several mounts reported. */
 function findCountedByMounts(ads: readonly ShownAd[]): FoundTurn[] {
-  return ads.flatMap(({ slot_id, beacons }) => {
+  return ads.flatMap(({ slot_id, turn_id, beacons }) => {
     const mounts = [...new Map(beacons.filter(isCountable).map((view) => [view.mount, view])).values()]
     const message = `The view of ${slot_id} was reported by ${plural(mounts.length, 'mount')}; one of them counts.`
-    return mounts.length > 1 ? [{ message, beacons: mounts }] : []
+    const fix = 'Mount a placement once: do not pass its response to several slots, or to a copy of one.'
+    return mounts.length > 1 ? [{ message, beacons: mounts, ...(isNamedByPage(turn_id) && { fix }) }] : []
   })
 }
 
@@ -204,11 +205,19 @@ function findReplacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mo
     return [
       {
         message: `${slots.size} placements were shown for one message, one after the other, each in a new element beside the same text: ${joinFirst([...slots])}.`,
-        fix: nameTheMessage,
+        fix: fixOfReplaced([...slots].map((slot_id) => turns.get(slot_id) ?? null)),
         requests: exchanges.filter((each) => isPlacementRequest(each) && slots.has(each.slot_id ?? '')),
       },
     ]
   })
+}
+
+/** A page that names its turns has given one message several ids. */
+function fixOfReplaced(turn_ids: readonly (string | null)[]): string {
+  const named = turn_ids.filter(isNamedByPage)
+  if (named.length < turn_ids.length) return nameTheMessage
+  const ids = joinFirst(named.map((turn_id) => JSON.stringify(turn_id.slice(0, 60))))
+  return `Give startTurn the same turnId each time the message is drawn; here it had ${ids}.`
 }
 
 /** Whether a beacon measured that at least half of its ad could be seen, or that it was viewed. */
