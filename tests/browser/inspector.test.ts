@@ -18,7 +18,7 @@ test('the overview gives the keys, and shows a placement as it is made', async (
   const row = page.locator('.event-row', { hasText: 'Decision' })
   await row.getByRole('link', { name: slot_id }).click()
   await page.getByRole('heading', { name: slot_id }).waitFor()
-  await page.getByText('would not bill').waitFor()
+  await page.getByText('would not bill').first().waitFor()
   expect(await violations(page)).toEqual([])
 })
 
