@@ -162,5 +162,5 @@ function endOfLine(text: string, from: number, most: number): number {
 
 /** Returns where the blanks before a place begin, with the line end before them. */
 function startOfBlank(text: string, from: number): number {
-  return from - (/\r?\n?[ \t]*$/.exec(text.slice(0, from))?.[0].length ?? 0)
+  return from - (/\r?\n?(?<![ \t])[ \t]*$/.exec(text.slice(0, from))?.[0].length ?? 0)
 }

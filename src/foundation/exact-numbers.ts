@@ -63,7 +63,10 @@ function readExact(_name: string, value: unknown, { source = '' }: { source?: st
 
 function significantDigits(number: string): string {
   const [mantissa = ''] = number.toLowerCase().split('e')
-  return mantissa.replaceAll(/[-.]/g, '').replace(/^0+/, '').replace(/0+$/, '')
+  return mantissa
+    .replaceAll(/[-.]/g, '')
+    .replace(/^0+/, '')
+    .replace(/(?<!0)0+$/, '')
 }
 
 /** Whether a value is a number that only its text has exactly. */

@@ -62,7 +62,7 @@ export function scriptLine(file: string, args: readonly string[]): string {
 }
 
 function quote(text: string): string {
-  const escaped = text.replace(/(\\*)"/g, '$1$1""').replace(/\\+$/, '$&$&')
+  const escaped = text.replace(/(?<!\\)(\\*)"/g, '$1$1""').replace(/(?<!\\)\\+$/, '$&$&')
   return `"${escaped.replaceAll('%', '%%cd:~,%')}"`
 }
 

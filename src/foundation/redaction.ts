@@ -104,11 +104,19 @@ export function redactWithBase64(text: string): string {
 }
 
 function holdsSecret(run: string, depth: number): boolean {
-  return [0, 1, 2, 3].some((offset) => {
-    const decoded = Buffer.from(run.slice(offset), 'base64').toString('latin1')
+  return decodeRun(run).some((decoded) => {
     if (redactSecrets(decoded) !== decoded) return true
     return depth < maxBase64Depth && (decoded.match(base64Run) ?? []).some((inner) => holdsSecret(inner, depth + 1))
   })
+}
+
+/** Returns what every run of base64 in a text decodes to. */
+function decodeRuns(text: string): string[] {
+  return (text.match(base64Run) ?? []).flatMap(decodeRun)
+}
+
+function decodeRun(run: string): string[] {
+  return [0, 1, 2, 3].map((offset) => Buffer.from(run.slice(offset), 'base64').toString('latin1'))
 }
 
 /**
@@ -122,8 +130,14 @@ const urlPassword =
 /** Returns the words of a command line in a form that can be shown: without keys, tokens and the passwords of URLs. */
 export function shownCommand(words: readonly (string | undefined)[]): string {
   return redactSecrets(words.join(' '))
-    .replace(urlPassword, '$1:***@')
+    .replace(/\S+/g, withoutPasswords)
     .replace(/(password=)[^\s&]+/gi, '$1***')
+}
+
+/** A password ends at an `@`: behind the last one of a word there is none to look for. */
+function withoutPasswords(word: string): string {
+  const end = word.lastIndexOf('@') + 1
+  return end === 0 ? word : word.slice(0, end).replace(urlPassword, '$1:***@') + word.slice(end)
 }
 
 /* Secrets in fields where none belongs (A94). */
@@ -173,12 +187,13 @@ function plainSecretKind(text: string): SecretKind | null {
 /** A key of production, and its beginning where the rest is yet to come. */
 const liveKey = /(?<![A-Za-z0-9])[sp]k_live_(?!redacted\b)/
 
-/** Whether a text has a production key, plain, encoded, or as the user of basic authentication. */
-export function holdsLiveKey(text: string): boolean {
-  if (liveKey.test(text)) return true
-  if (mayBeEncoded(text) && [...decodings(text)].some((decoded) => liveKey.test(decoded))) return true
-  const [, basic] = /\bBasic +([A-Za-z0-9+/=_-]{8,})/i.exec(text) ?? []
-  return basic !== undefined && liveKey.test(Buffer.from(basic, 'base64').toString('latin1'))
+/** Whether a text has a production key: plain, percent-encoded or with JSON escapes, in UTF-16, or in base64, also of one of these. */
+export function holdsLiveKey(text: string, depth = 0): boolean {
+  // The characters of a key are those of ASCII: in UTF-16 and UTF-32 with zeros between them.
+  const plain = text.includes('\0') ? text.replaceAll('\0', '') : text
+  if (liveKey.test(plain)) return true
+  if (mayBeEncoded(plain) && [...decodings(plain)].some((decoded) => liveKey.test(decoded))) return true
+  return depth < maxBase64Depth && decodeRuns(plain).some((decoded) => holdsLiveKey(decoded, depth + 1))
 }
 
 /** Returns a value without the secrets of the asset tokens in it, plain or encoded. */

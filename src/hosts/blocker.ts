@@ -46,7 +46,7 @@ export function openBlocker(list: string): Blocker {
 /** The engine joins the selectors of all rules that apply. */
 function listSelectors(styles: string): string[] {
   return styles
-    .replaceAll(/\{[^}]*\}/g, ',')
+    .replaceAll(/\{[^{}]*\}/g, ',')
     .split(/,\s*/)
     .map((each) => each.trim())
     .filter((each) => each !== '')

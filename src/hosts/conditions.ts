@@ -153,7 +153,7 @@ export const conditions: readonly Condition[] = [
 
 /** The policy of a careful page: only scripts with the nonce, no strings as code or HTML, and the service where it is needed. */
 function withPolicy({ html }: PassedDocument, { service }: Scene): PassedDocument {
-  const nonce = /<script[^>]*\snonce="([^"]+)"/.exec(html)?.[1] ?? randomBytes(12).toString('base64')
+  const nonce = /<script[^<>]*\snonce="([^"]+)"/.exec(html)?.[1] ?? randomBytes(12).toString('base64')
   const add = (tag: string) => (/\snonce=/.test(tag) ? tag : `${tag} nonce="${nonce}"`)
   const policy = [
     "default-src 'self'",

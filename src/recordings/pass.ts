@@ -2,30 +2,32 @@
  * The way of one request through the pass-through: to the service, and its response to the client, each as it arrives and no
  * faster than it is read. Headers and bytes stay as they are, except for addresses of the service.
  */
-import {
-  type ClientRequest,
-  request as httpRequest,
-  type IncomingMessage,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import { agentFor } from '#client/node-fetch.ts'
+import { type Agent, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { locate, type RecordedId } from '#contract/recordings/recording.ts'
-import { isHopHeader, isLoopback } from '#foundation/http.ts'
+import { isLoopback } from '#foundation/http.ts'
 import { holdsLiveKey } from '#foundation/redaction.ts'
-import { systemErrorBehind, systemReason } from '#foundation/system-error.ts'
 import type { Capture } from './capture.ts'
 import { decodeBody, readEncodings } from './compression.ts'
 import type { PassedExchange } from './exchange.ts'
+import { guardBody, KeyError } from './key-guard.ts'
 import { maxRequestBytes, maxResponseBytes } from './recorded-body.ts'
 import { type Refusal, refuse } from './refusals.ts'
 import type { Rewriting } from './rewriting.ts'
-import { guardLiveKeys, LiveKeyError, rewriteStream } from './streams.ts'
+import { rewriteStream } from './streams.ts'
+import {
+  describeFailure,
+  findResponseError,
+  isUnreadable,
+  requestHeaders,
+  sendRequest,
+  unaskedSwitch,
+  withoutHops,
+} from './upstream.ts'
 
 export interface Passage {
   /** The origin of the service. */
   service: URL
+  agent: Agent
   rewriting: Rewriting
   allow_live: boolean
   now(): number
@@ -34,8 +36,8 @@ export interface Passage {
   open: Set<OpenExchange>
   /** Called once for each request that was sent to the service, after its end. */
   onExchange(exchange: PassedExchange): void
-  /** Called for each request that was not sent. */
-  onRefusal(refusal: Refusal, method: string): void
+  /** Called for each request that was not sent. @param what `POST request`, for example */
+  onRefusal(refusal: Refusal, what: string): void
 }
 
 /** JSON and compressed documents are rewritten as a whole, up to this length; longer ones pass unchanged. */
@@ -54,20 +56,26 @@ export function passRequest(passage: Passage, incoming: IncomingMessage, respons
     // A response that is complete counts, whatever came after it.
     if (!exchange.isOpen() || exchange.hasResponse()) return
     sent.destroy()
-    if (error instanceof LiveKeyError) {
+    if (error instanceof KeyError) {
       exchange.drop()
-      refuseRequest(passage, incoming, response, 'live_key')
+      refuseRequest(passage, incoming, response, error.reason)
       return
     }
     exchange.end(response.destroyed ? clientLeft : describeFailure(error))
-    refuse(response, 'unreachable', incoming.headers.origin)
+    refuse(response, isUnreadable(error) ? 'unreadable' : 'unreachable', incoming.headers.origin)
   }
   response.on('close', () => {
     if (!response.writableFinished) sent.destroy()
   })
   sent.on('continue', () => response.writeContinue())
   sent.on('error', fail)
+  sent.on('upgrade', (_, socket) => {
+    socket.destroy()
+    fail(unaskedSwitch)
+  })
   sent.on('response', (received) => {
+    const problem = findResponseError(received)
+    if (problem !== null) return fail(problem)
     exchange.respond(received)
     received.on('error', () => undefined)
     received.on('close', () => {
@@ -79,7 +87,7 @@ export function passRequest(passage: Passage, incoming: IncomingMessage, respons
   incoming.on('data', (chunk: Buffer) => exchange.request.add(chunk))
   incoming.on('error', () => sent.destroy())
   if (passage.allow_live) incoming.pipe(sent)
-  else incoming.pipe(guardLiveKeys().on('error', fail)).pipe(sent)
+  else incoming.pipe(guardBody(readEncodings(incoming.headers['content-encoding'])).on('error', fail)).pipe(sent)
 }
 
 const clientLeft = 'The client left.'
@@ -117,41 +125,9 @@ function isFileOrFrame(endpoint: RecordedId | null | undefined): boolean {
 }
 
 function refuseRequest(passage: Passage, incoming: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-  passage.onRefusal(refusal, incoming.method ?? 'GET')
+  passage.onRefusal(refusal, `${incoming.method} request`)
   incoming.resume()
   refuse(response, refusal, incoming.headers.origin)
-}
-
-/** Returns the headers of a request for the service, in their order and spelling. */
-export function requestHeaders({ service, rewriting }: Passage, { rawHeaders, headers, method = '' }: IncomingMessage) {
-  const passed = ['Host', service.host, ...withoutHops(rawHeaders, headers.connection, /^host$/i)]
-  // How a body is framed is a matter of each connection, and without a frame it would be taken for the next request.
-  if (headers['transfer-encoding'] !== undefined) passed.push('Transfer-Encoding', 'chunked')
-  else if (headers['content-length'] === undefined && /^(?:POST|PUT|PATCH)$/.test(method)) {
-    passed.push('Content-Length', '0')
-  }
-  return rewriting.toService(passed)
-}
-
-/** Opens the request to the service. */
-export function sendRequest(
-  { service }: Pick<Passage, 'service'>,
-  { method, url: path }: IncomingMessage,
-  headers: string[],
-): ClientRequest {
-  const { protocol, hostname, port } = service
-  const request = protocol === 'https:' ? httpsRequest : httpRequest
-  const host = hostname.replace(/^\[|\]$/g, '')
-  return request({ host, port, method, path, headers, agent: agentFor(service.href), setHost: false })
-}
-
-function withoutHops(raw: readonly string[], connection: string | undefined, others?: RegExp): string[] {
-  const kept: string[] = []
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index]!
-    if (!isHopHeader(name, connection) && others?.test(name) !== true) kept.push(name, raw[index + 1]!)
-  }
-  return kept
 }
 
 /** An exchange on its way. */
@@ -296,10 +272,4 @@ async function rewriteWhole(
   const text = decoded.toString('latin1')
   const rewritten = kind === 'json' ? rewriting.rewriteJson(text) : rewriting.rewriteText(text)
   return rewritten === text ? null : Buffer.from(rewritten, 'latin1')
-}
-
-/** Returns why the service did not respond, as a sentence. */
-export function describeFailure(error: Error): string {
-  const system = systemErrorBehind(error)
-  return `The service did not respond: ${system === null ? error.message : systemReason(system)}.`
 }

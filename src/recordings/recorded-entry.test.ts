@@ -6,6 +6,7 @@ import { recordEntry } from './recorded-entry.ts'
 import { createSecretMemory } from './secret-memory.ts'
 
 const origin = 'https://ads.example'
+/** Long and opaque: found wherever it occurs. */
 const value = 'q7Zk2mVd91xLr0Pc'
 const json = ['content-type', 'application/json']
 
@@ -26,11 +27,11 @@ function passed(parts: Parts): PassedExchange {
   }
   return {
     ...{ at_ms: 0, method: 'POST', path, http_version: '1.1', duration_ms: 5, problem: null },
-    request_headers: [...json, ...request_headers],
+    request_headers: [...(request_headers[0] === 'content-type' ? [] : json), ...request_headers],
     request: capture(request),
     response: {
       ...{ status: 200, status_text: 'OK', wait_ms: 4 },
-      headers: [...json, ...response_headers],
+      headers: [...(response_headers[0] === 'content-type' ? [] : json), ...response_headers],
       body: capture(response),
     },
   }
@@ -44,12 +45,137 @@ async function record(...exchanges: Parts[]): Promise<string> {
   return JSON.stringify(entries)
 }
 
-test('keeps what a cookie is not: the rest of the response, and values that are words', async () => {
-  const text = await record({
-    response_headers: ['set-cookie', 'theme=dark; Path=/'],
-    response: '{"status":"ready","mode":"dark"}',
-  })
-  expect(text).toContain('{\\"status\\":\\"ready\\",\\"mode\\":\\"dark\\"}')
+const jwt = `eyJhbGciOiJIUzI1NiJ9.${btoa('{"sub":"max"}').replaceAll('=', '')}.5mhb0V3Zr_t-1Kq9dTj2QwPz`
+
+test.each<[string, Parts, kept: string[]]>([
+  [
+    'of a response with a cookie: what it is not, and values that are words',
+    {
+      response_headers: ['set-cookie', 'theme=dark; Path=/v1/placements; Domain=ads.example.com; HttpOnly'],
+      response: '{"status":"ready","mode":"dark","url":"https://ads.example.com/v1/placements/1"}',
+    },
+    ['{"status":"ready","mode":"dark","url":"https://ads.example.com/v1/placements/1"}'],
+  ],
+  [
+    'of fields that say something about a secret',
+    {
+      response:
+        '{"token_count":"120","token_type":"Bearer","tokenizer":"cl100k_base","password_policy":"strict", "secretary":"Ann","max_tokens":4096}',
+    },
+    [
+      '"token_count":"120","token_type":"Bearer","tokenizer":"cl100k_base","password_policy":"strict", "secretary":"Ann"',
+    ],
+  ],
+  [
+    'of identifiers',
+    {
+      request: '{"client_id":"proj_1","session_id":"turn-4711-abc","job_type":"chat"}',
+      response:
+        '{"slot_id":"slot_9f8e7d6c5b4a","placement_id":"pl_9f8e7d6c5b4a3928","job_id":"job_1","key_id":"key_9f8e7d6c5b4a3928"}',
+    },
+    [
+      '"session_id":"turn-4711-abc"',
+      '"slot_id":"slot_9f8e7d6c5b4a","placement_id":"pl_9f8e7d6c5b4a3928"',
+      '"key_9f8e7d6c5b4a3928"',
+    ],
+  ],
+  [
+    'of the address of an asset, and numbers of any length',
+    { response: '{ "image_url": "https://cdn.example/c/logo@2x.png?w=300", "n":12345678901234567890, "e": 1E+2 }' },
+    ['{ "image_url": "https://cdn.example/c/logo@2x.png?w=300", "n":12345678901234567890, "e": 1E+2 }'],
+  ],
+  [
+    'of headers about credentials',
+    {
+      request_headers: ['sec-websocket-protocol', 'graphql-transport-ws, v12.stomp, wamp.2.json, mqttv3.1'],
+      response_headers: ['access-control-allow-credentials', 'true', 'link', '</v1/render.js?v=12>; rel=preload'],
+    },
+    [
+      '"graphql-transport-ws, v12.stomp, wamp.2.json, mqttv3.1"',
+      '"access-control-allow-credentials","value":"true"',
+      '"</v1/render.js?v=12>; rel=preload"',
+    ],
+  ],
+])('keeps %s', async (_, parts, kept) => {
+  const text = (await record(parts)).replaceAll('\\"', '"')
+  for (const each of kept) expect(text).toContain(each)
+})
+
+const basic = (text: string) => `Basic ${btoa(text)}`
+test.each<[string, ...Parts[]]>([
+  ...['access_token', 'refresh_token', 'api_key', 'apiKey', 'session_secret', 'clientSecret', 'password'].map(
+    (name): [string, Parts] => [`in the field ${name}`, { response: JSON.stringify({ [name]: 'hunter2' }) }],
+  ),
+  ['in a field with an escaped name', { response: '{"pass\\u0077ord": "hunter2"}' }],
+  ['in a list', { response: '{"tokens":["hunter2"]}' }],
+  ['below a field', { response: '{"credentials":{"user":{"value":"hunter2"}}}' }],
+  ['in JSON in a text', { response: JSON.stringify({ body: JSON.stringify({ password: 'hunter2' }) }) }],
+  [
+    'in the metadata of a request',
+    {
+      path: '/v1/beacons',
+      request: '{"beacon_id":"b","asset_token":"ast_1","event":"click","metadata":{"auth":{"passphrase":"hunter2"}}}',
+    },
+  ],
+  ...['x-password', 'x-jwt', 'x-credential', 'x-user-secret', 'x-authorization', 'x-auth-token'].map(
+    (name): [string, Parts, Parts] => [
+      `in ${name}`,
+      { request_headers: [name, 'hunter2'] },
+      { response_headers: [name, 'hunter2'] },
+    ],
+  ),
+  ['in a parameter of a header', { response_headers: ['link', '</v1/x?access_token=hunter2>; rel=next'] }],
+  ['in the protocol of a WebSocket', { request_headers: ['sec-websocket-protocol', `bearer, hunter2, ${value}`] }],
+  [
+    'in a form',
+    {
+      request_headers: ['content-type', 'application/x-www-form-urlencoded'],
+      request: `client_secret=${value}`,
+      response: `{"seen":"${value}"}`,
+    },
+  ],
+  ['in a query', { path: `/v1/placements?client_secret=${value}`, response: `{"seen":"${value}"}` }],
+  [
+    'beside its name in a frame',
+    { response_headers: ['content-type', 'text/html'], response: `<script>const accessToken = "${value}"</script>` },
+  ],
+  ['a signed token in a field', { response: JSON.stringify({ seen: `it was ${jwt}` }) }],
+  ['a signed token in a header', { response_headers: ['x-seen', jwt] }],
+  ['a signed token in the path', { path: `/v1/decisions/${jwt}` }],
+  ['a signed token in a frame', { response_headers: ['content-type', 'text/html'], response: `<p title=${jwt}>` }],
+  [
+    'the bearer as base64',
+    { request_headers: ['authorization', `Bearer ${value}`], response: JSON.stringify({ seen: btoa(value) }) },
+  ],
+  [
+    'the bearer in base64',
+    {
+      request_headers: ['authorization', `Bearer ${value}`],
+      response: JSON.stringify({ a: btoa(`Bearer ${value}`), b: btoa(`x ${value}`), c: btoa(`xy ${value}.`) }),
+    },
+  ],
+  [
+    'the password of basic authentication',
+    { request_headers: ['authorization', basic(`max:${value}`)], response: JSON.stringify({ seen: `${value}` }) },
+  ],
+  [
+    'the bearer percent-encoded',
+    { request_headers: ['authorization', 'Bearer q7Zk2mVd/91xLr0Pc'], response: '{"seen":"q7Zk2mVd%2F91xLr0Pc"}' },
+  ],
+  ['an address', { path: '/v1/decisions/max@example.org', request_headers: ['x-user', 'max%40example.org'] }],
+  [
+    'an address in a response',
+    { response: '{"a":"max%40example.org","b":"max%2540example.org","c":"max\\u0040example.org"}' },
+  ],
+])('keeps no secret %s', async (_, ...exchanges) => {
+  for (const parts of exchanges) {
+    const text = await record(parts)
+    expect(text).toContain(`"url":"${origin}/v1/`)
+    expect(text).not.toMatch(/hunter2|q7Zk2m|5mhb0V3Zr|max(?:@|%|\\\\u)/)
+    for (const within of ['q7Zk2mVd91xLr0Pc', ' q7Zk2mVd91xLr0Pc', 'y q7Zk2mVd91xLr0Pc']) {
+      expect(text).not.toContain(btoa(within).slice(2, 16))
+    }
+  }
 })
 
 const sets: Parts = { response_headers: ['set-cookie', `sid=${value}; Path=/; HttpOnly`] }

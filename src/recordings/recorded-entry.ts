@@ -5,7 +5,7 @@ import {
   keepFilePath,
   keepRequestHeaders,
   keepResponseHeaders,
-  withoutEmail,
+  replaceEmails,
 } from '#contract/recordings/recorded-parts.ts'
 import {
   isKnownBody,
@@ -13,6 +13,7 @@ import {
   locate,
   type RecordedId,
   redactRequestBody,
+  redactResponseText,
 } from '#contract/recordings/recording.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
 import { KeyKind, type RequestDetail } from '#contract/resources/requests.ts'
@@ -28,6 +29,7 @@ import {
   learnProseHeaders,
   learnRequest,
   learnResponse,
+  learnSignedTokens,
   learnUnknown,
 } from './secret-sources.ts'
 
@@ -91,6 +93,11 @@ function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): vo
   learnHeaders(memory, response_headers)
   learnProseHeaders(memory, request_headers, keepRequestHeaders(request_headers))
   learnParameters(memory, params, URL.parse(origin + passed.path)?.search ?? '')
+  // A body of another type than JSON is not kept. A response can repeat its parameters.
+  if (/^application\/x-www-form-urlencoded\b/i.test(request_headers['content-type'] ?? '')) {
+    learnParameters(memory, {}, sent)
+  }
+  for (const text of [passed.path, sent, received.kind === 'text' ? received.text : '']) learnSignedTokens(memory, text)
   const isKnown = isOfApi(endpoint) && isKnownBody(endpoint, sent)
   if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)
   if (received_json !== undefined) learnResponse(memory, received_json)
@@ -116,7 +123,9 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     request_id,
     at_ms: passed.at_ms,
     method: passed.method,
-    path: (endpoint === 'file' ? keepFilePath : journalPath)(memory.replace(passed.path)),
+    path: (endpoint === 'file' ? keepFilePath : journalPath)(
+      replaceEmails(memory.replace(passed.path), () => '[removed]'),
+    ),
     status: passed.response?.status ?? 0,
     reason_code: ReasonCode.safeParse(valueAt(received_json, 'reason_code')).data ?? null,
     duration_ms: passed.duration_ms,
@@ -158,7 +167,7 @@ function findKeyKind(authorization: string | undefined): KeyKind | null {
 }
 
 function redactText(memory: SecretMemory, text: string): string {
-  return withoutEmail(redactSecrets(memory.replace(text)))
+  return redactResponseText(memory.replace(text))
 }
 
 /** Returns the body of the response for the file. */

@@ -5,7 +5,8 @@ import { createServer, type IncomingMessage, request, Server, type ServerRespons
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import type { Duplex } from 'node:stream'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { HarEntry } from '#contract/recordings/har.ts'
 import { openRecorder } from './recorder.ts'
@@ -25,15 +26,22 @@ interface Stage {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+interface StageOptions {
+  allow_live?: boolean
+  onUpgrade?: (incoming: IncomingMessage, socket: Duplex) => void
+}
+
 /** A recorder in front of a service; bytes instead of a handler are its response to every connection. */
-async function stage(service: Handler | string, { allow_live = false } = {}): Promise<Stage> {
+async function stage(service: Handler | string, options: StageOptions = {}): Promise<Stage> {
+  const { allow_live = false, onUpgrade } = options
   const server =
     typeof service === 'string'
       ? createTcpServer((socket) => {
           socket.on('error', () => undefined)
           socket.once('data', () => socket.end(Buffer.from(service, 'latin1')))
         })
-      : createServer(service)
+      : createServer({ maxHeaderSize: 1_000_000 }, service)
+  if (onUpgrade !== undefined) server.on('upgrade', onUpgrade)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -121,16 +129,7 @@ describe('what passes', () => {
     )
     const { rawHeaders, url } = seen[0]!
     expect(url).toBe('/v1/x?a=%20b')
-    expect(rawHeaders).toEqual([
-      'Host',
-      new URL(on.service).host,
-      'X-CaSe',
-      '1',
-      'X-CaSe',
-      '2',
-      'Connection',
-      'keep-alive',
-    ])
+    expect(rawHeaders).toEqual(['Host', new URL(on.service).host, 'X-CaSe', '1', 'X-CaSe', '2', 'Connection', 'close'])
     expect(bytes).toMatch(/^HTTP\/1\.1 200 /)
     expect(bytes).toContain('X-Two: a\r\nX-Two: b\r\n')
     expect(bytes).toContain('X-Own: \xe9\r\n')
@@ -264,6 +263,33 @@ describe('what passes', () => {
     expect(texts.toSorted()).toEqual([`{"click_url":"${on.service}/c"}`, body])
   })
 
+  test('headers of 100 kB pass both ways', async () => {
+    const long = 'a'.repeat(100_000)
+    await using on = await stage((incoming, response) => {
+      response.writeHead(200, { 'x-length': String(incoming.headers['x-long']!.length), 'x-long': long }).end('ok')
+    })
+    const bytes = await exchangeBytes(
+      on.url,
+      `GET /v1/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: ${long}\r\n\r\n`,
+    )
+    expect(bytes).toContain('x-length: 100000\r\n')
+    expect(bytes).toContain(`x-long: ${long}\r\n`)
+  })
+
+  test('every POST reaches a service that closes idle connections as the next request comes, and none twice', async () => {
+    const used = new Set<unknown>()
+    const seen: string[] = []
+    await using on = await stage(async (incoming, response) => {
+      if (used.has(incoming.socket)) return void incoming.socket.destroy()
+      used.add(incoming.socket)
+      seen.push(Buffer.concat(await incoming.toArray()).toString())
+      response.end('ok')
+    })
+    const bodies = Array.from({ length: 5 }, (_, index) => String(index))
+    for (const body of bodies) expect((await fetch(on.url + place, { method: 'POST', body })).status).toBe(200)
+    expect(seen).toEqual(bodies)
+  })
+
   test('a WebSocket is tunnelled both ways, and its handshake recorded; a refused one is passed on', async () => {
     await using on = await stage((incoming, response) => {
       response.writeHead(incoming.url!.includes('/bad') ? 401 : 426, json).end('{"error":"x"}')
@@ -288,12 +314,64 @@ describe('keys', () => {
 
   /** A page of another site without a credential would be refused for that. */
   const withToken = { authorization: 'Bearer at_1' }
+  const inJson = JSON.stringify({ publishable_key: 'pk_live_abc' })
+  const post = (body: string | Buffer, headers: Record<string, string> = {}): RequestInit => ({
+    method: 'POST',
+    headers: { ...withToken, ...headers },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+  })
   const places: [string, RequestInit][] = [
     ['a header', { headers: { authorization: `Bearer ${live}` } }],
     ['basic authentication', { headers: { authorization: `Basic ${btoa(`${live}:`)}` } }],
-    ['a body', { method: 'POST', headers: withToken, body: JSON.stringify({ publishable_key: 'pk_live_abc' }) }],
-    ['an escaped body', { method: 'POST', headers: withToken, body: '{"k":"sk\\u005flive\\u005fabc"}' }],
+    ['a header as base64', { headers: { ...withToken, 'x-api-key': btoa(live) } }],
+    ['a header as base64 of base64', { headers: { ...withToken, 'x-api-key': btoa(`key ${btoa(`it is ${live}`)}`) } }],
+    ['a body', post(inJson)],
+    ['an escaped body', post('{"k":"sk\\u005flive\\u005fabc"}')],
+    ['a body as base64', post(JSON.stringify({ a: btoa(inJson) }))],
+    ['a body of gzip', post(gzipSync(inJson), { 'content-encoding': 'gzip' })],
+    ['a body of Brotli', post(brotliCompressSync(inJson), { 'content-encoding': 'br' })],
+    ['a body of deflate', post(deflateSync(inJson), { 'content-encoding': 'deflate' })],
+    ['a body of zstd', post(zstdCompressSync(inJson), { 'content-encoding': 'zstd' })],
+    ['a body compressed twice', post(gzipSync(gzipSync(inJson)), { 'content-encoding': 'gzip, gzip' })],
+    ['a body of UTF-16', post(Buffer.from(inJson, 'utf16le'))],
+    ['a body of UTF-16, big-endian', post(Buffer.from(inJson, 'utf16le').swap16())],
+    ['a body of gzip with UTF-16', post(gzipSync(Buffer.from(inJson, 'utf16le')), { 'content-encoding': 'gzip' })],
   ]
+
+  test.each([
+    ['gzip', gzipSync('{"key":"sk_test_a"}')],
+    ['br', brotliCompressSync('{"key":"sk_test_a"}')],
+    ['identity', Buffer.from('{"key":"sk_test_a"}', 'utf16le')],
+    ['identity', Buffer.from([0, 255, 13, 10, 0])],
+  ])('of none, or of a test, in a body of %s pass byte for byte', async (encoding, body) => {
+    const seen: Buffer[] = []
+    await using on = await stage(async (incoming, response) => {
+      seen.push(Buffer.concat(await incoming.toArray()))
+      response.end()
+    })
+    const response = await fetch(on.url + place, post(body, { 'content-encoding': encoding }))
+    expect([response.status, seen]).toEqual([200, [body]])
+  })
+
+  test.each<[string, RequestInit]>([
+    ['an encoding that nobody knows', post('x', { 'content-encoding': 'aes128gcm' })],
+    ['a damaged one', post('no gzip', { 'content-encoding': 'gzip' })],
+    ['a bomb', post(gzipSync(Buffer.alloc(2_000_000)), { 'content-encoding': 'gzip' })],
+    ['four encodings', post(gzipSync('x'), { 'content-encoding': 'gzip, gzip, gzip, gzip' })],
+  ])('cannot be looked for in %s, so that it passes with --allow-live only', async (_, init) => {
+    for (const allow_live of [false, true]) {
+      let hits = 0
+      await using on = await stage(
+        (incoming, response) => void incoming.resume().on('end', () => response.end(String(++hits))),
+        { allow_live },
+      )
+      const response = await fetch(on.url + place, init)
+      expect([response.status, response.headers.get('x-svc-record')]).toEqual(
+        allow_live ? [200, null] : [403, 'opaque'],
+      )
+      expect([hits, on.refusals]).toEqual(allow_live ? [1, []] : [0, ['opaque']])
+    }
+  })
 
   test.each(places)('of production are refused in %s, and nothing reaches the service or the file', async (_, init) => {
     const bodies: string[] = []
@@ -344,6 +422,74 @@ describe('keys', () => {
     expect(await send('GET http://other.example/ HTTP/1.1', 'localhost')).toMatch(/^HTTP\/1\.1 400 /)
     expect(await send('GET //other.example/ HTTP/1.1', 'localhost')).toMatch(/^HTTP\/1\.1 200 /)
     expect([hits, on.refusals]).toEqual([1, ['host', 'target']])
+  })
+})
+
+/** A handshake of a WebSocket. */
+const handshake = (headers = '', protocol = 'websocket') =>
+  `GET /public/wrapper/v1/slots/x/decision/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${headers}\r\n`
+
+/** A frame of a client. */
+function frame(first: number, text: string, { isMasked = true } = {}): Buffer {
+  const mask = isMasked ? [1, 2, 3, 4] : [0, 0, 0, 0]
+  const payload = Buffer.from(text).map((byte, index) => byte ^ mask[index % 4]!)
+  const length = payload.length < 126 ? [payload.length] : [126, payload.length >> 8, payload.length & 255]
+  if (isMasked) length[0]! |= 0x80
+  return Buffer.concat([Buffer.from([first, ...length, ...(isMasked ? mask : [])]), payload])
+}
+
+describe('a message of a WebSocket', () => {
+  const long = `${'x'.repeat(1_000)} sk_test_abc`
+  const parts = [frame(0x01, 'sk_li'), frame(0x89, 'ping'), frame(0x80, 've_abc')]
+  test.each<[name: string, passes: 'always' | 'live_key' | 'opaque', messages: Buffer[]]>([
+    ['text', 'always', [frame(0x81, 'hello')]],
+    ['nothing', 'always', [frame(0x81, ''), frame(0x88, '')]],
+    ['a long text with a test key', 'always', [frame(0x81, long)]],
+    ['bytes', 'always', [frame(0x82, '\0\x01\x02')]],
+    ['a production key', 'live_key', [frame(0x81, 'sk_live_abc')]],
+    ['one after others', 'live_key', [frame(0x81, long), frame(0x89, ''), frame(0x82, 'sk_live_abc')]],
+    ['one as base64', 'live_key', [frame(0x81, btoa('{"key":"sk_live_abc"}'))]],
+    ['one of UTF-16', 'live_key', [frame(0x82, 's\0k\0_\0l\0i\0v\0e\0_\0a\0')]],
+    ['one in the reason of its end', 'live_key', [frame(0x88, '\x03\xe8sk_live_abc')]],
+    ['one in two frames around a ping', 'live_key', parts],
+    ['a compressed one', 'opaque', [frame(0xc1, 'hello')]],
+    ['one without a mask', 'opaque', [frame(0x81, 'hello', { isMasked: false })]],
+  ])('with %s: %s', async (_, passes, messages) => {
+    for (const step of [1, 10_000]) {
+      const received: Buffer[] = []
+      let asked: IncomingMessage | undefined
+      await using on = await stage(respondWith('{}'), {
+        onUpgrade(incoming, socket) {
+          asked = incoming
+          socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+          socket.on('data', (chunk: Buffer) => received.push(chunk))
+          socket.on('error', () => undefined)
+        },
+      })
+      const socket = connect(Number(new URL(on.url).port), '127.0.0.1')
+      const answers: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => answers.push(chunk))
+      socket.write(handshake('Sec-WebSocket-Extensions: permessage-deflate\r\n'))
+      await expect.poll(() => Buffer.concat(answers).toString()).toContain('\r\n\r\n')
+      const all = Buffer.concat(messages)
+      for (let at = 0; at < all.length; at += step) socket.write(all.subarray(at, at + step))
+      if (passes === 'always') {
+        await expect.poll(() => Buffer.concat(received)).toEqual(all)
+        socket.destroy()
+      } else {
+        await once(socket, 'close')
+        expect(Buffer.concat(answers).toString('latin1')).toContain('\x03\xf0svc record passes on no production keys')
+        expect(Buffer.concat(received).length).toBeLessThan(all.length)
+      }
+      expect(on.refusals).toEqual(passes === 'always' ? [] : [passes])
+      expect(asked!.headers['sec-websocket-extensions']).toBeUndefined()
+    }
+  })
+
+  test('of another protocol cannot be looked into, so that it is refused', async () => {
+    await using on = await stage(respondWith('{}'))
+    expect(await exchangeBytes(on.url, handshake('', 'h2c'))).toMatch(/^HTTP\/1\.1 403 [\s\S]*"reason_code":"opaque"/)
+    expect(on.refusals).toEqual(['opaque'])
   })
 })
 
@@ -412,7 +558,9 @@ describe('a hostile service', () => {
     ['a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', /terminated|closed/],
     ['a header that is split', 'HTTP/1.1 200 OK\r\nX-A: a\r\n\tfolded: b\r\nContent-Length: 0\r\n\r\n', 502],
     ['a bare line feed in a header', 'HTTP/1.1 200 OK\r\nX-A: a\nSet-Cookie: b=c\r\nContent-Length: 0\r\n\r\n', 502],
-    ['a header of 100 kB', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(100_000)}\r\n\r\n`, 502],
+    ['a header of 300 kB', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(300_000)}\r\n\r\n`, 502],
+    ['a status of zeros', 'HTTP/1.1 000 No\r\nContent-Length: 0\r\n\r\n', 502],
+    ['another protocol', 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', 502],
     ['a control character in its reason', 'HTTP/1.1 200 \x1b[31mred\r\nContent-Length: 0\r\n\r\n', null],
     ['no HTTP at all', 'SSH-2.0-OpenSSH\r\n', 502],
     ['nothing', '', 502],
@@ -445,6 +593,43 @@ describe('a hostile service', () => {
       mimeType: 'application/json',
       comment: 'Left out: body_undecodable.',
     })
+  })
+
+  test.each([
+    [
+      'a status of zeros',
+      'HTTP/1.1 000 No\r\nContent-Length: 0\r\n\r\n',
+      /^HTTP\/1\.1 502 [\s\S]*"reason_code":"unreadable"/,
+    ],
+    ['a status below 100', 'HTTP/1.1 099 No\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1\.1 502 /],
+    ['a status of nines', 'HTTP/1.1 999 No\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1\.1 999 /],
+    ['nothing', '', /^HTTP\/1\.1 502 [\s\S]*"reason_code":"unreachable"/],
+  ])('%s in response to a handshake harms nobody', async (_, bytes, expected) => {
+    await using on = await stage(bytes)
+    expect(await exchangeBytes(on.url, handshake())).toMatch(expected)
+    expect(await on.finish()).toHaveLength(1)
+  })
+
+  test.each<[what: string, request: string, service: Handler | string, status: number, reason: string, said: RegExp]>([
+    [
+      'a response with headers that are too long',
+      'GET /v1/x HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(300_000)}\r\n\r\n`,
+      ...([502, 'unreadable', /its headers are longer than 256 kB/] as const),
+    ],
+    [
+      'a request with headers that are too long',
+      `GET /v1/x HTTP/1.1\r\nHost: localhost\r\nX-A: ${'a'.repeat(300_000)}\r\n\r\n`,
+      respondWith('{}'),
+      ...([431, 'headers', /"request_refused":1/] as const),
+    ],
+  ])('%s is named', async (_, request, service, status, reason, said) => {
+    await using on = await stage(service)
+    const bytes = await exchangeBytes(on.url, request)
+    expect(bytes).toContain(`HTTP/1.1 ${status} `)
+    expect(bytes).toContain(`"reason_code":"${reason}"`)
+    await on.finish()
+    expect(on.text()).toMatch(said)
   })
 
   test('a service that is gone is a 502 that names itself, and an entry without a response', async () => {

@@ -8,8 +8,10 @@ import type { Duplex } from 'node:stream'
 import { listeningPort } from '#foundation/http.ts'
 import { createCaptures } from './capture.ts'
 import { type OpenExchange, type Passage, passRequest } from './pass.ts'
+import { refusalText } from './refusals.ts'
 import { createRewriting } from './rewriting.ts'
 import { passUpgrade } from './tunnel.ts'
+import { createAgent, maxHeaderBytes } from './upstream.ts'
 
 export interface RecorderOptions extends Pick<Passage, 'allow_live' | 'now' | 'onExchange' | 'onRefusal'> {
   /** The base URL of the service. */
@@ -32,13 +34,14 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   const open = new Set<OpenExchange>()
   const sockets = new Set<Duplex>()
   // A request that takes long is one of the service to refuse.
-  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 })
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000, maxHeaderSize: maxHeaderBytes })
   server.listen({ host: '127.0.0.1', port })
   await once(server, 'listening')
   const own = `http://127.0.0.1:${listeningPort(server)}`
   const passage: Passage = {
     ...others,
     service,
+    agent: createAgent(service),
     open,
     rewriting: createRewriting(service.origin, own),
     openCapture: createCaptures().open,
@@ -49,6 +52,13 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     passUpgrade(passage, incoming, socket, head)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const isTooLong = error.code === 'HPE_HEADER_OVERFLOW'
+    if (isTooLong) passage.onRefusal('headers', 'request')
+    if (socket.writable)
+      socket.end(isTooLong ? refusalText('headers') : 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+    else socket.destroy()
   })
   return {
     url: own + upstream.pathname.replace(/\/+$/, ''),

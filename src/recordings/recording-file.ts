@@ -2,8 +2,9 @@
  * A HAR file that is complete at every moment, so that one whose writer was killed can be read: each entry is written over
  * the end of the file, together with the new end, by one call.
  */
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, lstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { type HarEntry, openHar } from '#contract/recordings/har.ts'
+import { renameOver } from '#foundation/file-system.ts'
 
 export interface RecordingFile {
   readonly path: string
@@ -18,15 +19,22 @@ export interface RecordingFile {
 const comment =
   'Recorded by svc record. Keys, tokens, prompt texts and personal data are redacted. _left_out counts bodies and exchanges that are not in the file, by reason.'
 
+/** Another program has put its own file in place of the recording. */
+export class ReplacedFileError extends Error {
+  override readonly name = 'ReplacedFileError'
+}
+
 /**
- * Creates the file. With `overwrite` it replaces one that exists.
- * @throws SystemError; EEXIST where it exists and may not be replaced
+ * Creates the file. With `overwrite` it takes the place of one that exists: neither what a link leads to nor the file that another
+ * recording writes is changed.
+ * @throws SystemError; EEXIST where it exists and may not be replaced, or is no file
  */
 export function createRecordingFile(
   path: string,
   { version, overwrite }: { version: string; overwrite: boolean },
 ): RecordingFile {
-  const fd = openSync(path, overwrite ? 'w' : 'wx')
+  const fd = overwrite ? openInPlace(path) : openSync(path, 'wx')
+  const own = fstatSync(fd)
   const left_out: Record<string, number> = {}
   let entries = 0
   /** Where the end of the file begins, bytes. */
@@ -37,6 +45,8 @@ export function createRecordingFile(
     end += Buffer.byteLength(text)
   }
   const writeOrRestore = (text: string) => {
+    const present = statSync(path, { throwIfNoEntry: false })
+    if (present?.ino !== own.ino || present.dev !== own.dev) throw new ReplacedFileError(path)
     try {
       write(text)
     } catch (error) {
@@ -68,5 +78,24 @@ export function createRecordingFile(
       writeOrRestore('')
     },
     close: () => closeSync(fd),
+  }
+}
+
+/** Opens a new file in place of the one that is there. */
+function openInPlace(path: string): number {
+  const present = lstatSync(path, { throwIfNoEntry: false })
+  if (present !== undefined && !present.isFile() && !present.isSymbolicLink()) {
+    throw Object.assign(new Error(`EEXIST: not a file, open '${path}'`), { code: 'EEXIST', syscall: 'open', path })
+  }
+  const partial = `${path}.${process.pid}.new`
+  rmSync(partial, { force: true })
+  const fd = openSync(partial, 'wx')
+  try {
+    renameOver(partial, path)
+    return fd
+  } catch (error) {
+    closeSync(fd)
+    rmSync(partial, { force: true })
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 /** Responses of the pass-through itself, for requests that do not reach the service. They are in no recording. */
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 
 const refusals = {
   live_key: {
@@ -26,6 +26,25 @@ const refusals = {
     message: 'This is a pass-through to one service, not a proxy: the request must name a path.',
     hint: 'Set the URL that svc record printed as the base URL of the app.',
   },
+  opaque: {
+    status: 403,
+    error: 'forbidden',
+    message:
+      'svc record looks for production keys in what it passes on, and cannot look into this: it is compressed in an unknown way or very long, or no WebSocket. It was not sent.',
+    hint: 'Send it uncompressed, or start svc record with --allow-live.',
+  },
+  headers: {
+    status: 431,
+    error: 'invalid_request',
+    message: 'The headers of this request are longer than svc record accepts, 256 kB. It was not sent.',
+    hint: 'Send fewer or shorter headers: cookies, for example.',
+  },
+  unreadable: {
+    status: 502,
+    error: 'service_unavailable',
+    message: 'The service sent what is no valid HTTP response, or one with more than 256 kB of headers.',
+    hint: 'svc record prints why.',
+  },
   unreachable: {
     status: 502,
     error: 'service_unavailable',
@@ -38,21 +57,38 @@ export type Refusal = keyof typeof refusals
 
 /** Responds with the error body of the API, and the header `x-svc-record`, which no service sends. */
 export function refuse(response: ServerResponse, refusal: Refusal, origin: string | undefined): void {
-  const { status, error, message, hint } = refusals[refusal]
   if (response.destroyed) return
   if (response.headersSent) {
     response.destroy()
     return
   }
-  response.writeHead(status, {
+  response.writeHead(refusals[refusal].status, {
+    ...refusalHeaders(refusal),
+    // A page that cannot read why would see a failure of the network.
+    ...(origin === undefined ? {} : { 'access-control-allow-origin': origin, vary: 'Origin' }),
+  })
+  response.end(refusalBody(refusal))
+}
+
+/** Returns the bytes of such a response, for a socket on which no request could be read. */
+export function refusalText(refusal: Refusal): string {
+  const { status } = refusals[refusal]
+  const body = refusalBody(refusal)
+  const headers = { ...refusalHeaders(refusal), 'content-length': String(Buffer.byteLength(body)) }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
+}
+
+function refusalHeaders(refusal: Refusal): Record<string, string> {
+  return {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
     'x-svc-record': refusal,
     connection: 'close',
-    // A page that cannot read why would see a failure of the network.
-    ...(origin === undefined ? {} : { 'access-control-allow-origin': origin, vary: 'Origin' }),
-  })
-  response.end(
-    JSON.stringify({ error, message, request_id: '', reason_code: refusal, hint, fields: [], retryable: false }),
-  )
+  }
+}
+
+function refusalBody(refusal: Refusal): string {
+  const { error, message, hint } = refusals[refusal]
+  return JSON.stringify({ error, message, request_id: '', reason_code: refusal, hint, fields: [], retryable: false })
 }

@@ -4,6 +4,7 @@
  */
 import { findRole } from '#contract/recordings/field-roles.ts'
 import { isLoopback } from '#foundation/http.ts'
+import { replaceJsonStrings } from '#foundation/json-strings.ts'
 
 export interface Rewriting {
   /** Returns the headers of a request for the service: a page that it serves has the origin of the pass-through. */
@@ -52,9 +53,7 @@ export function createRewriting(service: string, own: string): Rewriting {
         : null
     },
     rewriteJson: (text) =>
-      text.replace(jsonTextField, (whole, name: string) =>
-        findRole(name) === 'address' ? whole.replace(pattern, () => own) : whole,
-      ),
+      replaceJsonStrings(text, (raw, name) => (findRole(name) === 'address' ? raw.replace(pattern, () => own) : null)),
     rewriteText,
     longest: Math.max(...origins.map(({ length }) => length)) + slashEscapes,
   }
@@ -62,9 +61,6 @@ export function createRewriting(service: string, own: string): Rewriting {
 
 /** The maximum number of characters that escapes add to an origin, and one that shows where it ends. */
 const slashEscapes = 5
-
-/** A field of JSON with a text as its value, at any depth. */
-const jsonTextField = /"((?:[^"\\]|\\.)*)"\s*:\s*"(?:[^"\\]|\\.)*"/g
 
 /** On loopback a service may call itself by another of its names. */
 function listOrigins(service: string): string[] {

@@ -54,7 +54,7 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
     learnSecret(secret, kind) {
       if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
       const replacement = nameSecret(secret, kind, key)
-      for (const spelling of listSpellings(secret)) add(spelling, replacement)
+      for (const spelling of [...listSpellings(secret), ...listBase64(secret)]) add(spelling, replacement)
     },
     learnText(text, replacement) {
       const added = listSpellings(text).filter((spelling) => add(spelling, replacement))
@@ -102,6 +102,16 @@ function listSpellings(text: string): string[] {
     inUrl.replaceAll('%20', '+'),
   ]
   return [...new Set(all)]
+}
+
+/** A text as it occurs within base64, by its place in a group of three bytes. What depends on its neighbours is left out. */
+function listBase64(text: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)])
+    const first = Math.ceil((before * 8) / 6)
+    const end = Math.floor((bytes.length * 8) / 6)
+    return [...new Set([bytes.toString('base64'), bytes.toString('base64url')])].map((all) => all.slice(first, end))
+  })
 }
 
 /**

@@ -1,7 +1,14 @@
 /** Where an exchange has secrets that only their place gives away: learnt before any part of it is written. */
 import { findRole } from '#contract/recordings/field-roles.ts'
-import { emailAddress, isFreeField, isSecretHeader } from '#contract/recordings/recorded-parts.ts'
+import {
+  findSocketSecrets,
+  isFreeField,
+  isSecretHeader,
+  removedEmail,
+  replaceEmails,
+} from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
+import { isSecretField, replaceSignedTokens } from '#contract/recordings/secret-names.ts'
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
@@ -22,20 +29,44 @@ function kindFor(name: string): string {
 }
 
 /** Learns the credentials in headers, by their names in lower case. */
-export function learnHeaders(
-  memory: SecretMemory,
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): void {
-  for (const [name, value = ''] of Object.entries(headers)) {
+export function learnHeaders(memory: SecretMemory, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    learnSignedTokens(memory, value)
+    for (const address of listEmails(value)) memory.learnText(address, removedEmail)
+    const inProtocols = name === 'sec-websocket-protocol' ? findSocketSecrets(value) : []
+    for (const each of inProtocols) memory.learnSecret(each, 'tok')
     if (!isSecretHeader(name)) continue
-    for (const each of [value].flat()) {
-      // `Bearer TOKEN`, `name=value; other=value`, or the value alone.
-      for (const part of each.split(/[\s;,]+/)) {
-        const secret = name.includes('cookie') ? part.slice(part.indexOf('=') + 1) : part
-        if (secret.length >= minSecretLength) memory.learnSecret(secret, 'tok')
+    // `Bearer TOKEN`, `name=value; other="value"`, or the value alone.
+    for (const part of value.split(/[\s;,]+/)) {
+      if (harmlessParameter.test(part)) continue
+      const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
+      for (const each of name.includes('cookie') ? [secret] : [part, secret]) {
+        if (each.length >= minSecretLength) memory.learnSecret(each, 'tok')
       }
     }
+    learnBasic(memory, value)
   }
+}
+
+/** Attributes of cookies and parameters of credentials that other parts of an exchange have too, such as its path and its host. */
+const harmlessParameter =
+  /^(?:path|domain|expires|max-age|samesite|priority|version|uri|realm|algorithm|qop|username)=/i
+
+/** Learns the user and the password of basic authentication. */
+function learnBasic(memory: SecretMemory, value: string): void {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]{4,8192})$/i.exec(value) ?? []
+  if (encoded === undefined) return
+  const pair = Buffer.from(encoded, 'base64').toString()
+  const at = pair.indexOf(':')
+  for (const each of [pair, pair.slice(0, at), pair.slice(at + 1)]) memory.learnSecret(each, 'tok')
+}
+
+/** Learns the signed tokens in a text. */
+export function learnSignedTokens(memory: SecretMemory, text: string): void {
+  replaceSignedTokens(text, (token) => {
+    memory.learnSecret(token, 'jwt')
+    return token
+  })
 }
 
 /** Learns header values that are not kept, since they might be prose. @param kept the headers as the file has them */
@@ -58,7 +89,7 @@ const minSecretLength = 12
 /** Learns the tokens of a path and its query, and prose that strayed there. */
 export function learnParameters(memory: SecretMemory, params: Readonly<Record<string, string>>, search: string): void {
   for (const [name, value] of [...Object.entries(params), ...new URLSearchParams(search)]) {
-    if (findRole(name) === 'token') {
+    if (findRole(name) === 'token' || isSecretField(name)) {
       for (const level of listDecoded(value)) memory.learnSecret(level, kindFor(name))
     } else {
       learnProse(memory, value)
@@ -92,9 +123,9 @@ function decodeLoosely(text: string): string {
 /** Learns the tokens, prompt texts and addresses of e-mail in a JSON value of a request, at any depth. */
 export function learnRequest(memory: SecretMemory, value: unknown): void {
   walk(value, (name, text, path) => {
-    if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
-    else if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) learnProse(memory, text)
-    for (const [address] of text.matchAll(emailAddress)) memory.learnText(address, '[removed: e-mail address]')
+    learnField(memory, name, text, path)
+    if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) learnProse(memory, text)
+    for (const address of listEmails(text)) memory.learnText(address, removedEmail)
     if (isFreeField(path) && findPersonalData(text).length > 0) memory.learnText(text, '[removed: personal data]')
   })
 }
@@ -117,17 +148,45 @@ function learnProse(memory: SecretMemory, text: string): void {
 
 /** Learns the tokens of a JSON value of a response. */
 export function learnResponse(memory: SecretMemory, value: unknown): void {
-  walk(value, (name, text) => {
-    if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
-  })
+  walk(value, (name, text, path) => learnField(memory, name, text, path))
 }
 
-/** A token by its prefix, whatever follows: at least as long as one with 80 bits, and not all letters like a name in code. */
-const prefixedToken = /(?<![A-Za-z0-9_])(?:ast|at|bt|wst)_(?=[A-Za-z._~-]*[0-9])[A-Za-z0-9._~-]{16,512}/g
+/** Learns a token by the role of its field, or by its name where it looks like one: a word would be found in other places. */
+function learnField(memory: SecretMemory, name: string, text: string, path: readonly string[]): void {
+  if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
+  else if (text.length >= minSecretLength && isSecretField(name, path) && isOpaque(text))
+    memory.learnSecret(text, 'tok')
+}
+
+function isOpaque(text: string): boolean {
+  return /[0-9]/.test(text) || text.length >= 2 * minSecretLength
+}
+
+/** A token by its prefix, whatever follows: at least as long as one with 80 bits. */
+const prefixedToken = /(?<![A-Za-z0-9_])(?:ast|at|bt|wst)_[A-Za-z0-9._~-]{16,512}/g
+/** A value beside a name, in a script or an attribute. */
+const namedValue = /(?<![\w.-])([\w.-]{1,128})["']?\s{0,8}[:=]\s{0,8}["']([\w.~+/=-]{16,4096})["']/g
 
 /** Learns the tokens in a document, such as the one with which a frame sends its beacons. */
 export function learnDocument(memory: SecretMemory, text: string): void {
-  for (const [token] of text.matchAll(prefixedToken)) memory.learnSecret(token, 'tok')
+  // Letters alone are a name in code.
+  for (const [token] of text.matchAll(prefixedToken)) if (isOpaqueWord(token)) memory.learnSecret(token, 'tok')
+  for (const [, name = '', value = ''] of text.matchAll(namedValue)) {
+    if (isSecretField(name) && isOpaqueWord(value)) memory.learnSecret(value, 'tok')
+  }
+}
+
+function isOpaqueWord(text: string): boolean {
+  return /[0-9]/.test(text) && /[A-Za-z]/.test(text)
+}
+
+function listEmails(text: string): string[] {
+  const found: string[] = []
+  replaceEmails(text, (address) => {
+    found.push(address)
+    return address
+  })
+  return found
 }
 
 const maxDepth = 32

@@ -2,33 +2,57 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { isHopHeader } from '#foundation/http.ts'
-import { describeFailure, findRefusal, openExchange, type Passage, requestHeaders, sendRequest } from './pass.ts'
+import { closeFrame, guardFrames, KeyError } from './key-guard.ts'
+import { findRefusal, openExchange, type Passage } from './pass.ts'
 import { type Refusal, refuse } from './refusals.ts'
+import {
+  describeFailure,
+  findResponseError,
+  isUnreadable,
+  requestHeaders,
+  sendRequest,
+  withoutHops,
+} from './upstream.ts'
 
 /** Takes a handshake to the service. The sockets of both sides end together. */
 export function passUpgrade(passage: Passage, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   socket.on('error', () => socket.destroy())
   const respondWith = (refusal: Refusal) => refuse(openResponse(incoming, socket), refusal, incoming.headers.origin)
-  const refusal = findRefusal(passage, incoming)
+  const { allow_live } = passage
+  const protocol = incoming.headers.upgrade ?? ''
+  const isOpaque = !allow_live && protocol.toLowerCase() !== 'websocket'
+  const refusal = findRefusal(passage, incoming) ?? (isOpaque ? 'opaque' : null)
   if (refusal !== null) {
-    passage.onRefusal(refusal, incoming.method ?? 'GET')
+    passage.onRefusal(refusal, `${incoming.method} request`)
     respondWith(refusal)
     return
   }
-  const upgrade = ['Connection', 'Upgrade', 'Upgrade', incoming.headers.upgrade ?? '']
-  const headers = [...requestHeaders(passage, incoming), ...upgrade]
+  // Frames are looked into, so they are not compressed.
+  const asked = requestHeaders(passage, incoming)
+  const kept = allow_live ? asked : withoutHops(asked, undefined, /^sec-websocket-extensions$/i)
+  const headers = [...kept, 'Connection', 'Upgrade', 'Upgrade', protocol]
   const exchange = openExchange(passage, incoming, headers)
   const sent = sendRequest(passage, incoming, headers)
   socket.on('close', () => sent.destroy())
-  sent.on('error', (error) => {
-    if (!exchange.hasResponse()) respondWith('unreachable')
+  const fail = (error: Error) => {
+    if (!exchange.hasResponse()) respondWith(isUnreadable(error) ? 'unreadable' : 'unreachable')
     exchange.end(socket.destroyed ? 'The client left.' : describeFailure(error))
-  })
+  }
+  sent.on('error', fail)
   sent.on('response', (received) => {
+    const problem = findResponseError(received)
+    if (problem !== null) {
+      fail(problem)
+      sent.destroy()
+      return
+    }
     exchange.respond(received)
     const response = openResponse(incoming, socket)
-    response.writeHead(received.statusCode ?? 502, [...listHeaders(received), 'Connection', 'close'])
+    response.writeHead(received.statusCode ?? 502, [
+      ...withoutHops(received.rawHeaders, received.headers.connection),
+      'Connection',
+      'close',
+    ])
     received.on('data', exchange.add).pipe(response)
     received.on('error', () => undefined)
     received.on('close', () => {
@@ -40,7 +64,10 @@ export function passUpgrade(passage: Passage, incoming: IncomingMessage, socket:
     exchange.respond(received)
     exchange.end(null)
     socket.write(handshakeText(received, passage.rewriting.toClient(received.rawHeaders)))
-    join(socket, head, upstream, first)
+    if (first.length > 0) socket.write(first)
+    const outgoing = allow_live ? upstream : guard(passage, socket, upstream)
+    if (head.length > 0) outgoing.write(head)
+    join(socket, outgoing, upstream)
   })
   sent.end()
 }
@@ -54,19 +81,27 @@ function openResponse(incoming: IncomingMessage, socket: Duplex): ServerResponse
   return response
 }
 
-function listHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
-  return rawHeaders.filter((_, index) => !isHopHeader(rawHeaders[index - (index % 2)]!, headers.connection))
-}
-
 function handshakeText({ statusCode, statusMessage }: IncomingMessage, headers: readonly string[]): string {
   const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}\r\n`] : []))
   return `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`
 }
 
-function join(client: Duplex, sent: Buffer, service: Duplex, received: Buffer): void {
-  if (received.length > 0) client.write(received)
-  if (sent.length > 0) service.write(sent)
-  client.pipe(service).pipe(client)
+/** Returns a stream to the service for what the client sends. By a production key it ends both sides. */
+function guard(passage: Passage, client: Duplex, service: Duplex): Duplex {
+  const guarded = guardFrames()
+  guarded.on('error', (error) => {
+    if (error instanceof KeyError) passage.onRefusal(error.reason, 'WebSocket message')
+    client.unpipe(guarded)
+    client.end(closeFrame('svc record passes on no production keys without --allow-live'), () => service.destroy())
+  })
+  guarded.pipe(service)
+  return guarded
+}
+
+/** @param outgoing what the client sends, on its way to the service */
+function join(client: Duplex, outgoing: Duplex, service: Duplex): void {
+  client.pipe(outgoing)
+  service.pipe(client)
   service.on('error', () => client.destroy())
   client.on('error', () => service.destroy())
   client.on('close', () => service.destroy())

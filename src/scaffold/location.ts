@@ -70,7 +70,7 @@ function slug(text: string): string | null {
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[._-]+|[._-]+$/g, '')
+    .replace(/^[._-]+|(?<![._-])[._-]+$/g, '')
     .slice(0, maxNameLength)
   return findNameProblem(name) === null && problemOfFile(name) === null ? name : null
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { applyEdit, edits } from '#tests/mutations/edits.ts'
 import { browserFiles, importTable, impureFiles } from './import-table.ts'
+import { findSlowInput, listPatterns, ownTexts, piecesOf } from './linear.ts'
 import { unguardedLookups } from './lookups.ts'
 import { heavyRoutines } from './routines.ts'
 import {
@@ -188,6 +189,18 @@ test('a regular expression that a user wrote runs where it can be ended', () => 
   expect(product.flatMap(unreviewedPatterns)).toEqual([])
   for (const text of ["new RegExp(text, 'u')", 'RegExp(text)'])
     expect(unreviewedPatterns(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+})
+
+test('no pattern over a text from outside takes time with the square of its length', () => {
+  const isSlow = (pattern: RegExp) => findSlowInput((text) => text.replace(pattern, ''), piecesOf(pattern)) !== null
+  const judged = product.filter(({ path }) => !/\.test\.tsx?$/.test(path) && !Object.hasOwn(ownTexts, path))
+  const alike = Map.groupBy(judged.flatMap(listPatterns), ({ pattern }) => String(pattern))
+  expect(alike.size).toBeGreaterThan(300)
+  const slow = [...alike.values()].flatMap((found) => (isSlow(found[0]!.pattern) ? found : []))
+  expect(slow.map(({ place, pattern }) => `${place} ${pattern}`)).toEqual([])
+  for (const pattern of [/"((?:[^"\\]|\\.)*)"\s*:/g, /(?:at|bt)_(?=[a-z._]*[0-9])[a-z0-9._]{16,512}/g, /^(?:a+)+b/g]) {
+    expect(isSlow(pattern), String(pattern)).toBe(true)
+  }
 })
 
 test('the files of users are read in one place, which knows encodings', () => {

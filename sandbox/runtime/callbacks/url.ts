@@ -25,7 +25,7 @@ export function parseCallbackUrl(text: string): CallbackTarget | string {
   if (url === null) return 'is not a URL'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return `begins with ${url.protocol}, not https:`
   if (url.username !== '' || url.password !== '') return 'has a user name or a password in it'
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '')
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/(?<!\.)\.+$/, '')
   if (host === '') return 'has no host'
   const address = parseAddress(host) === null ? null : host
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)

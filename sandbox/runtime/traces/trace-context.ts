@@ -53,7 +53,7 @@ export function readTraceContext(traceparent: string | undefined, tracestate: st
 function readState(text: string): string | null {
   const members = text
     .split(',')
-    .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .map((member) => member.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, ''))
     .filter((member) => member !== '')
   const keys = new Set(members.map((member) => member.split('=', 1)[0]))
   if (members.length === 0 || members.length > maxStateMembers || keys.size < members.length) return null

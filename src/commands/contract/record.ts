@@ -12,7 +12,7 @@ import { isLoopback } from '#foundation/http.ts'
 import { readErrorCode } from '#foundation/system-error.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { openRecorder, type Recorder, type RecorderOptions } from '#recordings/recorder.ts'
-import { createRecordingFile, type RecordingFile } from '#recordings/recording-file.ts'
+import { createRecordingFile, type RecordingFile, ReplacedFileError } from '#recordings/recording-file.ts'
 import type { Refusal } from '#recordings/refusals.ts'
 import { createSession, type RecordingSummary } from '#recordings/session.ts'
 import { requestLine } from '#tail/request-line.ts'
@@ -68,8 +68,8 @@ async function run(context: CommandContext, { options }: CommandInput): Promise<
     allow_live: options.allowLive === true,
     now: system.now,
     onExchange: (passed) => session.add(passed),
-    onRefusal(refusal, method) {
-      out.note(`A ${method} request was not sent: ${refusalNotes[refusal]}`)
+    onRefusal(refusal, what) {
+      out.note(`A ${what} was not sent: ${refusalNotes[refusal]}`)
       session.countRefusal()
     },
   })
@@ -77,7 +77,7 @@ async function run(context: CommandContext, { options }: CommandInput): Promise<
     origin: upstream.origin,
     file: await createFile(path, options.overwrite === true, recorder),
     onEntry: (detail) => out.format !== 'json' && out.item(detail, (style) => requestLine(detail, style)),
-    onFailure: (error) => fail(unwritable(path, error, 'Free some space, or give another place: --out FILE.')),
+    onFailure: (error) => fail(describeFileFailure(path, error)),
   })
   printReady(context, recorder, upstream, path)
   const failure = await Promise.race([ended, failed])
@@ -92,6 +92,9 @@ const refusalNotes: Readonly<Record<Refusal, string>> = {
   host: 'its Host header names another host. Use the printed URL.',
   other_site: 'a page of another site sent it without a credential. Serve your app on localhost.',
   target: 'it names a URL where a path belongs. The printed URL is a base URL, not that of a proxy.',
+  opaque: 'svc cannot look into it for a production key. Send it uncompressed, or start with --allow-live.',
+  headers: 'its headers are longer than 256 kB.',
+  unreadable: 'the response of the service cannot be read.',
   unreachable: 'the service did not respond.',
 }
 
@@ -115,11 +118,22 @@ async function open(context: CommandContext, options: RecorderOptions): Promise<
   }
 }
 
+function describeFileFailure(path: string, error: unknown): CliError {
+  if (!(error instanceof ReplacedFileError)) {
+    return unwritable(path, error, 'Free some space, or give another place: --out FILE.')
+  }
+  const hint = 'Give each recording a file of its own: --out FILE.'
+  return new CliError('failure', 'file_replaced', `${path} was replaced or removed, so the recording ended.`, hint)
+}
+
 async function createFile(path: string, overwrite: boolean, recorder: Recorder): Promise<RecordingFile> {
   try {
     return createRecordingFile(path, { version, overwrite })
   } catch (error) {
     await recorder.close()
+    if (readErrorCode(error) === 'EEXIST' && overwrite) {
+      throw new CliError('usage', 'not_a_file', `${path} is not a file.`, 'Give another name with --out FILE.')
+    }
     if (readErrorCode(error) === 'EEXIST') {
       const hint = 'Give another name with --out FILE, or --force to replace it.'
       throw new CliError('usage', 'file_exists', `${path} exists.`, hint)

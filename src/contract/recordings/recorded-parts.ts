@@ -7,6 +7,7 @@ import { isObject, parseJson } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactWithBase64 } from '#foundation/redaction.ts'
 import { describeRemoved, journalHeaders, journalPath, redactHeaderValue } from './redaction.ts'
+import { isSecretField, isSecretName, withoutSignedTokens } from './secret-names.ts'
 
 /** Headers as Node reads them. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -21,13 +22,38 @@ export function keepRequestHeaders(headers: Headers): Record<string, string> {
   const kept = readHeaders(journalHeaders(headers))
   for (const name in kept) {
     if (personalHeaders.test(name) || (name !== 'authorization' && isSecretHeader(name))) kept[name] = 'redacted'
+    else kept[name] = withoutParameters(name, kept[name]!)
   }
   return kept
 }
 
-/** Whether the value of a header is a credential, by its name. */
+/** A parameter of a header, or of a URL in it. */
+const parameter = /(?<![\w.-])([\w.-]{1,128})=("?)[^\s;,&"<>]{1,4096}/g
+
+/** Returns the value of a header without addresses of e-mail, and without secrets in its parameters. */
+function withoutParameters(name: string, value: string): string {
+  if (name === 'sec-websocket-protocol') {
+    const secrets = new Set(findSocketSecrets(value))
+    return value.replace(/[^\s,]+/g, (each) => (secrets.has(each) ? 'redacted' : each))
+  }
+  return withoutSignedTokens(withoutEmail(value)).replace(parameter, (whole, key: string, quote: string) =>
+    isSecretName(key) ? `${key}=${quote}redacted` : whole,
+  )
+}
+
+/** A protocol of a WebSocket, such as `graphql-ws`, `v12.stomp` and `wamp.2.json`. */
+const protocol =
+  /^(?:v?\d{1,2}[.-])?[a-z]{2,16}(?:[.-][a-z]{2,16}){0,3}(?:[.-]?v?\d{1,2}(?:\.\d{1,2}){0,2}(?:[.-]json)?)?$/i
+
+/** Returns the items of `Sec-WebSocket-Protocol` that are no protocols: pages have no other header in which to send a token. */
+export function findSocketSecrets(value: string): string[] {
+  const items = value.split(/[\s,]+/)
+  return items.filter((item, index) => !protocol.test(item) || isSecretName(items[index - 1] ?? ''))
+}
+
+/** Whether the value of a header is a credential, by its name. Those of CORS say what is permitted. */
 export function isSecretHeader(name: string): boolean {
-  return name === 'authorization' || name === 'proxy-authorization' || secretHeaders.test(name)
+  return !name.startsWith('access-control-') && (secretHeaders.test(name) || isSecretName(name))
 }
 
 /** Response headers that contain words, none of which comes from a request. */
@@ -44,7 +70,7 @@ export function keepResponseHeaders(headers: Headers): Record<string, string> {
     const text = Array.isArray(value) ? value.join(', ') : value
     if (isSecretHeader(name)) kept[name] = 'redacted'
     else if (name === 'location' || name === 'content-location') kept[name] = keepUrl(text)
-    else kept[name] = wordyHeaders.has(name) ? text : redactHeaderValue(name, text)
+    else kept[name] = withoutParameters(name, wordyHeaders.has(name) ? text : redactHeaderValue(name, text))
   }
   return readHeaders(redactWithBase64(JSON.stringify(kept)))
 }
@@ -96,6 +122,7 @@ export function withoutPersonal(value: unknown, path: readonly string[] = []): u
   if (isExactNumber(value) || typeof value === 'number') return isPersonal ? 0 : value
   if (typeof value === 'string') {
     if (isPersonal && !(path.at(-1) === 'country' && country.test(value))) return describeRemoved(value)
+    if (isSecretField(path.at(-1) ?? '', path.slice(0, -1))) return describeRemoved(value)
     const isAboutUser = isFreeField(path) && findPersonalData(withoutEmail(value)).length > 0
     return isAboutUser ? removedPersonal : withoutEmail(value)
   }
@@ -108,11 +135,28 @@ export function withoutPersonal(value: unknown, path: readonly string[] = []): u
 
 const removedPersonal = '[removed: personal data]'
 
-/** An address of e-mail, wherever it is. */
-export const emailAddress = /[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}/g
-const removedEmail = '[removed: e-mail address]'
+/** What follows the name in an address of e-mail, percent-encoded or with JSON escapes too. `logo@2x.png` is a picture. */
+const mailDomain = /(?:@|%(?:25){0,4}40|\\{1,4}u0040)(?!\d(?:\.\d)?x\.)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}/g
+const ofMailName = /[A-Za-z0-9._%+-]/
+const maxMailName = 64
+
+/** Calls `replace` for every address of e-mail in a text, and returns the text with its results. */
+export function replaceEmails(text: string, replace: (address: string) => string): string {
+  let replaced = ''
+  let copied = 0
+  for (const { 0: domain, index } of text.matchAll(mailDomain)) {
+    let start = index
+    while (start > copied && index - start < maxMailName && ofMailName.test(text[start - 1]!)) start--
+    if (start === index) continue
+    replaced += text.slice(copied, start) + replace(text.slice(start, index) + domain)
+    copied = index + domain.length
+  }
+  return copied === 0 ? text : replaced + text.slice(copied)
+}
+
+export const removedEmail = '[removed: e-mail address]'
 
 /** Returns a text without addresses of e-mail. */
 export function withoutEmail(text: string): string {
-  return text.includes('@') ? text.replace(emailAddress, removedEmail) : text
+  return replaceEmails(text, () => removedEmail)
 }

@@ -19,6 +19,7 @@ import {
   withoutPersonal,
 } from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
+import { redactNamedSecrets } from './secret-names.ts'
 
 /** An endpoint that a recording can have. */
 export type RecordedId = keyof typeof v1 | CompatEndpointId
@@ -306,7 +307,12 @@ function readResponseBody({ content, headers }: Entry['response']): RecordedBody
   if (text === null) return { base64: content.text }
   // A browser that no longer has a body writes an empty one.
   if (text === '' && Number(content.size) > 0) return null
-  return { text: withoutEmail(redactSecrets(text)) }
+  return { text: redactResponseText(text) }
+}
+
+/** Returns the body of a response without keys, tokens, addresses of e-mail, and what the names of its fields give away. */
+export function redactResponseText(text: string): string {
+  return withoutEmail(redactSecrets(/^\s*[{[]/.test(text) ? redactNamedSecrets(text) : text))
 }
 
 function readSession(body: Json | string | null): string | null {

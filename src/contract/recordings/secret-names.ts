@@ -1,0 +1,133 @@
+/** Secrets by the name of their field, parameter or header, and by their shape. The contract's own fields have roles instead. */
+import { readJsonString, replaceJsonStrings } from '#foundation/json-strings.ts'
+import { findRole } from './field-roles.ts'
+
+/** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
+const secretWord =
+  /passw(?:or)?d|passphrase|passcode|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key/
+const wholeWords: ReadonlySet<string> = new Set(['auth', 'pwd', 'bearer'])
+
+/** The last word of a name that says something about a secret: how many, of which kind, until when. */
+const harmlessEnd: ReadonlySet<string> = new Set([
+  ...[
+    'count',
+    'counts',
+    'usage',
+    'used',
+    'limit',
+    'limits',
+    'budget',
+    'length',
+    'size',
+    'index',
+    'position',
+    'remaining',
+  ],
+  ...[
+    'type',
+    'types',
+    'method',
+    'methods',
+    'scheme',
+    'algorithm',
+    'alg',
+    'version',
+    'name',
+    'names',
+    'policy',
+    'status',
+  ],
+  ...[
+    'expires',
+    'expiry',
+    'expiration',
+    'ttl',
+    'in',
+    'at',
+    'ms',
+    'seconds',
+    'required',
+    'enabled',
+    'valid',
+    'verified',
+  ],
+  ...['url', 'uri', 'endpoint', 'issuer', 'audience', 'scope', 'scopes', 'sha256'],
+])
+
+/** Whether the value of a field, parameter or header is a secret, by its name. Not for a field that has a role in the contract. */
+export function isSecretName(name: string): boolean {
+  if (name.length > maxNameLength) return false
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
+  if (harmlessEnd.has(words.at(-1) ?? '')) return false
+  return words.some((word) => wholeWords.has(word)) || secretWord.test(words.join(''))
+}
+
+/** A longer one is no name. */
+const maxNameLength = 128
+
+/** Whether a field of JSON has a secret that only its name gives away. @param around the fields around it */
+export function isSecretField(name: string, around: readonly string[] = []): boolean {
+  return findRole(name) === 'value' && [name, ...around.slice(-maxAround)].some(isUnknownSecret)
+}
+
+function isUnknownSecret(name: string): boolean {
+  return findRole(name) === 'value' && isSecretName(name)
+}
+
+/** How many fields around one can make it a secret, as `credentials` does. */
+const maxAround = 8
+
+/** The header of a signed token: JSON, which begins with `{"`, and so with `eyJ` in base64. */
+const signedToken = /eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*){1,3}/y
+const wordEnd = /[\w-]*/y
+
+/** Calls `replace` for every signed token (JWT) in a text, and returns the text with its results. */
+export function replaceSignedTokens(text: string, replace: (token: string) => string): string {
+  let replaced = ''
+  let copied = 0
+  for (let at = text.indexOf('eyJ'); at !== -1; at = text.indexOf('eyJ', at)) {
+    signedToken.lastIndex = at
+    const [token] = signedToken.exec(text) ?? []
+    if (token !== undefined) {
+      replaced += text.slice(copied, at) + replace(token)
+      at += token.length
+      copied = at
+    } else {
+      // A later beginning in the same word fails too.
+      wordEnd.lastIndex = at
+      at += wordEnd.exec(text)![0].length
+    }
+  }
+  return copied === 0 ? text : replaced + text.slice(copied)
+}
+
+/** What stands in place of a secret that nothing has to follow. */
+const redacted = '[redacted]'
+
+/** JSON in a string of JSON, at most this deep. */
+const maxInner = 3
+
+/** Returns JSON text without the secrets that the names of its fields give away, and without signed tokens that have no role. */
+export function redactNamedSecrets(text: string, depth = 0): string {
+  return replaceJsonStrings(text, (raw, name, around) => {
+    if (raw === '' || raw.endsWith('redacted') || raw.endsWith(redacted)) return null
+    if (isSecretField(name, around)) return redacted
+    if (findRole(name) === 'token' || findRole(name) === 'address') return null
+    if (depth < maxInner && /^\s*[{[]/.test(raw)) {
+      const value = readJsonString(raw)
+      const inner = redactNamedSecrets(value, depth + 1)
+      return inner === value ? null : JSON.stringify(inner).slice(1, -1)
+    }
+    const kept = withoutSignedTokens(raw)
+    return kept === raw ? null : kept
+  })
+}
+
+/** Returns a text without signed tokens. */
+export function withoutSignedTokens(text: string): string {
+  return replaceSignedTokens(text, () => redacted)
+}
