@@ -1,5 +1,5 @@
 /** Responses of the pass-through itself, for requests that do not reach the service. They are in no recording. */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 
 const refusals = {
   live_key: {
@@ -73,10 +73,11 @@ export function refuse(response: ServerResponse, refusal: Refusal, origin: strin
 /** Returns the bytes of such a response, for a socket on which no request could be read. */
 export function refusalText(refusal: Refusal): string {
   const { status } = refusals[refusal]
+  // The reason may be empty.
   const body = refusalBody(refusal)
   const headers = { ...refusalHeaders(refusal), 'content-length': String(Buffer.byteLength(body)) }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
+  return `HTTP/1.1 ${status} \r\n${lines.join('')}\r\n${body}`
 }
 
 function refusalHeaders(refusal: Refusal): Record<string, string> {

@@ -3,8 +3,8 @@
  * the fields of JSON that are addresses, and of scripts and documents. Everything else passes byte for byte.
  */
 import { findRole } from '#contract/recordings/field-roles.ts'
+import { replaceJsonStrings } from '#contract/recordings/json-strings.ts'
 import { isLoopback } from '#foundation/http.ts'
-import { replaceJsonStrings } from '#foundation/json-strings.ts'
 
 export interface Rewriting {
   /** Returns the headers of a request for the service: a page that it serves has the origin of the pass-through. */

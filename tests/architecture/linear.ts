@@ -118,9 +118,9 @@ export function listPatterns({ path, text, nodes }: Source): { place: string; pa
 /** Returns the pieces for a pattern: its own characters and words, and what it may repeat. */
 export function piecesOf({ source }: RegExp): string[] {
   const plain = source.replace(/\(\?(?:<?[=!:]|<\w+>)/g, '(').replace(/\\([^\w])/g, '$1')
-  const words = [...new Set(plain.match(/[A-Za-z0-9_%@:/<>"'=-]{2,24}/g))].slice(0, 5)
+  const words = [...new Set(plain.replace(/[()]/g, '').match(/[A-Za-z0-9_%@:/<>"'=-]{2,24}/g))].slice(0, 5)
   const marks = [...new Set(plain.match(/[^\w\s]/g))]
-  return [...new Set([...common, ...marks, ...words, ...words.map((word) => `${word}a`)])]
+  return [...new Set([...common, ...marks, ...words, ...words.flatMap((word) => [`${word}a`, `${word}.`])])]
 }
 
 /** Patterns over texts of our own, or that a user of the command line wrote for it, by file, and why they may stay. */

@@ -162,6 +162,7 @@ const keylessSenders = new Set([
   'src/hosts/extension.ts',
   // The requests of an app as it sent them, to the service that the command line named, over TLS or on this computer.
   'src/recordings/pass.ts',
+  'src/recordings/upstream.ts',
   'src/recordings/recorder.ts',
   'src/recordings/tunnel.ts',
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.

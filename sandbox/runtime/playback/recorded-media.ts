@@ -1,4 +1,5 @@
 /** The media of a recording: served at their recorded paths, and shown by the frames of the fills that name them. */
+import { keepFilePath } from '#contract/recordings/recorded-parts.ts'
 import type { RecordedExchange } from '#contract/recordings/recording.ts'
 import type { RecordedCampaigns } from './recorded-campaigns.ts'
 
@@ -31,7 +32,8 @@ export function createRecordedMedia(
   const read = exchanges.flatMap((exchange) => readFile(exchange) ?? [])
   const files = new Map(read.map(({ path, file }) => [path, file]))
   const pathsByAddress = new Map(read.map(({ address, path }) => [address, path]))
-  const findPath = (address: string | null) => (address === null ? null : (pathsByAddress.get(address) ?? null))
+  const findPath = (address: string | null) =>
+    address === null ? null : (pathsByAddress.get(address) ?? pathsByAddress.get(keepFileAddress(address)) ?? null)
   const creatives = new Map(
     campaigns.list().map(({ fill, names }): [string, CreativePaths] => {
       const paths = { image: findPath(fill.image_url), video: findPath(fill.video_url), icon: findPath(fill.icon_url) }
@@ -43,6 +45,12 @@ export function createRecordedMedia(
     find: (path) => files.get(path) ?? null,
     findCreative: (creative_id) => creatives.get(creative_id) ?? null,
   }
+}
+
+/** Returns the address of a file as `svc record` writes that of its request: without the signature in its query, for example. */
+function keepFileAddress(address: string): string {
+  const url = URL.parse(address)
+  return url === null ? address : url.origin + keepFilePath(url.pathname + url.search)
 }
 
 /** Pages, scripts and endpoints of the emulator are not for a recording to replace. */

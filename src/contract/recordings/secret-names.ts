@@ -1,6 +1,7 @@
 /** Secrets by the name of their field, parameter or header, and by their shape. The contract's own fields have roles instead. */
-import { readJsonString, replaceJsonStrings } from '#foundation/json-strings.ts'
+
 import { findRole } from './field-roles.ts'
+import { readJsonString, replaceJsonStrings } from './json-strings.ts'
 
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
