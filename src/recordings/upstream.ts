@@ -1,5 +1,6 @@
 /** Requests to the service, and what can be wrong with its responses. */
 import {
+  type AgentOptions,
   type ClientRequest,
   Agent as HttpAgent,
   globalAgent as httpGlobal,
@@ -20,6 +21,9 @@ interface Upstream {
   agent: HttpAgent
 }
 
+/** Node has the options of an agent, and its types do not. */
+type GlobalAgent = HttpAgent & { options: AgentOptions }
+
 /**
  * Returns an agent that opens a connection for each request. A service closes idle connections as a request comes, and whether it
  * has seen a POST that was on its way then, nobody knows: it could be sent twice, or never.
@@ -27,7 +31,7 @@ interface Upstream {
 export function createAgent({ protocol, hostname }: URL): HttpAgent {
   const isHttps = protocol === 'https:'
   // The proxy of the environment, where Node is asked to use it.
-  const { proxyEnv } = (isHttps ? httpsGlobal : httpGlobal).options
+  const { proxyEnv } = ((isHttps ? httpsGlobal : httpGlobal) as GlobalAgent).options
   const options = { keepAlive: false, ...(isLoopback(hostname) || proxyEnv === undefined ? {} : { proxyEnv }) }
   return isHttps ? new HttpsAgent(options) : new HttpAgent(options)
 }

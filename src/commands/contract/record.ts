@@ -118,12 +118,12 @@ async function open(context: CommandContext, options: RecorderOptions): Promise<
   }
 }
 
-function describeFileFailure(path: string, error: unknown): CliError {
+function describeFileFailure(path: string, error: unknown): unknown {
   if (!(error instanceof ReplacedFileError)) {
     return unwritable(path, error, 'Free some space, or give another place: --out FILE.')
   }
   const hint = 'Give each recording a file of its own: --out FILE.'
-  return new CliError('failure', 'file_replaced', `${path} was replaced or removed, so the recording ended.`, hint)
+  return new CliError('busy', 'file_replaced', `${path} was replaced or removed, so the recording ended.`, hint)
 }
 
 async function createFile(path: string, overwrite: boolean, recorder: Recorder): Promise<RecordingFile> {
