@@ -10,7 +10,7 @@ import { readJournal } from '#diagnosis/journal.ts'
 import { judge, toRunResult } from '#diagnosis/observe.ts'
 import { journalRules, observeRules } from '#diagnosis/rules/index.ts'
 import type { CaseResult } from '#qa/result.ts'
-import { startSandbox } from '#sandbox/index.ts'
+import { manualClock, startSandbox } from '#sandbox/index.ts'
 import { clean } from '#tests/observe/clean.ts'
 import {
   ask,
@@ -32,7 +32,7 @@ import {
 import { violations } from '#tests/observe/violations.ts'
 import { runInProcess } from './in-process.ts'
 import { root } from './process.ts'
-import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+import { noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
 const script = join(root, 'tests/observe/run.ts')
@@ -40,10 +40,10 @@ const system = { now: () => Date.now() }
 
 /** Runs an integration against a sandbox of its own, and judges it. Resolves to the cases by the ids of their rules. */
 async function judged(integration: () => Promise<unknown>) {
-  const sandbox = await startSandbox({ database: ':memory:' })
+  const sandbox = await startSandbox({ database: ':memory:', clock: manualClock(noon) })
   const { url, projects } = sandbox
   try {
-    use({ url, ...projects.find(({ client_id }) => client_id === 'proj_demo')! })
+    use({ url, ...projects.find(({ client_id }) => client_id === 'proj_demo')! }, noon)
     await integration()
     const client = createClient({ base_url: url, credential: projects[0]!.secret_key })
     const about = { client_id: 'proj_demo', command_name: 'svc' }

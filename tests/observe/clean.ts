@@ -57,9 +57,10 @@ async function trouble(): Promise<void> {
 async function pending(): Promise<void> {
   await scenario('slow_decision')
   const { body } = await ask({ wait_ms: 0 })
-  let answer = await call('GET', `/v1/decisions/${body.slot_id}?wait_ms=200`)
-  while (answer.body.status === 'pending') answer = await call('GET', `/v1/decisions/${body.slot_id}?wait_ms=2000`)
-  await show(answer)
+  await call('GET', `/v1/decisions/${body.slot_id}?wait_ms=0`)
+  const poll = call('GET', `/v1/decisions/${body.slot_id}?wait_ms=20000`)
+  await pass(10_000)
+  await show(await poll)
   await sandbox('DELETE', '/scenarios')
   const job = { client_id, session_id: newSession(), job_type: 'code' }
   const [slot_id] = (await call('POST', '/v1/jobs', job)).body.slot_ids

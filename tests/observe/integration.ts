@@ -3,10 +3,14 @@
 const { SVC_BASE_URL = '', SVC_SECRET_KEY = '', SVC_PUBLISHABLE_KEY = '' } = process.env
 let service = { url: SVC_BASE_URL, secret_key: SVC_SECRET_KEY, publishable_key: SVC_PUBLISHABLE_KEY }
 
-/** Makes the integration, which runs in this process, call a sandbox; a process of its own has SVC_* variables. */
-export function use(sandbox: typeof service): void {
+/**
+ * Makes the integration, which runs in this process, call a sandbox; a process of its own has SVC_* variables. `held_ms` is the
+ * time of a sandbox whose clock stands still, so that no pause of the computer is one of the integration.
+ */
+export function use(sandbox: typeof service, held_ms?: number): void {
   service = sandbox
   passed_ms = 0
+  started_ms = held_ms
 }
 
 export const client_id = 'proj_demo'
@@ -118,13 +122,14 @@ export async function sandbox(method: string, path: string, body?: object): Prom
 }
 
 let passed_ms = 0
+let started_ms: number | undefined
 /** Lets time pass on the clock of the sandbox, which stamps the journal. */
 export async function pass(by_ms: number): Promise<void> {
   await sandbox('POST', '/clock/advance', { by_ms })
   passed_ms += by_ms
 }
 /** Returns the time of the sandbox, epoch milliseconds. */
-export const now = () => Date.now() + passed_ms
+export const now = () => (started_ms ?? Date.now()) + passed_ms
 
 /** Makes the next matching request fail once. */
 export const fault = (rule: object) => sandbox('POST', '/faults', { times: 1, ...rule })

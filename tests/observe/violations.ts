@@ -12,6 +12,7 @@ import {
   granted,
   liveKey,
   newSession,
+  now,
   pageOrigin,
   pass,
   scenario,
@@ -207,7 +208,7 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
     commit: async () => {
       const answer = await ask()
       await frame(answer)
-      const same = { beacon_id: 'mount_a:render', occurred_at_ms: Date.now() }
+      const same = { beacon_id: 'mount_a:render', occurred_at_ms: now() }
       await beacon(answer, 'render', same)
       await beacon(answer, 'render', same)
     },
