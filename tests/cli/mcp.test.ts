@@ -218,7 +218,7 @@ describe('over stdio', () => {
     await expect(fetch(`${url}/_sandbox/livez`)).rejects.toThrow('fetch failed')
   })
 
-  test('as a process it does the same', async () => {
+  test('as a process it does the same', { tags: 'depth' }, async () => {
     const transport = spawnMcp(['--start'])
     const notes: string[] = []
     transport.stderr?.on('data', (chunk: Buffer) => notes.push(chunk.toString()))

@@ -75,7 +75,7 @@ describe('shell blocks', () => {
 
 describe('code blocks', () => {
   // Those of them that are tests run in the package: tests/package/package.test.ts
-  test('TypeScript and JavaScript have no type errors', () => {
+  test('TypeScript and JavaScript have no type errors', { tags: 'depth' }, () => {
     const project = temporaryDirectory()
     linkPackages(project)
     const code = writeCode(project)

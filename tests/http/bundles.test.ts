@@ -259,7 +259,7 @@ test.each([
   expect((await on.api.accept('bundles.import', { body: { text } })).body.problem).toBe('the settings was changed')
 })
 
-test('one byte changed anywhere in the file is noticed', async () => {
+test('one byte changed anywhere in the file is noticed', { tags: 'depth' }, async () => {
   await using on = await stage()
   const page = Buffer.from(await pageOf(on, await outcomes['would bill']!(on, 'native')))
   const missed: number[] = []

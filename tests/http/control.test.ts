@@ -318,7 +318,7 @@ describe('lists', () => {
     expect(journal.dropped).toBeGreaterThan(0)
   })
 
-  test('events are bounded; a client that resumes too late learns what was dropped', async () => {
+  test('events are bounded; a client that resumes too late learns what was dropped', { tags: 'depth' }, async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, event_limit: 10, rate_limit: 'off' }
     const session = (count: number) => ({ client_id: 'proj_demo', session_id: `sess_${count}` })
