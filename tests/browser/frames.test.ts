@@ -38,7 +38,7 @@ test.for(['banner', 'native'] as const)('a %s is opened by keyboard, and that co
   expect(await host.emitted('click')).toMatchObject({ user_activated: true })
 })
 
-describe.concurrent('clips', () => {
+describe.concurrent('clips', { tags: 'depth' }, () => {
   const clip = { format: 'clip', max_width: 320, max_height: 180 } as const
   const button = (frame: Frame, name: string) => frame.getByRole('button', { name, exact: true })
   const appears = (frame: Frame, name: string) => button(frame, name).waitFor()
@@ -67,7 +67,7 @@ describe.concurrent('clips', () => {
     expect(sizes).toEqual([true, true])
   })
 
-  test('that have ended offer to play again, and a jump to the end is no completion', { tags: 'depth' }, async () => {
+  test('that have ended offer to play again, and a jump to the end is no completion', async () => {
     const { host, frame } = await openAd(clip)
     await using _ = host
     await host.emitted('play_started')
@@ -82,7 +82,7 @@ describe.concurrent('clips', () => {
     expect(await frame.locator('video').evaluate((video: HTMLVideoElement) => video.currentTime < 5)).toBe(true)
   })
 
-  test('mark a test substitute, away from the controls', { tags: 'depth' }, async () => {
+  test('mark a test substitute, away from the controls', async () => {
     const { host, frame } = await openAd(clip)
     await using _ = host
     await appears(frame, 'Pause')

@@ -22,7 +22,7 @@ test('the overview gives the keys, and shows a placement as it is made', async (
   expect(await violations(page)).toEqual([])
 })
 
-test('every identifier has a page, and the palette leads to it', async () => {
+test('every identifier has a page, and the palette leads to it', { tags: 'depth' }, async () => {
   await using on = await stage()
   const { slot_id } = await fill(on.api)
   await using inspector = await openInspector(on.sandbox, '/placements')

@@ -4,6 +4,7 @@
  * It is long because it is one state machine: every transition is a test, and the list is complete only in one place.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Format } from '#contract/fields.ts'
 import type { EventType } from '#renderer/host/events.ts'
 import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnRequest, viewed } from './turn-path.ts'
@@ -25,29 +26,31 @@ async function withdraw(session_id: string): Promise<void> {
   await stage.client.consent.set({ body: { client_id, session_id, decision: 'withdrawn' } })
 }
 
+/** From the request to the end: what is shown, sent and billed. */
+async function expectWholeTurn(format: Format): Promise<void> {
+  await using host = await open()
+  await host.whenRendered(() => {
+    const count = (selector: string) => window.findAll(selector).length
+    Reflect.set(window, 'ads', [count('iframe'), count('[data-sp-label]')])
+    for (const { turn } of window.followed.values()) turn.finish()
+  })
+  const id = await host.start({ format, max_width: 320, max_height: 250 })
+  const { slot_id } = await host.waitForEvent('cleared')
+  expect(await host.page.evaluate(() => Reflect.get(window, 'ads'))).toEqual([1, 1])
+  expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'rendered', 'finishing', 'cleared'])
+  await host.waitForEvent('beacon', { event: 'visible' })
+  const played = format === 'clip' ? ['play_started accepted OK'] : []
+  expect((await host.ledger()).toSorted()).toEqual([...played, ...viewed])
+  expect(await host.billed(slot_id!)).toBe(true)
+  expect(await host.shown()).toEqual(nothing)
+  expect(host.backend_calls).toEqual(['POST '])
+  expect(host.console_lines).toEqual([])
+}
+
 describe.concurrent('the states of a turn', () => {
-  test.for(['banner', 'clip', 'native'] as const)(
-    'a %s is requested, mounted, rendered, finished and cleared once it was viewed',
-    async (format) => {
-      await using host = await open()
-      await host.whenRendered(() => {
-        const count = (selector: string) => window.findAll(selector).length
-        Reflect.set(window, 'ads', [count('iframe'), count('[data-sp-label]')])
-        for (const { turn } of window.followed.values()) turn.finish()
-      })
-      const id = await host.start({ format, max_width: 320, max_height: 250 })
-      const { slot_id } = await host.waitForEvent('cleared')
-      expect(await host.page.evaluate(() => Reflect.get(window, 'ads'))).toEqual([1, 1])
-      expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'rendered', 'finishing', 'cleared'])
-      await host.waitForEvent('beacon', { event: 'visible' })
-      const played = format === 'clip' ? ['play_started accepted OK'] : []
-      expect((await host.ledger()).toSorted()).toEqual([...played, ...viewed])
-      expect(await host.billed(slot_id!)).toBe(true)
-      expect(await host.shown()).toEqual(nothing)
-      expect(host.backend_calls).toEqual(['POST '])
-      expect(host.console_lines).toEqual([])
-    },
-  )
+  const whole = 'a %s is requested, mounted, rendered, finished and cleared once it was viewed'
+  test.for(['banner'] as const)(whole, expectWholeTurn)
+  test.for(['clip', 'native'] as const)(whole, { tags: 'depth' }, expectWholeTurn)
 
   test('the page sees what happened, and no credential', { tags: 'depth' }, async () => {
     await using host = await open()
@@ -72,7 +75,7 @@ describe.concurrent('the states of a turn', () => {
     expect(JSON.stringify(events)).not.toMatch(/bt_|ast_|sk_|Bearer/)
   })
 
-  test('no fill ends it', async () => {
+  test('no fill ends it', { tags: 'depth' }, async () => {
     await using host = await open()
     const id = await host.start({ more: { test_outcome: 'no_fill' } })
     await host.reaches(id, 'no_fill')
@@ -156,7 +159,7 @@ describe.concurrent('the states of a turn', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('a response that is not the service’s fails it, and is named', async () => {
+  test('a response that is not the service’s fails it, and is named', { tags: 'depth' }, async () => {
     await using host = await open()
     host.backend_responses.push({ body: JSON.stringify({ ad: await host.place(banner) }) })
     const id = await host.start(banner)
@@ -646,7 +649,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.shown()).toEqual(one_ad)
   })
 
-  test('slots of one session show side by side, and each is counted', async () => {
+  test('slots of one session show side by side, and each is counted', { tags: 'depth' }, async () => {
     const ids = ['a', 'b', 'c', 'd', 'e']
     const html = ids.map((id) => `<div id="${id}" style="display:inline-block;width:240px"></div>`).join('')
     await using host = await openTurnHost(stage, { html, context: { viewport: { width: 1_300, height: 900 } } })
@@ -668,7 +671,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.path(turns[0]!)).toContain('cancelled')
   })
 
-  test('destroy ends all of them, and the API stays usable', async () => {
+  test('destroy ends all of them, and the API stays usable', { tags: 'depth' }, async () => {
     const html = '<div id="slot"></div><div id="other"></div><div id="handle"></div>'
     await using host = await openTurnHost(stage, { html })
     const { release } = await host.hold(banner)

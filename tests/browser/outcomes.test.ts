@@ -371,7 +371,7 @@ describe.concurrent('a backend that is limited or down', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('by the emulator: a second turn within the same second waits', async () => {
+  test.concurrent('by the emulator: a second turn within the same second waits', { tags: 'depth' }, async () => {
     const clock = manualClock(Date.now())
     await using limited = await openStage({ clock, rate_limit: '1/s' })
     await using host = await limited.open()

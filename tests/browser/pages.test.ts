@@ -1,6 +1,5 @@
 /**
- * A case of each kind of the table in `pages/`, in Chromium: what extensions, caches, frameworks, networks, policies and older
- * engines do to a page, and what must happen to the ad there. All of them are in tests/pages. The host page has another origin than
+ * A case of the main kinds of the table in `pages/`, in Chromium: what extensions, caches, frameworks, networks and policies do to a page, and what must happen to the ad there. All of them are in tests/pages. The host page has another origin than
  * the emulator, and no request is intercepted.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -8,16 +7,20 @@ import { measurePixels } from '#qa/browser/screenshot.ts'
 import { manualClock } from '#sandbox/index.ts'
 import { holdTime } from './held-time.ts'
 import { type Driver, selectEngine } from './pages/case.ts'
-import { kinds } from './pages/index.ts'
+import { consoles } from './pages/console.ts'
+import { copies } from './pages/copies.ts'
+import { extensions } from './pages/extensions.ts'
+import { network } from './pages/network.ts'
 import { openPageHost, type PageHost } from './pages/page-host.ts'
 import { createDriver } from './pages/playwright-driver.ts'
+import { policies } from './pages/policies.ts'
 import { runPage } from './pages/run.ts'
 import { bePatient, openStage, type Stage } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-/** Of each kind the page with the fewest cases, and of those the first. */
-const pages = kinds.map(({ pages }) => {
+/** Of what others do to a page the page with the fewest cases, and of those the first. Turns and views have files of their own. */
+const pages = [extensions, copies, network, policies, consoles].map(({ pages }) => {
   const [smallest] = pages.toSorted((one, other) => one.cases.length - other.cases.length)
   const page = selectEngine(smallest!, 'chromium')
   return { ...page, cases: page.cases.slice(0, 1) }

@@ -211,7 +211,7 @@ test('every format counts at its share and its dwell, not a millisecond before',
   }
 })
 
-test('a clip counts after two seconds of playing with half of it in view', async () => {
+test('a clip counts after two seconds of playing with half of it in view', { tags: 'depth' }, async () => {
   const { host, slot_id } = await openBox(clip)
   await using _ = host
   await visit(host, 0.49, 5_000)
