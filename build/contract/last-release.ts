@@ -1,6 +1,6 @@
 /** The contract of the last release, made of the sources at its tag. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '#foundation/json.ts'
@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, '../..')
 
 /** Returns the contract of the newest tagged version before one, as its sources describe it; null where no version was released. */
 export function readLastRelease(version: string): ReleasedContract | null {
+  if (!isRepository()) return null
   const tags = git('tag', '--list', 'v[0-9]*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')
   const tag = tags.find((name) => name !== '' && name !== `v${version}`)
   return tag === undefined ? null : { version: tag.slice(1), document: readContractAt(tag) }
@@ -29,6 +30,11 @@ export function readContractAt(commit: string): JsonObject {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Whether there is a history to read: the sources may have come without one. */
+export function isRepository(): boolean {
+  return existsSync(join(root, '.git'))
 }
 
 function git(...args: string[]): string {
