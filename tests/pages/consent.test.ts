@@ -439,6 +439,18 @@ describe.concurrent('a wrong clock', () => {
     },
   )
 
+  test.concurrent('of the user, that goes ahead while the ad is shown, loses neither view nor click', async () => {
+    await using host = await stage.open(belowTheFold)
+    await store(stage, host, { decision: 'granted' })
+    await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
+    await host.page.evaluate(misreadClock, 10 * minute_ms)
+    await host.page.locator('#slot').scrollIntoViewIfNeeded()
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    await host.page.frameLocator('iframe').getByRole('link').click()
+    await host.waitForEvent('beacon', { event: 'click', accepted: true })
+  })
+
   test.concurrent('that stands still while the computer sleeps stamps no beacon in the past', async () => {
     const clock = manualClock(Date.now())
     await using own = await openStage({ clock })

@@ -7,6 +7,7 @@ import type { Loader } from './loader.ts'
 import type { Mount } from './mounts/mount.ts'
 import { checkOptions } from './options.ts'
 import { findObstacle, type Occupant, type Renderer } from './renderer.ts'
+import { findErrorBody } from './request.ts'
 
 export interface RenderOptions {
   target: Element | string
@@ -44,7 +45,7 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
     renderer.emit('no_fill', { no_fill_reason: decision.no_fill_reason })
     return null
   }
-  if (decision.kind !== 'filled') return renderer.refuse(decisionError(decision))
+  if (decision.kind !== 'filled') return renderer.refuse({ ...decisionError(decision), ...findErrorBody(response) })
   const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
   const reason = renderer.consents.problem(consent, session_id, true)
   if (reason !== null || !consent) {

@@ -89,13 +89,18 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
 
 export function requestProblem(response: JsonResponse): Error {
   const { reason_code, body } = response
-  return Object.assign(new Error(reason_code), { reason_code, ...describeSource(response), ...listFields(body) })
+  const said = isObject(body) && typeof body.message === 'string' ? body.message : reason_code
+  return Object.assign(new Error(said), { reason_code, ...describeSource(response), ...listFields(body) })
 }
 
 /** Returns where a response came from, with the error body of the service if it has one. */
 export function describeSource({ request, status, content_type, body }: JsonResponse): Partial<RendererError> {
-  const isError = isObject(body) && typeof body.reason_code === 'string'
-  return { request, status, content_type, ...(isError && { response: body }) }
+  return { request, status, content_type, ...findErrorBody(body) }
+}
+
+/** Returns a body that is an error of the service, or nothing. */
+export function findErrorBody(body: unknown): { response?: object } {
+  return isObject(body) && typeof body.reason_code === 'string' ? { response: body } : {}
 }
 
 /** Returns the names of the fields of a body that is an object. */

@@ -23,13 +23,36 @@ test('an error of the service is passed on whole: address, field, kind of value,
   })
   const passedOn = { ...error, code: 'response_unreadable', status: 200 }
   expect(describeRendererError(passedOn).fix).toMatch(/^That is an error of the service, passed on as a placement/)
+  expect(describeRendererError({ code: 'response_unreadable', response: refused }).message).toBe(
+    'The response is an error of the service: The body does not match the schema. (schema_invalid)',
+  )
 })
 
 test.each<[ReportedError, message: string, fix: string | null]>([
   [
-    { code: 'request_failed', status: 404, reason_code: 'http_404', request, content_type: 'text/html' },
+    {
+      code: 'request_failed',
+      status: 404,
+      reason_code: 'http_404',
+      request,
+      content_type: 'text/html',
+      message: 'Error: http_404',
+    },
     'POST /api/placement responded with 404 and text/html: not an error of the service.',
     'Your server has no such route: correct the endpoint of the turn, or add the route.',
+  ],
+  [
+    {
+      code: 'request_failed',
+      status: 502,
+      reason_code: 'http_502',
+      request,
+      content_type: 'application/json',
+      got: ['error', 'message'],
+      message: 'Error: The service cannot be reached.',
+    },
+    'POST /api/placement responded with 502 and application/json with the fields error, message: The service cannot be reached.',
+    null,
   ],
   [
     { code: 'request_failed', status: 500, request, content_type: 'application/json', got: ['detail', 'stack'] },

@@ -116,7 +116,7 @@ function describeErrorBody(error: ReportedError, body: ReadErrorBody): ErrorWord
   const isPassedOn = error.code === 'response_unreadable'
   const passedOn = 'That is an error of the service, passed on as a placement: respond with its status, or show no ad.'
   return {
-    message: `${describeSource(error)}: ${message} (${reason_code})`,
+    message: `${error.request === undefined ? 'The response is an error of the service' : describeSource(error)}: ${message} (${reason_code})`,
     causes: fields.map(describeField),
     fix: [isPassedOn ? passedOn : null, hint ?? null].filter(Boolean).join(' ') || null,
     topic: isReasonCode(reason_code) ? `errors/${reason_code}` : `render-js/${error.code}`,
@@ -156,7 +156,7 @@ const describers: Readonly<Record<string, (error: ReportedError) => Words>> = {
 }
 
 function describeRequest(error: ReportedError): Words {
-  const { code, request, status, content_type, got, message } = error
+  const { code, request, status, reason_code, content_type, got, message } = error
   if (status === undefined) {
     const isScript = code === 'activation_failed' && message?.includes('script element') === true
     const what = request === undefined ? 'The request failed' : `${request} had no response`
@@ -165,9 +165,12 @@ function describeRequest(error: ReportedError): Words {
       fix: isScript ? fixOfScript : 'Is the server running, and does it allow this page to read its responses?',
     }
   }
+  // A backend with errors of its own.
+  const said = message?.replace(/^Error: /, '')
   const fields = got === undefined || got.length === 0 ? '' : ` with the fields ${got.join(', ')}`
+  const what = said === undefined || said === reason_code ? 'not an error of the service.' : said
   return {
-    message: `${describeSource(error)} and ${describeType(content_type)}${fields}: not an error of the service.`,
+    message: `${describeSource(error)} and ${describeType(content_type)}${fields}: ${what}`,
     fix: code === 'activation_failed' ? fixOfScript : (findEntry(fixesOfStatus, String(status)) ?? null),
   }
 }

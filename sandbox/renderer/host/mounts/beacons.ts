@@ -82,6 +82,8 @@ interface DeliveryOptions {
   /** Whether the page's Content-Security-Policy has blocked requests to the service. */
   isBlocked: () => boolean
   now: () => number
+  /** Called with the time of a response of the service that refused a beacon for its time, Unix epoch milliseconds. */
+  correctTime: (server_time_ms: number) => void
   asset_token: string
   slot_id: string | undefined
   turn_id: string | undefined
@@ -96,9 +98,11 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
   const { instance_id, asset_token, slot_id, turn_id, consent_revision, onResult } = options
   const sent = new Set<string>()
 
-  async function deliver(beacon: BeaconRequest & { event: BeaconEvent }): Promise<void> {
-    const { event } = beacon
-    const stale_at = performance.now() + maxAgeMs
+  async function deliver(stamped: BeaconRequest & { event: BeaconEvent }): Promise<void> {
+    const { event } = stamped
+    const happened_at = performance.now()
+    const stale_at = happened_at + maxAgeMs
+    let beacon = stamped
     let refused = 0
     for (let attempts = 1; options.isPermitted(); attempts += 1) {
       const tokens = options.tokens().filter((token) => token)
@@ -115,6 +119,12 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       }
       // Another credential may still be valid.
       if (response?.status === 401 && tokens[++refused]) continue
+      // The user's clock went ahead after the service had sent its time: by the monotonic clock it happened this long ago.
+      if (verdict.reason_code === 'beacon_in_future' && beacon === stamped && response?.date_ms) {
+        options.correctTime(response.date_ms)
+        beacon = { ...stamped, occurred_at_ms: response.date_ms - Math.round(performance.now() - happened_at) }
+        continue
+      }
       const wait_ms = nextWaitMs(response, attempts)
       const isLate = performance.now() + (response ? wait_ms : 0) > stale_at
       if (verdict.isFinal || isLate || (response && attempts >= maxAttempts)) {

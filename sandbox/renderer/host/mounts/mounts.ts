@@ -80,6 +80,7 @@ function openDelivery(renderer: Renderer, queue: BeaconQueue, options: MountOpti
       },
       isBlocked: () => violations.find('connect-src', placement.render.frame_url) !== null,
       now: clock.now,
+      correctTime: clock.compare,
       asset_token,
       slot_id,
       turn_id,
