@@ -93,16 +93,18 @@ interface DeliveryOptions {
   onResult: (event: BeaconEvent, accepted: boolean, reason_code: string) => void
 }
 
+type Beacon = BeaconRequest & { event: BeaconEvent }
+
 /** Returns what sends an event of a placement, unless it was sent before, and returns whether it is new. `count` numbers repeated ones. */
 export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
   const { instance_id, asset_token, slot_id, turn_id, consent_revision, onResult } = options
   const sent = new Set<string>()
+  /** When each beacon that has no result yet happened, by the monotonic clock. */
+  const times = new Map<string, number>()
 
-  async function deliver(stamped: BeaconRequest & { event: BeaconEvent }): Promise<void> {
-    const { event } = stamped
-    const happened_at = performance.now()
-    const stale_at = happened_at + maxAgeMs
-    let beacon = stamped
+  async function deliver(beacon: Beacon): Promise<void> {
+    const { event } = beacon
+    const stale_at = performance.now() + maxAgeMs
     let refused = 0
     for (let attempts = 1; options.isPermitted(); attempts += 1) {
       const tokens = options.tokens().filter((token) => token)
@@ -119,19 +121,26 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       }
       // Another credential may still be valid.
       if (response?.status === 401 && tokens[++refused]) continue
-      // The user's clock went ahead after the service had sent its time: by the monotonic clock it happened this long ago.
-      if (verdict.reason_code === 'beacon_in_future' && beacon === stamped && response?.date_ms) {
-        options.correctTime(response.date_ms)
-        beacon = { ...stamped, occurred_at_ms: response.date_ms - Math.round(performance.now() - happened_at) }
-        continue
-      }
       const wait_ms = nextWaitMs(response, attempts)
       const isLate = performance.now() + (response ? wait_ms : 0) > stale_at
       if (verdict.isFinal || isLate || (response && attempts >= maxAttempts)) {
-        return onResult(event, verdict.isAccepted, verdict.reason_code)
+        return conclude(beacon, response, verdict)
       }
       await queue.wait(wait_ms, response?.retry_after_ms != null)
     }
+  }
+
+  /** Reports the result. A beacon from the future, since the user's clock went ahead, is stamped again by the service's time, once. */
+  function conclude(beacon: Beacon, response: JsonResponse | null, verdict: Verdict): void | Promise<void> {
+    const { beacon_id, event } = beacon
+    const happened_at = times.get(beacon_id)
+    const server_time_ms = response?.date_ms
+    times.delete(beacon_id)
+    if (verdict.reason_code !== 'beacon_in_future' || !server_time_ms || happened_at === undefined) {
+      return onResult(event, verdict.isAccepted, verdict.reason_code)
+    }
+    options.correctTime(server_time_ms)
+    return deliver({ ...beacon, occurred_at_ms: server_time_ms - Math.round(performance.now() - happened_at) })
   }
 
   return (event: BeaconEvent, measurements: Measurements, count?: number): boolean => {
@@ -150,6 +159,7 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       ...(turn_id !== undefined && { metadata: { turn_id } }),
     }
     sent.add(beacon_id)
+    times.set(beacon_id, performance.now())
     if (queue.isFull()) onResult(event, false, 'queue_full')
     else queue.add(deliver(beacon))
     return true
