@@ -1,5 +1,5 @@
 /**
- * Compresses render.js and mounts.js, which every page with an ad loads: as .br and .gz beside them, at the highest quality. The
+ * Compresses render.js and its parts, which pages with an ad load: as .br and .gz beside them, at the highest quality. The
  * other files that pages load would make the package larger by a tenth; the sandbox compresses them when they are first requested.
  */
 import { readFile, writeFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 export async function compressRenderer(dist: string): Promise<void> {
-  for (const name of ['render.js', 'mounts.js']) {
+  for (const name of ['render.js', 'mounts.js', 'judge.js']) {
     const path = join(dist, 'renderer', name)
     const bytes = await readFile(path)
     const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }

@@ -34,7 +34,7 @@ const renderer = 'dist/renderer'
 
 export interface Assets {
   renderScript(): Promise<Asset>
-  /** The part of render.js that it loads to show ads. */
+  /** A part of render.js: what shows ads, and what judges whether they are seen. */
   renderPart(file: string): Promise<Asset | null>
   frameScript(): Promise<string>
   /** The module of the console on a page. */
@@ -99,7 +99,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>, media
     })
   return {
     renderScript: () => load(`${renderer}/render.js`),
-    renderPart: async (file) => (file === 'mounts.js' ? load(`${renderer}/mounts.js`) : null),
+    renderPart: async (file) => (/^(mounts|judge)\.js$/.test(file) ? load(`${renderer}/${file}`) : null),
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
     consoleScript: () => load(`${renderer}/console.js`),
     creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),

@@ -47,10 +47,13 @@ export interface ConsoleAd {
 
 /** The measurement of a mounted ad at one moment. Sizes in CSS pixels, times in milliseconds. */
 export interface AdMeter {
-  /** Share of its pixels in the viewport, 0 to 1, whatever lies over them. */
+  /** Share of its pixels on the screen, 0 to 1, whatever lies over them. */
   ratio: number
   /** Share of those that nothing covers or hides, as last checked: 0 to 1. */
   uncovered: number
+  /** What the last check found, and why, as a code of docs/renderer.md. */
+  outcome?: 'seen' | 'not_seen' | 'unmeasured'
+  reason?: string
   /** Continuous time in view so far. */
   visible_ms: number
   width_px: number

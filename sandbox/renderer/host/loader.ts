@@ -14,9 +14,10 @@ export interface Loader {
 /** `script_url` is null where no script element is known. */
 export function openLoader(renderer: Renderer, script_url: string | null): Loader {
   let mounts: Promise<Mounts> | undefined
+  renderer.loadJudge = () => importPart(script_url, 'judge')
   return {
     load: () => {
-      mounts ??= importPart(script_url).then(({ openMounts }) => openMounts(renderer))
+      mounts ??= importPart<MountsPart>(script_url, 'mounts').then(({ openMounts }) => openMounts(renderer))
       mounts.catch(() => {
         mounts = undefined
       })
@@ -33,9 +34,11 @@ export function openLoader(renderer: Renderer, script_url: string | null): Loade
 /**
  * Pages whose turns get no ad never load it. Under a Content-Security-Policy an import has the nonce of the script that imports.
  */
-async function importPart(script_url: string | null): Promise<typeof import('./mounts/mounts.ts')> {
-  return import(/* @vite-ignore */ new URL('../assets/render/mounts.js', script_url!).href)
+async function importPart<Part>(script_url: string | null, name: string): Promise<Part> {
+  return import(/* @vite-ignore */ new URL(`../assets/render/${name}.js`, script_url!).href)
 }
+
+type MountsPart = typeof import('./mounts/mounts.ts')
 
 interface ConsolePart {
   openConsole(page: ConsolePage, options?: ConsoleOptions): Promise<Console>

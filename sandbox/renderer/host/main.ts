@@ -5,7 +5,7 @@ import { findTarget, removeCopies } from './dom.ts'
 import type { EventType, Listener, RendererEvent } from './events.ts'
 import { type Loader, openLoader } from './loader.ts'
 import { type Handle, type RenderOptions, renderPlacement } from './placement.ts'
-import { openRenderer, type Renderer } from './renderer.ts'
+import { openRenderer, type Renderer, type Viewport } from './renderer.ts'
 import { createTurn, type KeptTurn } from './start-turn.ts'
 import type { Turn, TurnOptions } from './turn.ts'
 import { isLast, type TurnState } from './turn-state.ts'
@@ -27,6 +27,11 @@ export interface SponsoredPlacement {
   getEvents(): RendererEvent[]
   /** Shows what each ad of this page does. Resolves with null where the script is not a sandbox's. */
   openConsole: OpenConsole
+  /**
+   * Says which part of the page the host shows, CSS pixels of the page: for a WebView that is as tall as its page. Until then the
+   * browser's own viewport counts, and none that is larger than the screen. Null takes it back.
+   */
+  setViewport(part: Viewport | null): void
   activate(options: { publishableKey: string }): Promise<BrowserActivation | null>
   /** Runs functions with this API: those that a page has queued before the script arrived, and later ones at once. */
   queue: { push(work: (api: SponsoredPlacement) => unknown): void }
@@ -71,6 +76,9 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
     }),
     getEvents: () => renderer.events.list(),
     openConsole: createConsole(renderer, { version, script_url, turns: turns.list }),
+    setViewport: (part) => {
+      renderer.viewport = part
+    },
     activate: (options) => {
       const activation = activateBrowser(renderer, script_url, options)
       renderer.activating = activation

@@ -17,6 +17,14 @@ export interface Activation {
   poll(slot_id: string, query: string, signal?: AbortSignal): Promise<JsonResponse>
 }
 
+/** A part of the page, CSS pixels from its top left corner. */
+export interface Viewport {
+  top: number
+  left: number
+  width: number
+  height: number
+}
+
 /** The turn or mount that has a target. There is at most one. */
 export interface Occupant {
   end(reason: string): void
@@ -42,6 +50,10 @@ export function openRenderer() {
     activation: null as Activation | null,
     /** The newest exchange of a key: resolves once `activation` is set, or has failed. Never rejects. */
     activating: null as Promise<unknown> | null,
+    /** Loads what judges whether an ad can be seen, where the browser does not say so. */
+    loadJudge: null as (<Part>() => Promise<Part>) | null,
+    /** What of the page a native host shows, CSS pixels of the page; null while it has said nothing. */
+    viewport: null as Viewport | null,
     /** Returns the placements that were delivered to the page: the second part of the script knows them. */
     ads: (): ConsoleAd[] => [],
     refuse: (error: RendererError): null => {

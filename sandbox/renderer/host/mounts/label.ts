@@ -1,51 +1,118 @@
 /**
  * The ad label above the frame, kept readable. What counts is what a person sees, not the markup: extensions stamp attributes,
- * translation wraps words, a toolbar enlarges text, and the ad stays. A label that is gone, hidden, empty or unreadable is drawn
- * again, and one that does not stay readable costs the page the ad.
+ * translation changes the words, a toolbar enlarges text, and the ad stays. A label that is gone, hidden, empty or unreadable is
+ * drawn again. One that does not stay readable for longer than a page takes to redraw costs the page the ad.
  */
 import { setStyles } from '../dom.ts'
-import { isReadable, type LabelParts } from './readability.ts'
+import type { LabelParts, LabelState } from '../judge/label.ts'
+import type { JudgePart } from './judge-part.ts'
 
-/** A page that removes the label more often within a second loses the ad. */
-const maxRestoredPerSecond = 10
+/** Redraws at once, before the page is given time: a script that removes the label whenever it is drawn would never end. */
+const maxQuickRedraws = 3
+/** How long a label must stay to count as kept, and how often it may fail to. Together longer than any redraw of a page. */
+const redrawIntervalMs = 250
+const maxFailures = 4
 
 export interface Label {
-  /** Draws the label again if it cannot be read. Returns whether it can be now. */
-  check(): boolean
+  readonly element: HTMLElement
+  /** Draws the label again if it cannot be read. Returns its state now; `pending` while nothing can judge it. */
+  check(): LabelState | 'pending'
   close(): void
 }
 
-/** Draws the label into the shadow root of the frame, before it, and keeps it there. `onDefeat` is called when that fails. */
+/**
+ * Draws the label into the shadow root of the frame, before it, and keeps it there. `onDefeat` is called when that fails. What the page
+ * has not touched can be read: the styles of the label are stronger than any of the page's. The rest is judged.
+ */
 export function keepLabel(
   frame: HTMLElement,
   [kind, sponsor_name]: readonly [string, string],
+  judge: JudgePart,
   onDefeat: () => void,
 ): Label {
   const root = frame.getRootNode() as ShadowRoot
   const wrapper = root.host
+  const { lang } = document.documentElement
+  const texts = sampleTexts()
+  let isTouched = false
   const draw = (): LabelParts => {
     const label = drawLabel(kind, sponsor_name)
     root.insertBefore(label, frame)
-    return { label, frame, text: label.textContent! }
+    isTouched = false
+    return { label, frame, text: label.textContent!, lang, texts }
   }
   let parts = draw()
-  let restored: number[] = []
-  const isKept = (): boolean => parts.label.parentNode === root && isReadable(parts)
-  const check = (): boolean => {
-    for (const name of ['aria-hidden', 'inert']) wrapper.removeAttribute(name)
-    if (isKept()) return true
-    const now = performance.now()
-    restored = [...restored.filter((at) => now - at < 1_000), now]
+  let redraws = 0
+  let failures = 0
+  let isRewordingKept = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const inspect = (): ReturnType<Label['check']> => {
+    const { label } = parts
+    isTouched ||= observer.takeRecords().some(({ target }) => target !== root && target !== wrapper)
+    const isThere = label.parentNode === root && label.compareDocumentPosition(frame) & Node.DOCUMENT_POSITION_FOLLOWING
+    if (!isThere || !label.textContent!.trim()) return 'unreadable'
+    return isTouched ? (judge.get(check)?.inspectLabel(parts) ?? 'pending') : 'readable'
+  }
+  /** Other words are put right once. Software that changes them again is a translator, and would go on for ever. */
+  const isBad = (state: ReturnType<Label['check']>): boolean =>
+    state === 'unreadable' || (state === 'reworded' && !isRewordingKept)
+  const redraw = (): void => {
+    isRewordingKept = inspect() === 'reworded'
     parts.label.remove()
     parts = draw()
-    const isRestored = restored.length <= maxRestoredPerSecond && isKept()
-    if (!isRestored) onDefeat()
-    return isRestored
   }
-  const observer = new MutationObserver(check)
+  const check: Label['check'] = () => {
+    for (const name of ['aria-hidden', 'inert']) wrapper.removeAttribute(name)
+    if (isBad(inspect())) {
+      redraws += 1
+      if (redraws <= maxQuickRedraws) redraw()
+      timer ??= setTimeout(checkAgain, redrawIntervalMs)
+    }
+    return inspect()
+  }
+  function checkAgain(): void {
+    timer = undefined
+    if (!isBad(inspect())) {
+      redraws = 0
+      failures = 0
+      return
+    }
+    failures += 1
+    if (failures >= maxFailures) onDefeat()
+    else {
+      redraw()
+      timer = setTimeout(checkAgain, redrawIntervalMs)
+    }
+  }
+  const observer = new MutationObserver((records) => {
+    isTouched ||= records.some(({ target }) => target !== root && target !== wrapper)
+    check()
+  })
   observer.observe(root, { childList: true, subtree: true, characterData: true, attributes: true })
   observer.observe(wrapper, { attributes: true })
-  return { check, close: () => observer.disconnect() }
+  return {
+    get element() {
+      return parts.label
+    },
+    check,
+    close: () => {
+      observer.disconnect()
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Texts of the page by which it is known later whether it was translated. */
+const maxTexts = 12
+
+function sampleTexts(): Map<Node, string> {
+  const texts = new Map<Node, string>()
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node && texts.size < maxTexts; node = walker.nextNode()) {
+    if (/\p{L}{3}/u.test(node.nodeValue!) && !node.parentElement!.matches('script,style'))
+      texts.set(node, node.nodeValue!)
+  }
+  return texts
 }
 
 function drawLabel(text: string, sponsor_name: string): HTMLElement {

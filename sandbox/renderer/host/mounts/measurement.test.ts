@@ -4,7 +4,7 @@ import { advance, type Clip, type Dwell, noDwell, threshold, unplayed, updateCli
 
 /** Checks at the given times, milliseconds; a negative one finds the ad out of view. */
 function dwellAfter(...checks: number[]): Dwell {
-  return checks.reduce((dwell, at) => advance(dwell, Math.abs(at), at >= 0), noDwell)
+  return checks.reduce((dwell, at) => advance(dwell, Math.abs(at), at >= 0 ? 'seen' : 'not_seen'), noDwell)
 }
 
 test('time counts between checks that found the ad in view', () => {
@@ -22,6 +22,17 @@ test('a gap, as in a throttled tab, is not counted', () => {
 
 test('a second after it came into view is not a second in view', () => {
   expect(dwellAfter(0, -10, 1_000).ms).toBe(0)
+})
+
+test('what could not be measured is not counted, and ends a dwell after 400 ms', () => {
+  const after = (blind_ms: number): Dwell => {
+    const before = advance(advance(noDwell, 0, 'seen'), 300, 'seen')
+    const blind = advance(before, 300 + blind_ms, 'unmeasured')
+    return advance(advance(blind, 400 + blind_ms, 'seen'), 500 + blind_ms, 'seen')
+  }
+  expect([0, 200, 399].map(after).map(({ ms }) => ms)).toEqual([400, 400, 400])
+  expect([400, 2_000].map(after).map(({ ms }) => ms)).toEqual([100, 100])
+  expect(advance(noDwell, 100, 'unmeasured')).toEqual(noDwell)
 })
 
 /** Returns the size that is shown, and the declared one. */

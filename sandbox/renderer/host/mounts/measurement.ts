@@ -2,10 +2,16 @@
 import type { Measurements } from '#contract/resources/beacons.ts'
 import type { FrameMessage } from '../../messages.ts'
 import { isPageVisible } from '../dom.ts'
-import { type Visibility, watchVisibility } from './visibility.ts'
+import type { Renderer } from '../renderer.ts'
+import type { JudgePart } from './judge-part.ts'
+import type { Label } from './label.ts'
+import { type Judgement, type Outcome, watchSight } from './visibility.ts'
 
 interface ViewabilityOptions {
   frame: HTMLElement
+  label: Label
+  renderer: Pick<Renderer, 'viewport'>
+  judge: JudgePart
   isClip: boolean
   /** Declared size of the ad, CSS pixels. */
   declared: { width: number; height: number }
@@ -13,26 +19,36 @@ interface ViewabilityOptions {
   isCounting: () => boolean
   onRatioChange: () => void
   onViewed: (measurements: Measurements) => void
+  /** Called once, when as much time as a view needs could not be measured. It is measured further. */
+  onUnmeasured: (measurements: Measurements) => void
 }
+
+const checkEveryMs = 100
+/** After this long without being seen, it is checked a third as often. */
+const idleAfterMs = 2_000
 
 /**
  * Watches one frame until it has been viewed, by continuous dwell (A76): time counts only between two checks that both
- * found the ad in view. It is checked every 100 ms, and only while it is a candidate.
+ * found the ad seen. It is checked every 100 ms, and only while it is a candidate.
  *
  * A timer that merely fires a second after the ad came into view counts scrolled-away and hidden time. Here any check
- * that fails starts again from zero, and a gap between checks, as in a throttled tab, is not counted.
+ * that finds it not seen starts again from zero, and a gap between checks, as in a throttled tab, is not counted.
  */
-export function watchViewability({ frame, isClip, declared, isCounting, onRatioChange, onViewed }: ViewabilityOptions) {
+export function watchViewability(options: ViewabilityOptions) {
+  const { frame, label, renderer, isClip, declared, isCounting } = options
   const observer = observeRatio((entries) => {
     read(entries)
-    onRatioChange()
+    options.onRatioChange()
     check(entries)
   })
-  const visibility = watchVisibility(frame)
+  const sight = watchSight(frame, options.judge)
   let ratio = 0
   let last: IntersectionObserverEntry
-  let seen: Visibility = { share: 1, check: 'none' }
+  let found = outOfView
   let dwell = noDwell
+  let blind = noDwell
+  let seen_at_ms = 0
+  let isReported = false
   let timer: ReturnType<typeof setInterval> | undefined
   let isDone = false
 
@@ -44,7 +60,15 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
     isMeasurable: observer !== null,
     measure,
     /** Returns what it finds now, also while no time counts. */
-    inspect: () => ({ ...measure(), ratio, uncovered: seen.share, needed: needed(), isCounting: isCounting() }),
+    inspect: () => ({
+      ...measure(),
+      ratio: found.ratio ?? ratio,
+      uncovered: found.share,
+      outcome: found.outcome,
+      reason: found.reason,
+      needed: needed(),
+      isCounting: isCounting(),
+    }),
     /** Checks again at once; call it when anything but the scroll position has changed. */
     check: () => check(),
     /** Starts over: the page was hidden, frozen or left. */
@@ -54,7 +78,6 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
     close: () => {
       stop()
       observer?.disconnect()
-      visibility.close()
     },
   }
 
@@ -70,23 +93,46 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
     if (isDone) return
     read(entries)
     const isInView = isCandidate() && ratio >= needed().ratio
-    if (isInView) seen = visibility.read(last)
-    const isSeen = isInView && ratio * seen.share >= needed().ratio
-    if (isInView && !isSeen && entries.length === 0) {
+    found = isInView ? judgeNow() : outOfView
+    if (isInView && found.outcome !== 'seen' && entries.length === 0) {
       // It may have moved or changed its size since the last entry, whose part of it was tested. Observed again, it gets an
       // entry, which decides.
       observer!.unobserve(frame)
       observer!.observe(frame)
-    } else dwell = advance(dwell, performance.now(), isSeen)
-    if (dwell.ms >= needed().ms) {
-      stop()
-      onViewed(measure())
-    } else if (isCandidate()) timer ??= setInterval(() => check(), 100)
+    } else count(performance.now())
+    if (isDone) return
+    if (isCandidate()) timer ??= setInterval(() => isDue() && check(), checkEveryMs)
     else pauseChecks()
   }
+  /** What is hidden for long is looked at less often. */
+  function isDue(): boolean {
+    const now = performance.now()
+    if (found.outcome === 'seen') seen_at_ms = now
+    return now - seen_at_ms < idleAfterMs || Math.round(now / checkEveryMs) % 3 === 0
+  }
+  function count(now: number): void {
+    dwell = advance(dwell, now, found.outcome)
+    blind = advance(blind, now, found.outcome === 'unmeasured' ? 'seen' : 'not_seen')
+    if (dwell.ms >= needed().ms) {
+      stop()
+      options.onViewed(measure())
+    } else if (blind.ms >= needed().ms && !isReported) {
+      isReported = true
+      options.onUnmeasured({ ...measure(), visible_ms: Math.round(blind.ms) })
+    }
+  }
+  /** The label first: an ad whose label cannot be read is not seen as one. */
+  function judgeNow(): Judgement {
+    const words = label.check()
+    if (words === 'readable')
+      return sight.read({ label: label.element, last, needed: needed().ratio, viewport: renderer.viewport })
+    return { ...outOfView, outcome: words === 'unreadable' ? 'not_seen' : 'unmeasured', reason: `label_${words}` }
+  }
+  /** The verdict is final: nothing looks at the page any more, but for where the ad is. */
   function stop(): void {
     isDone = true
     pauseChecks()
+    sight.close()
   }
   function pauseChecks(): void {
     clearInterval(timer)
@@ -94,13 +140,15 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
   }
   function measure() {
     return {
-      visible_ratio: Math.min(1, Math.round(ratio * seen.share * 1e4) / 1e4),
+      visible_ratio: Math.min(1, Math.round((found.ratio ?? ratio) * found.share * 1e4) / 1e4),
       visible_ms: Math.round(dwell.ms),
       ...measureFrame(frame),
-      visibility_check: seen.check,
+      visibility_check: found.check,
     } satisfies Measurements
   }
 }
+
+const outOfView: Judgement = { outcome: 'not_seen', reason: 'out_of_view', share: 1, check: 'none' }
 
 function measureFrame(frame: HTMLElement) {
   const { width, height } = frame.getBoundingClientRect()
@@ -116,20 +164,24 @@ function observeRatio(listener: (entries: IntersectionObserverEntry[]) => void):
 export interface Dwell {
   /** Continuous time so far, milliseconds. */
   ms: number
-  /** When the ad was last found in view; null while it is not. */
+  /** When the ad was last found seen; null while it is not. */
   seen_at_ms: number | null
+  /** Whether it could not be measured since. */
+  isInterrupted?: boolean
 }
 
 export const noDwell: Dwell = { ms: 0, seen_at_ms: null }
 
-/** Longer gaps between two checks are not counted: the tab was throttled. */
+/** Longer gaps between two checks are not counted: the tab was throttled. A longer time that is not measured ends a dwell (A106). */
 const maxGapMs = 400
 
-/** Returns the dwell after a check at `now_ms`. */
-export function advance(dwell: Dwell, now_ms: number, isInView: boolean): Dwell {
-  if (!isInView) return noDwell
+/** Returns the dwell after a check at `now_ms`. Only time between two checks that found the ad seen counts. */
+export function advance(dwell: Dwell, now_ms: number, outcome: Outcome): Dwell {
   const gap = dwell.seen_at_ms === null ? 0 : now_ms - dwell.seen_at_ms
-  return { ms: gap > maxGapMs ? dwell.ms : dwell.ms + gap, seen_at_ms: now_ms }
+  if (outcome === 'unmeasured' && dwell.seen_at_ms !== null && gap < maxGapMs) return { ...dwell, isInterrupted: true }
+  if (outcome !== 'seen') return noDwell
+  const counted = gap > maxGapMs || dwell.isInterrupted ? 0 : gap
+  return { ms: dwell.ms + counted, seen_at_ms: now_ms }
 }
 
 /** An ad that is shown smaller cannot be recognised, CSS pixels; half of a declared side where that is less. */

@@ -26,7 +26,6 @@ import {
 
 const heartbeatIntervalMs = 10_000
 const maxHeartbeats = 30
-const labelIntervalMs = 1_000
 /** Enough for any template when the host has set no limit, CSS pixels. */
 const defaultMaxHeight = 640
 
@@ -48,6 +47,9 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
   const isDoubtful = context.consents.problem(consent, session_id) !== null
   const wrapper = drawWrapper(instance_id, render.width, isDoubtful)
   wrapper.shadowRoot!.append(element)
+  const { judge } = context
+  const names = [render.label_text, render.sponsor_name] as const
+  const label = keepLabel(element, names, judge, () => fail(mount, 'label_removed'))
   const mount: OpenMount = {
     context,
     options,
@@ -62,14 +64,18 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     frame,
     viewability: watchViewability({
       frame: element,
+      label,
+      renderer: context,
+      judge,
       isClip: render.media_type === 'video',
       declared: render,
       isCounting: () => !delivery.isViewed && mount.state === 'rendered' && mount.clip?.isPlaying !== false,
       onRatioChange: () => postVisibility(mount),
       onViewed: (measurements) => countView(mount, measurements),
+      onUnmeasured: (measurements) => reportUnmeasured(mount, measurements),
     }),
     wrapper,
-    label: keepLabel(element, [render.label_text, render.sponsor_name], () => fail(mount, 'label_removed')),
+    label,
     expiry: watchExpiry(consent.expires_at_ms, context.clock.now, () => block(mount, 'consent_expired')),
   }
   mount.closings.push(mount.expiry.close, mount.label.close, mount.viewability.close, frame.close)
@@ -83,7 +89,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
       return mount.state
     },
     get isViewed() {
-      return delivery.isViewed
+      return delivery.isViewed || delivery.isUnmeasured
     },
     clear,
   }
@@ -115,11 +121,8 @@ const handlers: Handlers = {
     if (mount.state !== 'mounting' || !isPermitted(mount)) return
     mount.state = 'rendered'
     send(mount, 'render')
-    const timers = [
-      setInterval(() => beat(mount), heartbeatIntervalMs),
-      setInterval(mount.label.check, labelIntervalMs),
-    ]
-    mount.closings.push(() => timers.forEach(clearInterval))
+    const timer = setInterval(() => beat(mount), heartbeatIntervalMs)
+    mount.closings.push(() => clearInterval(timer))
     mount.options.onRendered?.()
     // Last, since a listener may end the turn.
     mount.emit('rendered', {})
@@ -166,10 +169,18 @@ function beat(mount: OpenMount): void {
 }
 
 function countView(mount: OpenMount, measurements: Measurements): void {
-  if (!mount.label.check() || !isPermitted(mount)) return
+  if (!isPermitted(mount)) return
   mount.delivery.isViewed = true
   mount.emit('visible', {})
   send(mount, 'visible', measurements)
+  mount.options.onViewed?.()
+}
+
+/** Records that nobody can know whether the ad was seen. A later view still counts. */
+function reportUnmeasured(mount: OpenMount, measurements: Measurements): void {
+  if (mount.delivery.isUnmeasured || !isPermitted(mount)) return
+  mount.delivery.isUnmeasured = true
+  send(mount, 'visible', { ...measurements, visibility_check: 'none' }, 0)
   mount.options.onViewed?.()
 }
 

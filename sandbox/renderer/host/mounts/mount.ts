@@ -8,11 +8,13 @@ import type { Emit, ErrorCode } from '../events.ts'
 import type { Renderer } from '../renderer.ts'
 import type { openBeacons } from './beacons.ts'
 import type { openFrame } from './frame.ts'
+import type { JudgePart } from './judge-part.ts'
 import type { Label } from './label.ts'
 import type { Clip, watchViewability } from './measurement.ts'
 
 /** The renderer, and what all ads of a page share. */
 export interface MountContext extends Renderer {
+  readonly judge: JudgePart
   /** Returns what was already sent of a placement: it is counted once, however often it is mounted. */
   findDelivery(options: MountOptions): Delivery
   /** Calls back when an element that has left the document is in it again. */
@@ -55,6 +57,8 @@ export interface Delivery {
   send: ReturnType<typeof openBeacons>
   heartbeats: number
   isViewed: boolean
+  /** Whether it was reported as a view that could not be measured. */
+  isUnmeasured: boolean
   frame_token: string | null
   beacon_token: string | undefined
   /** The mount that shows it now. */

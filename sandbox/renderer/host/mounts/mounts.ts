@@ -7,6 +7,7 @@ import { isConsentReason } from '../consent.ts'
 import { newId } from '../dom.ts'
 import type { Renderer } from '../renderer.ts'
 import { type BeaconQueue, openBeaconQueue, openBeacons } from './beacons.ts'
+import { openJudgePart } from './judge-part.ts'
 import type { Delivery, Mount, MountContext, MountOptions } from './mount.ts'
 import { mountPlacement } from './mount-placement.ts'
 
@@ -16,7 +17,11 @@ export interface Mounts {
 }
 
 export function openMounts(renderer: Renderer): Mounts {
-  const shared = { findDelivery: openDeliveries(renderer), whenAttached: openAttachments() }
+  const shared = {
+    judge: openJudgePart(renderer),
+    findDelivery: openDeliveries(renderer),
+    whenAttached: openAttachments(),
+  }
   const context: MountContext = Object.assign(renderer, shared)
   return { mountPlacement: (options) => mountPlacement(context, options) }
 }
@@ -50,6 +55,7 @@ function openDelivery(renderer: Renderer, queue: BeaconQueue, options: MountOpti
     instance_id,
     heartbeats: 0,
     isViewed: false,
+    isUnmeasured: false,
     frame_token: null,
     beacon_token: undefined,
     holder: null,

@@ -1,0 +1,39 @@
+/** The third part of the script, `judge.js`, loaded once for all ads of the page when something has to be judged. */
+
+import type { judge } from '../judge/judge.ts'
+import type { inspectLabel } from '../judge/label.ts'
+import type { Renderer } from '../renderer.ts'
+
+interface Part {
+  judge: typeof judge
+  inspectLabel: typeof inspectLabel
+}
+
+export interface JudgePart {
+  /** Returns the part, or null and starts to load it. `onLoaded` is called then. */
+  get(onLoaded?: () => unknown): Part | null
+  /** Why there is none yet: it cannot be loaded, or not yet. */
+  reason(): 'script_incomplete' | 'pending'
+}
+
+export function openJudgePart(renderer: Renderer): JudgePart {
+  let part: Part | null = null
+  let loading: Promise<void> | undefined
+  let hasFailed = false
+  return {
+    get: (onLoaded) => {
+      if (part) return part
+      loading ??= renderer.loadJudge!<Part>().then(
+        (loaded) => {
+          part = loaded
+        },
+        () => {
+          hasFailed = true
+        },
+      )
+      if (onLoaded && !hasFailed) void loading.then(() => part && onLoaded())
+      return null
+    },
+    reason: () => (hasFailed ? 'script_incomplete' : 'pending'),
+  }
+}

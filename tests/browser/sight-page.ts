@@ -1,0 +1,79 @@
+/** Judges layouts in one page, each with an ad as the renderer draws it: without a service, a request or a dwell. */
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import type { Judgement, judge } from '#renderer/host/judge/judge.ts'
+import type { SightCase } from './sight-table.ts'
+
+/** @param isObserved whether IntersectionObserver v2 is asked, where there is one */
+export async function judgeLayouts(page: Page, cases: readonly SightCase[], isObserved: boolean): Promise<Judgement[]> {
+  const source = await readFile(new URL('../../dist/renderer/judge.js', import.meta.url), 'utf8')
+  await page.evaluate(defineJudging, source)
+  const found: Judgement[] = []
+  for (const each of cases)
+    found.push(
+      await page.evaluate(([each, isObserved]) => window.judgeLayout(each, isObserved), [each, isObserved] as const),
+    )
+  return found
+}
+
+declare global {
+  interface Window {
+    judgeLayout(layout: SightCase, isObserved: boolean): Promise<Judgement>
+  }
+}
+
+/** Runs in the page. */
+async function defineJudging(source: string): Promise<void> {
+  const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))
+  const part = (await import(url)) as { judge: typeof judge }
+  const firstEntry = (element: Element, options: IntersectionObserverInit): Promise<IntersectionObserverEntry> =>
+    new Promise((resolve) => {
+      const observer = new IntersectionObserver(([entry]) => {
+        observer.disconnect()
+        resolve(entry!)
+      }, options)
+      observer.observe(element)
+    })
+  const drawAd = (slot: Element) => {
+    const wrapper = document.createElement('div')
+    wrapper.dataset.spPlacement = 'ri_1'
+    wrapper.style.cssText =
+      'all:initial;display:grid;width:100%;max-width:300px;font:12px/1.5 sans-serif;visibility:inherit'
+    const root = wrapper.attachShadow({ mode: 'open' })
+    root.innerHTML =
+      '<div data-sp-label style="all:initial;display:block;width:fit-content;margin:0 0 6px;padding:1px 8px;background:#f1f1f4;color:#3f3f46;font:inherit;visibility:inherit"><strong style="all:unset">Sponsored</strong> · Larkfield Coffee</div><iframe style="all:initial;display:block;width:300px;height:250px;background:#fff;visibility:inherit"></iframe>'
+    slot.append(wrapper)
+    const [label, frame] = [...root.children] as [HTMLElement, HTMLElement]
+    return { wrapper, label, frame }
+  }
+  window.judgeLayout = async ({ html, script, viewport = null }, isObserved) => {
+    const section = document.createElement('section')
+    section.innerHTML = html ?? '<div class="slot"></div>'
+    document.body.replaceChildren(section)
+    const slot = section.querySelector('.slot')!
+    const { wrapper, label, frame } = drawAd(slot)
+    for (const name of ['height', 'width', 'offsetTop', 'scale']) Reflect.deleteProperty(visualViewport!, name)
+    Reflect.deleteProperty(screen, 'height')
+    if (script) new Function('slot', 'label', 'frame', script)(slot, label, frame)
+    await Promise.all(
+      [...section.querySelectorAll('iframe[srcdoc]')].map(
+        (each) => new Promise((resolve) => each.addEventListener('load', resolve, { once: true })),
+      ),
+    )
+    const isV2 = isObserved && 'isVisible' in IntersectionObserverEntry.prototype
+    const v2 = isV2 ? await firstEntry(wrapper, { trackVisibility: true, delay: 100 } as object) : undefined
+    const observed = (v2 as { isVisible?: boolean } | undefined)?.isVisible
+    const last = await firstEntry(frame, {})
+    for (let attempt = 0; ; attempt += 1) {
+      const ratio = last.intersectionRatio
+      const found =
+        ratio < 0.5
+          ? ({ outcome: 'not_seen', reason: 'out_of_view', share: 0, check: 'none' } as const)
+          : part.judge({ frame, label, last, needed: 0.5, viewport, observed })
+      // A picture may still have to be decoded.
+      const isLate = found.reason === 'pending' || (found.outcome === 'unmeasured' && attempt < 3)
+      if (!isLate || attempt > 40) return found
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+}
