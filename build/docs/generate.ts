@@ -1,7 +1,7 @@
 /**
  * Writes the generated files that are committed: docs/reference.md from the contract, docs/commands.md from the commands,
- * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, those of docs/host-pages.md from the
- * pages of the tests, the first paragraph of every code in docs/codes, the JSON schemas of svc.config.json, of QA suites, of
+ * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, those of docs/host-pages.md and docs/renderer.md from
+ * the pages of the tests, the first paragraph of every code in docs/codes, the JSON schemas of svc.config.json, of QA suites, of
  * overrides and of game days from their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { groupNames, writeGroup } from './codes.ts'
 import { commandsMarkdown } from './commands.ts'
 import { writeHostPages } from './host-pages.ts'
 import { referenceMarkdown } from './reference.ts'
+import { writeSights } from './sights.ts'
 
 const renderer = current('renderer.md') ?? ''
 const codes = groupNames.map((group) => [
@@ -28,6 +29,7 @@ const files: Record<string, string> = {
   'commands.md': await commandsMarkdown(),
   ...Object.fromEntries(codes),
   'host-pages.md': writeHostPages(current('host-pages.md') ?? ''),
+  'renderer.md': writeSights(renderer),
   'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
   'guides/settings.md': withSettings(current('guides/settings.md') ?? ''),
   '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,

@@ -167,11 +167,11 @@ const errors: Record<ErrorCode, Scenario> = {
           window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
           const isDrawn = () => window.findAll('[data-sp-label]').length > 0
           while (!isDrawn()) await new Promise((resolve) => setTimeout(resolve))
-          // In one call, so that nothing is painted in between: the observer is notified between two of these awaits.
-          for (let fights = 0; fights < 100 && window.findAll('[data-sp-label]').length > 0; fights += 1) {
-            window.findAll('[data-sp-label]')[0]?.remove()
-            await Promise.resolve()
-          }
+          const root = window.findAll('[data-sp-label]')[0]!.getRootNode()
+          const remove = (): void => window.findAll('[data-sp-label]')[0]?.remove()
+          new MutationObserver(remove).observe(root, { childList: true })
+          remove()
+          await window.passTime(2_000)
         },
         await host.place(place),
       ),

@@ -21,6 +21,8 @@ export interface SightCase {
 
 export interface SightGroup {
   title: string
+  /** Which signals decide. A sentence of the documentation. */
+  signal: string
   cases: readonly SightCase[]
 }
 
@@ -55,6 +57,8 @@ const unknown = (what: string, html: string, more: Partial<SightCase> = {}): Sig
 
 const transforms: SightGroup = {
   title: 'Turned, tilted, scaled, moved',
+  signal:
+    'IntersectionObserver, for the viewport and clipping ancestors; hit tests at 25 points of the ad itself, turned with it.',
   cases: [
     seen('nothing', '<div class="slot"></div>'),
     ...[
@@ -68,7 +72,7 @@ const transforms: SightGroup = {
       'translate(10px, 4px)',
       'perspective(600px) rotateY(25deg)',
       'perspective(900px) rotateX(20deg)',
-    ].map((transform) => seen(transform, within(`transform:${transform};width:300px;margin:40px`))),
+    ].map((transform) => seen(`\`${transform}\``, within(`transform:${transform};width:300px;margin:40px`))),
     seen('`rotate` and `scale`, the properties', within('rotate:8deg;scale:.9;width:300px;margin:40px')),
     seen('a list that is mirrored twice', within('transform:scaleY(-1)', within('transform:scaleY(-1)'))),
     seen('columns', within('columns:2;height:300px;width:640px', '<p>Text</p><div class="slot"></div>')),
@@ -81,6 +85,7 @@ const transforms: SightGroup = {
 
 const effects: SightGroup = {
   title: 'Opacity, filters, masks, clipping',
+  signal: 'Computed styles of the ad and of everything around it, multiplied. Linear gradients of masks at each point.',
   cases: [
     seen('an opacity of .9', within('opacity:.9')),
     seen('opacities that leave half', within('opacity:.72', within('opacity:.7'))),
@@ -130,6 +135,8 @@ const effects: SightGroup = {
 
 const covers: SightGroup = {
   title: 'Covers',
+  signal:
+    'IntersectionObserver v2 where it confirms; else what hit tests meet above the ad, and what they cannot meet, by the order of painting.',
   cases: [
     seen('the empty container of toasts', under(`<div style="${passing}"></div>`)),
     seen('a layer that leaves 75 %', under(`<div style="${over}background:rgb(0 0 0/.25)"></div>`)),
@@ -274,6 +281,8 @@ const covers: SightGroup = {
 const bar = (style: string) => under(`<div style="position:absolute;left:0;right:0;top:0;height:24px;${style}"></div>`)
 const labels: SightGroup = {
   title: 'The label',
+  signal:
+    'Whether five points along its words show, by the same signals as for the ad. What is only scrolled away is not hidden.',
   cases: [
     seen('a bar above the slot', `<div style="height:24px;background:#000"></div><div class="slot"></div>`),
     seen('a light bar over the label', bar('background:rgb(0 0 0/.1)')),
@@ -307,6 +316,7 @@ const labels: SightGroup = {
 
 const screens: SightGroup = {
   title: 'The screen',
+  signal: 'What `setViewport` says, else the screen and `visualViewport`.',
   cases: [
     seen('the host shows all of it', '<div class="slot"></div>', {
       viewport: { top: 0, left: 0, width: 900, height: 700 },

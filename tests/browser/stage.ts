@@ -200,6 +200,7 @@ export async function openStage(
       headers: given.headers ?? {},
       html: `<!doctype html><html lang="en"><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width"><style>body{margin:8px}</style>
+<!-- Loaded beforehand: a page whose time stands still would wait for it. -->${given.headers ? '' : `<script type="module" src="${service_url}/assets/render/judge.js"></script>`}
 <script src="${service_url}/v1/render.js"></script>${given.html ?? '<div id="slot"></div>'}`,
     })
     const { context, page, giveBack } = await lendPage(browser, prepare[given.time ?? time], given.context)

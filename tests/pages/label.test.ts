@@ -154,10 +154,9 @@ describe.concurrent('a label that the page', () => {
       label,
       wrapper,
     ] as const)
-    await host.page.evaluate(() => new Promise(requestAnimationFrame))
+    await vi.waitFor(() => expectReadable(host.page, text), { timeout: 60_000, interval: 100 })
     expect(await wrapper.evaluate((wrapper) => wrapper.querySelector('[data-sp-label] ~ iframe') !== null)).toBe(true)
     expect(await host.shown()).toEqual(one_ad)
-    await expectReadable(host.page, text)
   })
 
   test('has removed is restored, and the ad is counted', async () => {

@@ -129,10 +129,6 @@ const waiting = setInterval(() => {
           within(
             '-webkit-mask-image:linear-gradient(transparent,transparent);mask-image:linear-gradient(transparent,transparent)',
           ),
-          {
-            happens: 'Not billed: no engine can know what is left of it, so its view is VISIBILITY_UNMEASURED.',
-            phases: [{ ...unseen, optional_beacons: ['visible VISIBILITY_UNMEASURED'] }],
-          },
         ),
         hidden('clipped', 'A clip path leaves nothing of it.', within('clip-path:inset(50% 50% 50% 50%)')),
         visible(
@@ -176,11 +172,6 @@ const uncovered = (id: string, does: string, html: string, run: string, more: Pa
   ...more,
 })
 
-const passedByHitTests = {
-  happens: 'Counted although it is covered: without Intersection Observer v2, such a layer is not noticed.',
-  phases: [shownOnce],
-}
-
 export const covers: Kind = {
   title: 'Covers',
   pages: [
@@ -198,7 +189,6 @@ export const covers: Kind = {
           'An opaque layer that lets clicks through lies over it, and is removed.',
           under(`<div class="cover" style="${over}background:#fff;pointer-events:none">Loading</div>`),
           `section.querySelector('.cover').remove()`,
-          { differs: { firefox: passedByHitTests, webkit: passedByHitTests } },
         ),
         uncovered(
           'under-a-header',

@@ -18,7 +18,7 @@ const tolerance = 1.1
  */
 export function findShownPart(
   frame: Element,
-  { intersectionRect: part, boundingClientRect: whole }: IntersectionObserverEntry,
+  { intersectionRect: part, boundingClientRect: whole, intersectionRatio }: IntersectionObserverEntry,
   host: Viewport | null,
 ): { part: Part; ratio: number } | null {
   const page = frame.ownerDocument.defaultView!
@@ -31,8 +31,8 @@ export function findShownPart(
   const { visualViewport: visual } = page
   if (visual) shown = intersect(shown, visual.offsetLeft - 1, visual.offsetTop - 1, growByTwo(visual))
   const area = Math.max(0, shown.right - shown.left) * Math.max(0, shown.bottom - shown.top)
-  // An ad that is seen from its edge has no area at all.
-  return { part: shown, ratio: Math.min(1, area / (whole.width * whole.height || 1)) }
+  // Of the observer's own ratio, which is exact. An ad that is seen from its edge has no area at all.
+  return { part: shown, ratio: Math.min(1, (intersectionRatio * area) / (part.width * part.height || 1)) }
 }
 
 function intersect(part: Part, left: number, top: number, { width, height }: { width: number; height: number }): Part {

@@ -10,10 +10,10 @@ interface Part {
 }
 
 export interface JudgePart {
-  /** Returns the part, or null and starts to load it. `onLoaded` is called then. */
-  get(onLoaded?: () => unknown): Part | null
-  /** Why there is none yet: it cannot be loaded, or not yet. */
-  reason(): 'script_incomplete' | 'pending'
+  /** Returns the part, or null while it is not loaded. */
+  get(): Part | null
+  /** Starts to load it, once. `onLoaded` is called then. Returns why there is none yet: it cannot be loaded, or not yet. */
+  load(onLoaded?: () => unknown): 'script_incomplete' | 'pending'
 }
 
 export function openJudgePart(renderer: Renderer): JudgePart {
@@ -21,8 +21,8 @@ export function openJudgePart(renderer: Renderer): JudgePart {
   let loading: Promise<void> | undefined
   let hasFailed = false
   return {
-    get: (onLoaded) => {
-      if (part) return part
+    get: () => part,
+    load: (onLoaded) => {
       loading ??= renderer.loadJudge!<Part>().then(
         (loaded) => {
           part = loaded
@@ -32,8 +32,7 @@ export function openJudgePart(renderer: Renderer): JudgePart {
         },
       )
       if (onLoaded && !hasFailed) void loading.then(() => part && onLoaded())
-      return null
+      return hasFailed ? 'script_incomplete' : 'pending'
     },
-    reason: () => (hasFailed ? 'script_incomplete' : 'pending'),
   }
 }

@@ -51,7 +51,10 @@ export function keepLabel(
     isTouched ||= observer.takeRecords().some(({ target }) => target !== root && target !== wrapper)
     const isThere = label.parentNode === root && label.compareDocumentPosition(frame) & Node.DOCUMENT_POSITION_FOLLOWING
     if (!isThere || !label.textContent!.trim()) return 'unreadable'
-    return isTouched ? (judge.get(check)?.inspectLabel(parts) ?? 'pending') : 'readable'
+    if (!isTouched) return 'readable'
+    const part = judge.get()
+    if (!part) judge.load(check)
+    return part?.inspectLabel(parts) ?? 'pending'
   }
   /** Other words are put right once. Software that changes them again is a translator, and would go on for ever. */
   const isBad = (state: ReturnType<Label['check']>): boolean =>

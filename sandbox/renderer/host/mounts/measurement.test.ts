@@ -35,6 +35,14 @@ test('what could not be measured is not counted, and ends a dwell after 400 ms',
   expect(advance(noDwell, 100, 'unmeasured')).toEqual(noDwell)
 })
 
+test('what is not known yet counts once it is seen, for up to 400 ms', () => {
+  const after = (outcome: Parameters<typeof advance>[2], ...at: number[]): Dwell =>
+    at.reduce((dwell, now, index) => advance(dwell, now, index < at.length - 1 ? 'pending' : outcome), noDwell)
+  expect(after('seen', 0, 100, 200).ms).toBe(200)
+  expect(after('not_seen', 0, 100, 200)).toEqual(noDwell)
+  expect(after('seen', 0, 200, 400, 600).ms).toBe(0)
+})
+
 /** Returns the size that is shown, and the declared one. */
 const shown = (width: number, height: number, declared_width = width, declared_height = height) =>
   [

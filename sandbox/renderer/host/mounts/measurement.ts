@@ -111,7 +111,7 @@ export function watchViewability(options: ViewabilityOptions) {
     return now - seen_at_ms < idleAfterMs || Math.round(now / checkEveryMs) % 3 === 0
   }
   function count(now: number): void {
-    dwell = advance(dwell, now, found.outcome)
+    dwell = advance(dwell, now, found.reason === 'pending' ? 'pending' : found.outcome)
     blind = advance(blind, now, found.outcome === 'unmeasured' ? 'seen' : 'not_seen')
     if (dwell.ms >= needed().ms) {
       stop()
@@ -168,6 +168,8 @@ export interface Dwell {
   seen_at_ms: number | null
   /** Whether it could not be measured since. */
   isInterrupted?: boolean
+  /** Since when it is not known yet; its time counts if it turns out to be seen. */
+  pending_at_ms?: number
 }
 
 export const noDwell: Dwell = { ms: 0, seen_at_ms: null }
@@ -176,12 +178,17 @@ export const noDwell: Dwell = { ms: 0, seen_at_ms: null }
 const maxGapMs = 400
 
 /** Returns the dwell after a check at `now_ms`. Only time between two checks that found the ad seen counts. */
-export function advance(dwell: Dwell, now_ms: number, outcome: Outcome): Dwell {
-  const gap = dwell.seen_at_ms === null ? 0 : now_ms - dwell.seen_at_ms
-  if (outcome === 'unmeasured' && dwell.seen_at_ms !== null && gap < maxGapMs) return { ...dwell, isInterrupted: true }
-  if (outcome !== 'seen') return noDwell
-  const counted = gap > maxGapMs || dwell.isInterrupted ? 0 : gap
-  return { ms: dwell.ms + counted, seen_at_ms: now_ms }
+export function advance(dwell: Dwell, now_ms: number, outcome: Outcome | 'pending'): Dwell {
+  const { seen_at_ms, pending_at_ms = now_ms } = dwell
+  const gap = seen_at_ms === null ? 0 : now_ms - seen_at_ms
+  if (outcome === 'seen') {
+    const isCounted = gap <= maxGapMs && !dwell.isInterrupted
+    return { ms: dwell.ms + (isCounted ? gap : 0), seen_at_ms: now_ms }
+  }
+  if (outcome === 'pending' && now_ms - pending_at_ms < maxGapMs)
+    return { ...dwell, seen_at_ms: seen_at_ms ?? now_ms, pending_at_ms }
+  const isBrief = outcome !== 'not_seen' && seen_at_ms !== null && gap < maxGapMs
+  return isBrief ? { ...dwell, isInterrupted: true } : noDwell
 }
 
 /** An ad that is shown smaller cannot be recognised, CSS pixels; half of a declared side where that is less. */

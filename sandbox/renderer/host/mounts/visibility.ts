@@ -18,24 +18,31 @@ interface Sight {
   close(): void
 }
 
+/** Checks before the judgement is loaded, since the observer reports late. */
+const maxWaits = 3
+
 /** Watches a frame and the label beside it. */
 export function watchSight(frame: HTMLElement, judge: JudgePart): Sight {
+  /** Undefined until the observer has said something of an ad that is in view. */
   let isConfirmed: boolean | undefined
   let observer: IntersectionObserver | undefined
+  let waits = 0
   if (typeof IntersectionObserver !== 'undefined' && 'isVisible' in IntersectionObserverEntry.prototype) {
     const options = { trackVisibility: true, delay: 100, threshold: [0, 0.3, 0.5, 1] }
     observer = new IntersectionObserver((entries) => {
-      isConfirmed = (entries.at(-1) as { isVisible?: boolean }).isVisible
+      const { isIntersecting, isVisible } = entries.at(-1) as IntersectionObserverEntry & { isVisible?: boolean }
+      isConfirmed = isIntersecting ? isVisible : undefined
+      waits = 0
     }, options)
     observer.observe((frame.getRootNode() as ShadowRoot).host)
   }
   return {
     read: (ad) => {
       if (isConfirmed && isPlain(ad)) return { outcome: 'seen', reason: 'observed', share: 1, check: 'observer_v2' }
-      const observed = observer && (isConfirmed ?? false)
       const part = judge.get()
-      if (part) return part.judge({ ...ad, frame, observed })
-      return { outcome: 'unmeasured', reason: judge.reason(), share: 1, check: 'none' }
+      if (part) return part.judge({ ...ad, frame, observed: isConfirmed })
+      const isAwaited = observer && isConfirmed === undefined && ++waits <= maxWaits
+      return { outcome: 'unmeasured', reason: isAwaited ? 'pending' : judge.load(), share: 1, check: 'none' }
     },
     close: () => observer?.disconnect(),
   }
