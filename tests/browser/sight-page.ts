@@ -7,25 +7,29 @@ import type { SightCase } from './sight-table.ts'
 /** @param isObserved whether IntersectionObserver v2 is asked, where there is one */
 export async function judgeLayouts(page: Page, cases: readonly SightCase[], isObserved: boolean): Promise<Judgement[]> {
   const source = await readFile(new URL('../../dist/renderer/judge.js', import.meta.url), 'utf8')
-  await page.evaluate(defineJudging, source)
-  const found: Judgement[] = []
-  for (const each of cases)
-    found.push(
-      await page.evaluate(([each, isObserved]) => window.judgeLayout(each, isObserved), [each, isObserved] as const),
-    )
-  return found
+  // As text: the tests' runner replaces imports that it reads.
+  const load = `import(URL.createObjectURL(new Blob([${JSON.stringify(source)}], { type: 'text/javascript' })))`
+  await page.evaluate(`window.loadJudge = () => ${load}`)
+  await page.evaluate(defineJudging)
+  return page.evaluate(
+    async ([cases, isObserved]) => {
+      const found: Judgement[] = []
+      for (const each of cases) found.push(await window.judgeLayout(each, isObserved))
+      return found
+    },
+    [cases, isObserved] as const,
+  )
 }
 
 declare global {
   interface Window {
+    loadJudge(): Promise<{ judge: typeof judge }>
     judgeLayout(layout: SightCase, isObserved: boolean): Promise<Judgement>
   }
 }
 
 /** Runs in the page. */
-async function defineJudging(source: string): Promise<void> {
-  const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))
-  const part = (await import(url)) as { judge: typeof judge }
+function defineJudging(): void {
   const firstEntry = (element: Element, options: IntersectionObserverInit): Promise<IntersectionObserverEntry> =>
     new Promise((resolve) => {
       const observer = new IntersectionObserver(([entry]) => {
@@ -64,6 +68,8 @@ async function defineJudging(source: string): Promise<void> {
     const v2 = isV2 ? await firstEntry(wrapper, { trackVisibility: true, delay: 100 } as object) : undefined
     const observed = (v2 as { isVisible?: boolean } | undefined)?.isVisible
     const last = await firstEntry(frame, {})
+    // A new one has surveyed nothing yet.
+    const part = await window.loadJudge()
     for (let attempt = 0; ; attempt += 1) {
       const ratio = last.intersectionRatio
       const found =
