@@ -49,7 +49,7 @@ export function leftBelow(sight: Sight, cover: Cover, point: Point): Range {
   return isUnexplained ? unknown : rest(times(rest(left), shown))
 }
 
-export function boxOf({ boxes }: Sight, element: Element): Box {
+function boxOf({ boxes }: Sight, element: Element): Box {
   const box = boxes.get(element) ?? findBox(element)
   boxes.set(element, box)
   return box
@@ -80,36 +80,44 @@ function shareShown(sight: Sight, { element, isHit }: Cover, point: Point): Rang
   let isFixed = false
   for (let at: Element | null = element; at && !sight.around.has(at); at = flatParent(at)) {
     const style = getComputedStyle(at)
-    const opacities = [...style.filter.matchAll(/opacity\(([\d.]+)/g)].map(([, amount]) => Number(amount))
-    shown = times(shown, exactly(opacities.reduce((one, other) => one * other, Number(style.opacity))))
-    if (style.mixBlendMode && style.mixBlendMode !== 'normal') shown = perhaps(shown)
-    const mask = style.maskImage || style.webkitMaskImage || 'none'
-    if (mask !== 'none') shown = times(shown, alphaOfImages(mask, locate(boxOf(sight, at), point)))
-    if (style.clipPath !== 'none' && !isHit) shown = perhaps(shown)
-    const isClipping = !isHit && !isFixed && at !== element && style.overflow !== 'visible'
+    shown = times(shown, shownBy(style, locate(boxOf(sight, at), point)))
+    // A hit test has met it within these.
+    if (isHit) continue
+    if (style.clipPath !== 'none') shown = perhaps(shown)
+    const isClipping = !isFixed && at !== element && style.overflow !== 'visible'
     if (isClipping && !isInside(locate(boxOf(sight, at), point) ?? nowhere)) return none
     isFixed ||= style.position === 'fixed'
   }
   return shown
 }
 
+function shownBy(style: CSSStyleDeclaration, at: BoxPoint | null): Range {
+  const opacities = [...style.filter.matchAll(/opacity\(([\d.]+)/g)].map(([, amount]) => Number(amount))
+  const shown = exactly(opacities.reduce((one, other) => one * other, Number(style.opacity)))
+  const mask = style.maskImage || style.webkitMaskImage || 'none'
+  const left = mask === 'none' ? shown : times(shown, alphaOfImages(mask, at))
+  return (style.mixBlendMode || 'normal') === 'normal' ? left : perhaps(left)
+}
+
 const nowhere: BoxPoint = { x: -1, y: -1, width: 0, height: 0 }
 
-function leftByMark(sight: Sight, { element, isHit, level }: Cover, name: '::before' | '::after', point: Point): Range {
+function leftByMark(sight: Sight, cover: Cover, name: '::before' | '::after', point: Point): Range {
+  const { element, isHit, level } = cover
   const style = getComputedStyle(element, name)
-  const { content, display, position, visibility } = style
-  if (!content || /^(none|normal)$/.test(content) || display === 'none' || visibility !== 'visible') return all
-  if (level !== null && !isHit && !isMarkAbove(style, name, level)) return all
+  const isAbove = level === null || isHit || isMarkAbove(style, name, level)
+  if (!isMark(style) || !isAbove) return all
   const at = placeOf(sight, element, style, point)
-  const isText = !/^["']{2}$/.test(content)
-  const isHere = at === null ? isInside(locate(boxOf(sight, element), point) ?? nowhere) : true
+  const isHere = at !== null || isInside(locate(boxOf(sight, element), point) ?? nowhere)
   if (!isHere) return all
-  let left = leftByLayer(style, at)
-  if (isText && (at === null || isInside(at)))
-    left = times(left, rest(perhaps(times(alphaOfColor(style.color), exactly(shareOfText)))))
-  const isExact = at !== null && style.transform === 'none' && style.clipPath === 'none' && position !== 'static'
-  const painted = times(rest(left), exactly(Number(style.opacity)))
+  const isInk = !/^["']{2}$/.test(style.content) && (at === null || isInside(at))
+  const ink = isInk ? perhaps(times(alphaOfColor(style.color), exactly(shareOfText))) : none
+  const painted = times(rest(times(leftByLayer(style, at), rest(ink))), exactly(Number(style.opacity)))
+  const isExact = at !== null && style.transform === 'none' && style.clipPath === 'none'
   return rest(isExact ? painted : perhaps(painted))
+}
+
+function isMark({ content, display, visibility }: CSSStyleDeclaration): boolean {
+  return !/^(none|normal|)$/.test(content) && display !== 'none' && visibility === 'visible'
 }
 
 /** Whether a mark of something around the ad is painted above it. */

@@ -16,8 +16,6 @@ import { all, none, perhaps, type Range, rest, times } from './range.ts'
 import { findShownPart, type Part } from './screen.ts'
 import { type Survey, survey } from './survey.ts'
 
-export { inspectLabel } from './label.ts'
-
 export type Outcome = 'seen' | 'not_seen' | 'unmeasured'
 
 export interface Judgement {
@@ -76,13 +74,19 @@ function judgePart({ frame, label, observed }: JudgedAd, part: Part, needed: num
   if (most < needed) return ['not_seen', 'covered', least]
   const words = judgeLabel(page, label)
   if (words.most < 0.5) return ['not_seen', 'label_covered', least]
-  if (!observed && isAmongOthers()) return ['unmeasured', 'frame_unknown', least]
-  if (!observed && !page.elements.isReady) return ['unmeasured', 'pending', least]
+  const doubt = observed ? null : findDoubt(page)
+  if (doubt) return ['unmeasured', doubt, least]
   if (least < needed) return ['unmeasured', own.left[0] < minContrast ? 'effect_unknown' : 'cover_unknown', least]
   if (words.least < 0.5) return ['unmeasured', 'label_unknown', least]
   if (observed !== false) return ['seen', observed ? 'observed' : 'clear', least]
   if (own.hasEffect) return ['seen', 'effect_leaves_enough', least]
   return isExplained(page, frame) ? ['seen', 'cover_leaves_enough', least] : ['unmeasured', 'observer_denies', least]
+}
+
+/** What is not known of the page, where the observer does not confirm the ad. */
+function findDoubt({ elements }: Page): string | null {
+  if (isAmongOthers()) return 'frame_unknown'
+  return elements.isReady ? null : 'pending'
 }
 
 /** What the styles of the ad and of everything around it leave, in this document and those of the origin around it. */

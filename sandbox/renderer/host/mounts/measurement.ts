@@ -35,21 +35,18 @@ const idleAfterMs = 2_000
  * that finds it not seen starts again from zero, and a gap between checks, as in a throttled tab, is not counted.
  */
 export function watchViewability(options: ViewabilityOptions) {
-  const { frame, label, renderer, isClip, declared, isCounting } = options
+  const { frame, isClip, declared, isCounting } = options
   const observer = observeRatio((entries) => {
     read(entries)
     options.onRatioChange()
     check(entries)
   })
   const sight = watchSight(frame, options.judge)
+  const time = addUpTime()
+  const timer = openTimer(() => check())
   let ratio = 0
   let last: IntersectionObserverEntry
   let found = outOfView
-  let dwell = noDwell
-  let blind = noDwell
-  let seen_at_ms = 0
-  let isReported = false
-  let timer: ReturnType<typeof setInterval> | undefined
   let isDone = false
 
   const needed = (): { ratio: number; ms: number } => threshold(isClip, frame.getBoundingClientRect(), declared)
@@ -60,21 +57,22 @@ export function watchViewability(options: ViewabilityOptions) {
     isMeasurable: observer !== null,
     measure,
     /** Returns what it finds now, also while no time counts. */
-    inspect: () => ({
-      ...measure(),
-      ratio: found.ratio ?? ratio,
-      uncovered: found.share,
-      outcome: found.outcome,
-      reason: found.reason,
-      needed: needed(),
-      isCounting: isCounting(),
-    }),
+    inspect: () => {
+      const { outcome, reason, share: uncovered } = found
+      const now = {
+        ratio: found.ratio ?? ratio,
+        uncovered,
+        outcome,
+        reason,
+        needed: needed(),
+        isCounting: isCounting(),
+      }
+      return { ...measure(), ...now }
+    },
     /** Checks again at once; call it when anything but the scroll position has changed. */
     check: () => check(),
     /** Starts over: the page was hidden, frozen or left. */
-    reset: () => {
-      dwell = noDwell
-    },
+    reset: time.reset,
     close: () => {
       stop()
       observer?.disconnect()
@@ -85,7 +83,7 @@ export function watchViewability(options: ViewabilityOptions) {
   function read(entries: readonly IntersectionObserverEntry[]): void {
     for (last of entries) {
       ratio = last.intersectionRatio
-      if (ratio < needed().ratio) dwell = noDwell
+      if (ratio < needed().ratio) time.reset()
     }
   }
   /** `entries` are those that nothing has read yet. */
@@ -93,58 +91,89 @@ export function watchViewability(options: ViewabilityOptions) {
     if (isDone) return
     read(entries)
     const isInView = isCandidate() && ratio >= needed().ratio
-    found = isInView ? judgeNow() : outOfView
+    found = isInView ? judgeNow(options, sight, last, needed().ratio) : outOfView
     if (isInView && found.outcome !== 'seen' && entries.length === 0) {
       // It may have moved or changed its size since the last entry, whose part of it was tested. Observed again, it gets an
       // entry, which decides.
       observer!.unobserve(frame)
       observer!.observe(frame)
-    } else count(performance.now())
-    if (isDone) return
-    if (isCandidate()) timer ??= setInterval(() => isDue() && check(), checkEveryMs)
-    else pauseChecks()
+    } else report(time.add(found, needed().ms))
+    if (isCandidate() && !isDone) timer.run(found.outcome === 'seen')
+    else timer.pause()
   }
-  /** What is hidden for long is looked at less often. */
-  function isDue(): boolean {
-    const now = performance.now()
-    if (found.outcome === 'seen') seen_at_ms = now
-    return now - seen_at_ms < idleAfterMs || Math.round(now / checkEveryMs) % 3 === 0
-  }
-  function count(now: number): void {
-    dwell = advance(dwell, now, found.reason === 'pending' ? 'pending' : found.outcome)
-    blind = advance(blind, now, found.outcome === 'unmeasured' ? 'seen' : 'not_seen')
-    if (dwell.ms >= needed().ms) {
+  function report(result: ReturnType<typeof time.add>): void {
+    if (result === 'viewed') {
       stop()
       options.onViewed(measure())
-    } else if (blind.ms >= needed().ms && !isReported) {
-      isReported = true
-      options.onUnmeasured({ ...measure(), visible_ms: Math.round(blind.ms) })
-    }
-  }
-  /** The label first: an ad whose label cannot be read is not seen as one. */
-  function judgeNow(): Judgement {
-    const words = label.check()
-    if (words === 'readable')
-      return sight.read({ label: label.element, last, needed: needed().ratio, viewport: renderer.viewport })
-    return { ...outOfView, outcome: words === 'unreadable' ? 'not_seen' : 'unmeasured', reason: `label_${words}` }
+    } else if (result) options.onUnmeasured({ ...measure(), visible_ms: result.unmeasured_ms })
   }
   /** The verdict is final: nothing looks at the page any more, but for where the ad is. */
   function stop(): void {
     isDone = true
-    pauseChecks()
+    timer.pause()
     sight.close()
-  }
-  function pauseChecks(): void {
-    clearInterval(timer)
-    timer = undefined
   }
   function measure() {
     return {
       visible_ratio: Math.min(1, Math.round((found.ratio ?? ratio) * found.share * 1e4) / 1e4),
-      visible_ms: Math.round(dwell.ms),
+      visible_ms: time.seenMs(),
       ...measureFrame(frame),
       visibility_check: found.check,
     } satisfies Measurements
+  }
+}
+
+/** The label first: an ad whose label cannot be read is not seen as one. */
+function judgeNow(
+  { label, renderer: { viewport } }: ViewabilityOptions,
+  sight: ReturnType<typeof watchSight>,
+  last: IntersectionObserverEntry,
+  needed: number,
+): Judgement {
+  const words = label.check()
+  if (words === 'readable') return sight.read({ label: label.element, last, needed, viewport })
+  return { ...outOfView, outcome: words === 'unreadable' ? 'not_seen' : 'unmeasured', reason: `label_${words}` }
+}
+
+/** Adds up the time that an ad was seen, and the time that could not be measured, which is reported once. */
+function addUpTime() {
+  let dwell = noDwell
+  let blind = noDwell
+  let isReported = false
+  return {
+    seenMs: () => Math.round(dwell.ms),
+    reset: () => {
+      dwell = noDwell
+    },
+    add: ({ outcome, reason }: Judgement, needed_ms: number): 'viewed' | { unmeasured_ms: number } | null => {
+      const now = performance.now()
+      dwell = advance(dwell, now, reason === 'pending' ? 'pending' : outcome)
+      blind = advance(blind, now, outcome === 'unmeasured' ? 'seen' : 'not_seen')
+      if (dwell.ms >= needed_ms) return 'viewed'
+      if (blind.ms < needed_ms || isReported) return null
+      isReported = true
+      return { unmeasured_ms: Math.round(blind.ms) }
+    },
+  }
+}
+
+/** Checks every 100 ms, and what was not seen for long a third as often. */
+function openTimer(check: () => void) {
+  let timer: ReturnType<typeof setInterval> | undefined
+  let seen_at_ms = 0
+  let ticks = 0
+  return {
+    run: (isSeen: boolean): void => {
+      if (isSeen || timer === undefined) seen_at_ms = performance.now()
+      timer ??= setInterval(() => {
+        ticks += 1
+        if (performance.now() - seen_at_ms < idleAfterMs || ticks % 3 === 0) check()
+      }, checkEveryMs)
+    },
+    pause: (): void => {
+      clearInterval(timer)
+      timer = undefined
+    },
   }
 }
 
