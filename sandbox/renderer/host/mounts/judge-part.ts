@@ -1,7 +1,6 @@
 /** The third part of the script, `judge.js`, loaded once for all ads of the page when something has to be judged. */
 
-import type { judge } from '../judge/judge.ts'
-import type { inspectLabel } from '../judge/label.ts'
+import type { inspectLabel, judge } from '../judge/main.ts'
 import type { Renderer } from '../renderer.ts'
 
 interface Part {

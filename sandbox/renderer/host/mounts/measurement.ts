@@ -52,23 +52,13 @@ export function watchViewability(options: ViewabilityOptions) {
   const needed = (): { ratio: number; ms: number } => threshold(isClip, frame.getBoundingClientRect(), declared)
   /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
   const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
+  const reportUnmeasured = (visible_ms: number): void => options.onUnmeasured({ ...measure(), visible_ms })
   observer?.observe(frame)
   return {
     isMeasurable: observer !== null,
     measure,
     /** Returns what it finds now, also while no time counts. */
-    inspect: () => {
-      const { outcome, reason, share: uncovered } = found
-      const now = {
-        ratio: found.ratio ?? ratio,
-        uncovered,
-        outcome,
-        reason,
-        needed: needed(),
-        isCounting: isCounting(),
-      }
-      return { ...measure(), ...now }
-    },
+    inspect: () => ({ ...measure(), ...describeFound(found, ratio), needed: needed(), isCounting: isCounting() }),
     /** Checks again at once; call it when anything but the scroll position has changed. */
     check: () => check(),
     /** Starts over: the page was hidden, frozen or left. */
@@ -97,15 +87,12 @@ export function watchViewability(options: ViewabilityOptions) {
       // entry, which decides.
       observer!.unobserve(frame)
       observer!.observe(frame)
-    } else report(time.add(found, needed().ms))
-    if (isCandidate() && !isDone) timer.run(found.outcome === 'seen')
-    else timer.pause()
-  }
-  function report(result: ReturnType<typeof time.add>): void {
-    if (result === 'viewed') {
+    } else if (time.add(found, needed().ms, reportUnmeasured)) {
       stop()
       options.onViewed(measure())
-    } else if (result) options.onUnmeasured({ ...measure(), visible_ms: result.unmeasured_ms })
+    }
+    if (isCandidate() && !isDone) timer.run(found.outcome === 'seen')
+    else timer.pause()
   }
   /** The verdict is final: nothing looks at the page any more, but for where the ad is. */
   function stop(): void {
@@ -114,13 +101,13 @@ export function watchViewability(options: ViewabilityOptions) {
     sight.close()
   }
   function measure() {
-    return {
-      visible_ratio: Math.min(1, Math.round((found.ratio ?? ratio) * found.share * 1e4) / 1e4),
-      visible_ms: time.seenMs(),
-      ...measureFrame(frame),
-      visibility_check: found.check,
-    } satisfies Measurements
+    const visible_ratio = Math.min(1, Math.round((found.ratio ?? ratio) * found.share * 1e4) / 1e4)
+    return { visible_ratio, visible_ms: time.seenMs(), ...measureFrame(frame), visibility_check: found.check }
   }
+}
+
+function describeFound({ outcome, reason, share: uncovered, ratio }: Judgement, inView: number) {
+  return { ratio: ratio ?? inView, uncovered, outcome, reason }
 }
 
 /** The label first: an ad whose label cannot be read is not seen as one. */
@@ -145,14 +132,16 @@ function addUpTime() {
     reset: () => {
       dwell = noDwell
     },
-    add: ({ outcome, reason }: Judgement, needed_ms: number): 'viewed' | { unmeasured_ms: number } | null => {
+    /** Returns whether the ad has been seen for as long as a view needs. */
+    add: ({ outcome, reason }: Judgement, needed_ms: number, reportUnmeasured: (ms: number) => void): boolean => {
       const now = performance.now()
       dwell = advance(dwell, now, reason === 'pending' ? 'pending' : outcome)
       blind = advance(blind, now, outcome === 'unmeasured' ? 'seen' : 'not_seen')
-      if (dwell.ms >= needed_ms) return 'viewed'
-      if (blind.ms < needed_ms || isReported) return null
-      isReported = true
-      return { unmeasured_ms: Math.round(blind.ms) }
+      if (dwell.ms < needed_ms && blind.ms >= needed_ms && !isReported) {
+        isReported = true
+        reportUnmeasured(Math.round(blind.ms))
+      }
+      return dwell.ms >= needed_ms
     },
   }
 }
