@@ -27,7 +27,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       ...part('selection'),
       include: [
         '{src,sandbox}/**/*.test.{ts,tsx}',
-        'tests/{architecture,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
+        'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
         'tests/fuzz/corpus.test.ts',
         'tests/simulation/smoke.test.ts',
         'tests/mutation-score/verdict.test.ts',
@@ -35,19 +35,10 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
         'tests/histories/checks.test.ts',
       ],
       globalSetup: built,
-      // One more than processors: a test of processes waits for most of its time.
-      maxWorkers: processors + 1,
+      // On every computer: each has a Chromium, starts at most one more at a time, and a handful of other processes.
+      maxWorkers: 2,
       // They share nothing but what they import, which is loaded once a worker.
       isolate: false,
-    }),
-    project('browser', {
-      ...part('selection'),
-      include: ['tests/browser/**/*.test.ts'],
-      globalSetup: built,
-      // One Chromium a worker for all of its files, and at most one that a file starts: four.
-      maxWorkers: 2,
-      isolate: false,
-      sequence: { groupOrder: 1 },
     }),
   ],
 
@@ -296,8 +287,7 @@ function project(name: string, given: Options): TestProjectConfiguration {
 export default defineConfig(async ({ mode }) => {
   const suite = suites[mode]
   if (suite === undefined) throw new Error(`There is no suite ${mode}. There are: ${Object.keys(suites).join(', ')}.`)
-  const all = await suite()
-  const projects = process.env.SVC_FAILING_TEST === '1' ? all.slice(0, 1) : all
+  const projects = await suite()
   // Of the computers, none may be there to imitate; and only Linux has what goes below the database.
   const mayBeEmpty = mode === 'computers' || mode === 'disk'
   return { test: { projects, sequence: { sequencer: LongestFirst }, passWithNoTests: mayBeEmpty } }

@@ -105,12 +105,11 @@ test('when a page responds instead, the message has only its visible words', asy
   }
   expect(await shown(page)).toBe('POST /v1/placements responded with 502 and a page: Bad &lt; gateway')
   expect(await shown('<html></html>')).toBe('POST /v1/placements responded with 502 and a page.')
-  const started = performance.now()
+  // With the square of their number these would take minutes.
   for (const tag of ['<', '<!--', '<head>']) {
-    const message = await shown(`<html>Down${tag.repeat(200_000)}`)
+    const message = await shown(`<html>Down${tag.repeat(1_000_000)}`)
     expect(message).toMatch(/^POST \/v1\/placements responded with 502 and a page: Down<*$/)
   }
-  expect(performance.now() - started).toBeLessThan(5_000)
   expect(await shown('')).toBe('POST /v1/placements responded with 502, without the error body of the contract.')
 })
 

@@ -232,10 +232,9 @@ test('encoded keys and tokens are found however often they are encoded', () => {
 })
 
 test('a long row of escapes takes no longer to search than any other text', () => {
-  const row = `%${'\\'.repeat(64_000)}`
-  const started = performance.now()
-  expect([redactSecrets(row), secretKind(row)]).toEqual([row, null])
-  expect(performance.now() - started).toBeLessThan(1_000)
+  // With its square it would take hours.
+  const row = `%${'\\'.repeat(4_000_000)}`
+  expect(redactSecrets(row) === row && secretKind(row) === null).toBe(true)
 })
 
 test('a secret is distinguished from words that look like one', () => {

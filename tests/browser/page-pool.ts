@@ -29,7 +29,8 @@ export async function lendPage(
   const isUsual = Object.keys(options).every((name) => name === 'viewport')
   const pages = free.get(browser) ?? []
   free.set(browser, pages)
-  const index = isUsual ? pages.findIndex((each) => each.prepare === prepare) : -1
+  const isAlone = (page: Page) => page.context().pages().length === 1
+  const index = isUsual ? pages.findIndex((each) => each.prepare === prepare && isAlone(each.page)) : -1
   const [used] = index < 0 ? [] : pages.splice(index, 1)
   const page = used?.page ?? (await (await browser.newContext({ viewport, ...options })).newPage())
   // What hangs is ended by the guard of the tests.
@@ -66,7 +67,8 @@ async function clear(page: Page): Promise<boolean> {
       sessionStorage.clear()
     })
     await page.goto(new URL('/', page.url()).href)
-    return true
+    // A tab that a slow computer has opened only now.
+    return context.pages().length === 1
   } catch {
     // A page without an origin, or one that is leaving, is not worth the trouble.
     return false

@@ -1,6 +1,7 @@
 /**
- * A case of the main kinds of the table in `pages/`, in Chromium: what extensions, caches, frameworks, networks and policies do to a page, and what must happen to the ad there. All of them are in tests/pages. The host page has another origin than
- * the emulator, and no request is intercepted.
+ * A case of the main kinds of the table in `pages/`, in Chromium: what extensions, caches, frameworks, networks and policies do to a
+ * page, and what must happen to the ad there. All of them are in tests/pages. The host page has another origin than the emulator,
+ * and no request is intercepted.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { measurePixels } from '#qa/browser/screenshot.ts'

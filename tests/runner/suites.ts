@@ -13,9 +13,9 @@ export interface SuiteLimits {
 export const suites = {
   test: { processors_s: 300, minimumTests: 5_000 },
   'test:mutations': { processors_s: 450, minimumTests: 200 },
-  'test:processes': { processors_s: 200, minimumTests: 10 },
+  'test:processes': { processors_s: 280, minimumTests: 100 },
   'test:pauses': { processors_s: 170, minimumTests: 15 },
-  'test:pages': { processors_s: 240, minimumTests: 100 },
+  'test:pages': { processors_s: 360, minimumTests: 250 },
   'test:engines': { processors_s: 240, minimumTests: 15 },
   'test:postgres': { processors_s: 400, minimumTests: 400 },
   'test:interop': { processors_s: 120, minimumTests: 8 },
