@@ -199,13 +199,15 @@ function isStale(): boolean {
     ].some((file) => !existsSync(join(dist, file)))
   )
     return true
-  const sources = ['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'docs/**', 'package.json', 'LICENSE']
+  const sources = ['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'docs/**', 'package{,-lock}.json', 'LICENSE']
   return isNewer(sources, stamp)
 }
 
+const typed = ['src/**/*.ts', 'sandbox/**/*.ts', '{.,build}/tsconfig*.json']
+
 function hasFreshTypes(): boolean {
   const written = join(dist, 'types', stampName)
-  return existsSync(written) && !isNewer(['src/**/*.ts', 'sandbox/**/*.ts', '{.,build}/tsconfig*.json'], written)
+  return existsSync(written) && !isNewer([...typed, 'package-lock.json'], written)
 }
 
 /** Whether any of the files has changed since the stamp was written. */
