@@ -108,6 +108,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
       address.isPublic && options.allow_known_keys !== true ? seeded.flatMap(({ keys }) => Object.values(keys)) : [],
     ),
     resend: (request, signal) => findServer().replay(request, signal),
+    hasStartRate: start.rate !== null,
     clearRates: rates.clear,
     report,
   }

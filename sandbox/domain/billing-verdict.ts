@@ -52,12 +52,13 @@ const metricNames: Readonly<Record<Metric, readonly [metric: string, event: stri
 /** In which order reasons explain why nothing counted: the first one that a beacon has. The compiler names one that is missing. */
 const shortfallRanks: Readonly<Record<Exclude<AcceptCode, 'OK' | 'DUPLICATE' | 'ALREADY_COUNTED'>, number>> = {
   AWAITING_RENDER: 0,
-  COMPLETED_TOO_FAST: 1,
-  VISIBILITY_UNMEASURED: 2,
-  MEASUREMENT_IMPLAUSIBLE: 3,
-  TOO_SMALL: 4,
-  BELOW_THRESHOLD: 5,
-  PAGE_HIDDEN: 6,
+  AWAITING_PLAY: 1,
+  COMPLETED_TOO_FAST: 2,
+  VISIBILITY_UNMEASURED: 3,
+  MEASUREMENT_IMPLAUSIBLE: 4,
+  TOO_SMALL: 5,
+  BELOW_THRESHOLD: 6,
+  PAGE_HIDDEN: 7,
 }
 
 const shortfalls = tableNames(shortfallRanks).toSorted((a, b) => shortfallRanks[a] - shortfallRanks[b])

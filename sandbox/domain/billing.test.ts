@@ -141,6 +141,26 @@ test('a view whose engine cannot tell what covers the ad is not billed; how it w
   expect(view('none')).toBe('VISIBILITY_UNMEASURED')
 })
 
+test('a view of a clip waits until it has played for two seconds, whatever order the beacons have', () => {
+  const view = (started_at_ms: number | null, at_ms: number, position_ms?: number) => {
+    const played = started_at_ms === null ? [] : [beacon(3, 'play_started', started_at_ms)]
+    const shown = { visible_ratio: 1, visible_ms: 2_000, ...(position_ms === undefined ? {} : { position_ms }) }
+    return codes([beacon(2, 'visible', at_ms, shown), beacon(1, 'render', 100), ...played], clip)[0]
+  }
+  expect(view(100, 2_100)).toBe('OK')
+  expect(view(100, 2_100, 2_000)).toBe('OK')
+  expect(view(100, 2_100, 1_999)).toBe('AWAITING_PLAY')
+  expect(view(null, 2_100)).toBe('AWAITING_PLAY')
+  expect(view(null, 2_100, 2_000)).toBe('AWAITING_PLAY')
+  // Two clocks may differ by 50 ms, and a time in whole seconds may be any millisecond of them.
+  expect(view(2_150, 2_100)).toBe('OK')
+  expect(view(2_151, 2_100)).toBe('AWAITING_PLAY')
+  expect(view(3_999, 3_000)).toBe('OK')
+  expect(view(4_000, 3_000)).toBe('AWAITING_PLAY')
+  const waits = { visible_ratio: 1, visible_ms: 1_000, position_ms: 0 }
+  expect(codes([beacon(1, 'render', 100), beacon(2, 'visible', 2_100, waits)])[1]).toBe('OK')
+})
+
 test('a dwell longer than the time since the render is not billed', () => {
   const view = (at_ms: number, visible_ms: number) =>
     codes([beacon(1, 'render', 100), beacon(2, 'visible', at_ms, { visible_ratio: 1, visible_ms })])[1]

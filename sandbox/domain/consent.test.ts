@@ -101,6 +101,7 @@ describe('a request without consent', () => {
       draft: null,
       keepsPurposes: false,
       isMissing: false,
+      overturns: false,
     })
   })
 
@@ -110,6 +111,7 @@ describe('a request without consent', () => {
       draft: null,
       keepsPurposes: false,
       isMissing: true,
+      overturns: false,
     })
   })
 
@@ -120,12 +122,14 @@ describe('a request without consent', () => {
     expect(resolve(undefined, record, required)).toEqual({
       snapshot: createSnapshot(record, now),
       isMissing: false,
+      overturns: false,
       ...expected,
     })
     const ended = stored({ expires_at_ms: now })
     expect(resolve(undefined, ended, required)).toEqual({
       snapshot: createSnapshot(ended, now),
       isMissing: true,
+      overturns: false,
       ...expected,
     })
     expect(resolve(undefined, ended).isMissing).toBe(false)
@@ -261,6 +265,7 @@ describe('a revision', () => {
       },
       keepsPurposes: false,
       isMissing: false,
+      overturns: false,
     })
   })
 

@@ -41,6 +41,8 @@ export interface ConsentResolution {
   keepsPurposes: boolean
   /** Whether the project requires consent, and none is sent or current (A64). */
   isMissing: boolean
+  /** Whether it grants what the project's own mechanism has stored as denied or withdrawn (A63). */
+  overturns: boolean
 }
 
 /** Returns the snapshot of a record at `now_ms`: expired when its end has passed. */
@@ -76,7 +78,13 @@ export function resolveConsent(
   }
   const isCurrent = stored !== null && now_ms < stored.expires_at_ms
   const snapshot = stored === null ? withoutConsent(settings, now_ms) : createSnapshot(stored, now_ms)
-  return { snapshot, draft: null, keepsPurposes: false, isMissing: !isCurrent && requiresConsent(settings) }
+  return {
+    snapshot,
+    draft: null,
+    keepsPurposes: false,
+    isMissing: !isCurrent && requiresConsent(settings),
+    overturns: false,
+  }
 }
 
 /**
@@ -199,7 +207,8 @@ function revise(
     semantic_targeting: resolvePurpose('semantic_targeting'),
     prompt_shared: resolvePurpose('prompt_shared'),
   }
-  const state = isRefused ? decision : isGrant(settings, decision, purposes) ? 'granted' : 'denied'
+  const isNone = sent.source === 'none' && requiresConsent(settings)
+  const state = isRefused ? decision : !isNone && isGrant(settings, decision, purposes) ? 'granted' : 'denied'
   const renews = stored?.state === state && stored.source === sent.source && hasPurposes(stored, purposes)
   const draft: ConsentDraft = {
     revision: nextRevision(stored, renews),
@@ -218,7 +227,14 @@ function revise(
     draft: isRepeated ? null : draft,
     keepsPurposes: purposeNames.some((name) => sent.purposes[name] === undefined && purposes[name]),
     isMissing: false,
+    overturns: state === 'granted' && isRefusal(stored, now_ms),
   }
+}
+
+/** Whether the project's own mechanism has stored a denial or a withdrawal that is current. */
+function isRefusal(stored: ConsentRecord | null, now_ms: number): boolean {
+  if (stored?.source !== 'svc_consent' || now_ms >= stored.expires_at_ms) return false
+  return stored.state === 'denied' || stored.state === 'withdrawn'
 }
 
 function nextRevision(stored: ConsentRecord | null, renews: boolean): number {

@@ -71,6 +71,8 @@ export interface Services extends DecisionServices {
   localKeys: ReadonlySet<string>
   /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
+  /** Whether the sandbox was started with a rate limit, which takes precedence over those of projects (A20). */
+  hasStartRate: boolean
   /** Refills every rate bucket. */
   clearRates(): Promise<void>
   /** Reports a failure outside any request. */
@@ -183,14 +185,17 @@ export function isBeaconOpen(
   return now_ms <= beaconsEndMs(slot, decision, event)
 }
 
-/** Returns until when beacons of this event are accepted. Before a frame was loaded, the time counts from the decision. */
+/**
+ * Returns until when beacons of this event are accepted. A client that draws by itself loads no frame: its time begins
+ * when a frame would have been loaded at the latest.
+ */
 export function beaconsEndMs(
   { project: { settings }, first_frame_at_ms }: SlotRow,
   { decided_at_ms }: Pick<StoredDecision, 'decided_at_ms'>,
   event: BeaconEvent,
 ): number {
   const span_ms = event === 'click' ? settings.click_after_load_ms : settings.beacons_after_load_ms
-  return (first_frame_at_ms ?? decided_at_ms) + span_ms
+  return (first_frame_at_ms ?? decided_at_ms + settings.frame_load_within_ms) + span_ms
 }
 
 /** Returns why the bound consent forbids rendering and beacons now; null when it permits them (A65). */

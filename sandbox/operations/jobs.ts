@@ -127,6 +127,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const resolved = withPlayedConsent(context, resolveConsent(project.settings.consent, intake.consent, stored, now_ms))
   if (resolved.isMissing && intake.needsConsent) throw new ApiError('consent_required')
   if (resolved.keepsPurposes) addWarning(context, 'consent_purposes_kept')
+  if (resolved.overturns) addWarning(context, 'consent_overturned')
   const { snapshot, draft } = resolved
 
   const started = performance.now()

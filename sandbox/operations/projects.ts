@@ -12,7 +12,16 @@ import {
 import { requiresConsent } from '#domain/consent.ts'
 import { isObject } from '#foundation/json.ts'
 import type { ProjectRow } from '#store/store.ts'
-import { encodeCursor, type Operation, parsePage, requireCaller, requireProject } from './context.ts'
+import {
+  addWarning,
+  type Context,
+  encodeCursor,
+  type Operation,
+  parsePage,
+  requireCaller,
+  requireProject,
+  type Services,
+} from './context.ts'
 import { newKey } from './keys.ts'
 
 /** Attempts to write while other requests change the same settings. */
@@ -67,8 +76,10 @@ export const listProjects: Operation<Contract['projects.list']> = async ({ store
 export const showProject: Operation<Contract['projects.show']> = async (services, _context, { params }) =>
   projectDetail(await requireProject(services, params.client_id))
 
-export const createProject: Operation<Contract['projects.create']> = async (services, { now_ms }, { body }) => {
+export const createProject: Operation<Contract['projects.create']> = async (services, context, { body }) => {
+  const { now_ms } = context
   const { client_id, ...patch } = body
+  warnOfRates(services, context, patch)
   const settings = checked(defaultSettings, patch)
   const secret = await newKey(services, 'secret', 'test')
   const live = await newKey(services, 'secret', 'live')
@@ -88,7 +99,8 @@ export const createProject: Operation<Contract['projects.create']> = async (serv
   }
 }
 
-export const updateProject: Operation<Contract['projects.update']> = async (services, _context, { params, body }) => {
+export const updateProject: Operation<Contract['projects.update']> = async (services, context, { params, body }) => {
+  warnOfRates(services, context, body)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const project = await requireProject(services, params.client_id)
     const settings = checked(project.settings, body)
@@ -100,6 +112,11 @@ export const updateProject: Operation<Contract['projects.update']> = async (serv
     return projectDetail(saved)
   }
   throw new Error('the settings of this project change faster than they can be written')
+}
+
+/** The limit of a start takes precedence over those of a project (A20). */
+function warnOfRates({ hasStartRate }: Services, context: Context, { rate_limits }: ProjectSettingsPatch): void {
+  if (hasStartRate && rate_limits != null) addWarning(context, 'rate_limit_overridden')
 }
 
 /** Returns the complete settings after a patch, with origins as they are compared. @throws ApiError 400 */

@@ -71,6 +71,7 @@ export const eventsWith: Readonly<Record<AcceptCode, readonly BeaconEvent[] | nu
   OK: null,
   ALREADY_COUNTED: null,
   AWAITING_RENDER: null,
+  AWAITING_PLAY: ['visible'],
   BELOW_THRESHOLD: ['visible'],
   PAGE_HIDDEN: ['visible'],
   VISIBILITY_UNMEASURED: ['visible'],
@@ -149,8 +150,7 @@ interface AdStart {
 }
 
 function findStart(beacons: readonly AcceptedBeacon[]): AdStart {
-  const rendered_at_ms = earliest(beacons, 'render')
-  return { rendered_at_ms, playing_since_ms: earliest(beacons, 'play_started') ?? rendered_at_ms }
+  return { rendered_at_ms: earliest(beacons, 'render'), playing_since_ms: earliest(beacons, 'play_started') }
 }
 
 function earliest(beacons: readonly AcceptedBeacon[], event: BeaconEvent): number | null {
@@ -171,11 +171,18 @@ function qualify(
   viewability: ViewabilityThresholds,
   { rendered_at_ms, playing_since_ms }: AdStart,
 ): AcceptCode {
-  if (beacon.event === 'render' || beacon.event === 'heartbeat') return 'OK'
+  const { event, occurred_at_ms, measurements } = beacon
+  if (event === 'render' || event === 'heartbeat') return 'OK'
   if (rendered_at_ms === null) return 'AWAITING_RENDER'
-  if (beacon.event === 'visible') return qualifyVisible(beacon, creative, viewability, rendered_at_ms)
-  if (beacon.event === 'completion' || beacon.event === 'play_completed') {
-    const played_ms = beacon.occurred_at_ms - (playing_since_ms ?? rendered_at_ms)
+  if (event === 'visible') {
+    if (creative.format === 'clip') {
+      const isBefore = playing_since_ms === null || occurred_at_ms + clockSlack(occurred_at_ms) < playing_since_ms
+      if (isBefore || (measurements?.position_ms ?? Infinity) < viewability.clip_duration_ms) return 'AWAITING_PLAY'
+    }
+    return qualifyVisible(beacon, creative, viewability, rendered_at_ms)
+  }
+  if (event === 'completion' || event === 'play_completed') {
+    const played_ms = occurred_at_ms - (playing_since_ms ?? rendered_at_ms)
     return played_ms >= completedShare * (creative.duration_ms ?? 0) ? 'OK' : 'COMPLETED_TOO_FAST'
   }
   return 'OK'

@@ -359,6 +359,7 @@ export const acceptMeanings = {
   DUPLICATE: 'this beacon_id was received before',
   ALREADY_COUNTED: 'an earlier beacon of the placement was counted for the same metric',
   AWAITING_RENDER: 'no render beacon has arrived yet',
+  AWAITING_PLAY: 'the clip had not played for 2000 ms',
   TOO_SMALL: 'the ad was shown less than 50 px wide or high',
   BELOW_THRESHOLD: 'the view is below the viewability threshold',
   COMPLETED_TOO_FAST: 'the clip completed sooner than it can play',
@@ -373,6 +374,8 @@ export const acceptHints: Readonly<Record<Exclude<keyof typeof acceptMeanings, '
   DUPLICATE: 'Repeat a beacon only to retry it; it counts once.',
   ALREADY_COUNTED: 'Send it once per placement; nothing more is billed.',
   AWAITING_RENDER: 'Send a render beacon when the creative is drawn, before this.',
+  AWAITING_PLAY:
+    'Count time in view of a clip only while it plays: send play_started when it begins, and visible once it has played for 2000 ms.',
   TOO_SMALL:
     'Give the slot room: the ad must be at least 50 px wide and high, or half of its declared side where that is less.',
   BELOW_THRESHOLD:

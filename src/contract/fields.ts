@@ -264,7 +264,11 @@ export const RequestConsent = strictObject(() => ({
     'A61',
   ),
   gdpr_applies: documented(z.boolean().optional(), 'Whether the GDPR applies.'),
-  consent_source: documented(shortText.optional(), "Names the consent mechanism; svc_consent is the project's own."),
+  consent_source: documented(
+    shortText.optional(),
+    "Names the consent mechanism; svc_consent is the project's own.",
+    'A63',
+  ),
   source: sourceField,
   purposes: purposesField,
   decision: decisionField,
@@ -307,16 +311,23 @@ export function queryNumber<Schema extends z.ZodType<number, number>>(schema: Sc
   }, schema)
 }
 
-/** `wait_ms` in a body or a client call: clamped to 5000, with a warning (A22). */
-export const WaitMs = z.int().min(0)
+const waitMs = z.int().min(0)
+/** `wait_ms` in a body or a client call: clamped to 5000, of whatever length, with a warning (A22). */
+export const WaitMs = z.preprocess(
+  (value: number) => (typeof value === 'number' && value > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : value),
+  waitMs,
+)
 /** `wait_ms` in a query string. */
-export const WaitMsQuery = queryNumber(WaitMs)
+export const WaitMsQuery = z.preprocess(
+  (value: number) => (/^\d{16,}$/.test(String(value)) ? Number.MAX_SAFE_INTEGER : value),
+  queryNumber(waitMs),
+)
 
 export const slotIdParam = documented(SlotId, 'Slot identifier, as returned by POST /v1/placements or POST /v1/jobs.')
 export const clientIdField = documented(ClientId, 'Project ID.')
 export const sessionIdField = documented(SessionId, 'Stable publisher session identifier.', 'A01')
 export const jobTypeField = documented(JobType, 'Workload category.')
-export const promptField = documented(Prompt.optional(), 'Optional context, as { topic, text } or a string.')
+export const promptField = documented(Prompt.optional(), 'Optional context, as { topic, text } or a string.', 'A21')
 /** Out of range has its own reason code. */
 export const slotsRequested = withKeywords(z.int(), {
   minimum: limits.slots_requested.min,

@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts'
 import { errorCodes, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'
 import { isRetryable, noFillReasons } from './no-fill.ts'
-import { listShape, type Provenance, readSource } from './objects.ts'
+import { isRequired, listShape, type Provenance, readSource } from './objects.ts'
 
 type Scalar = string | number | boolean | null
 
@@ -104,7 +104,7 @@ function listField(field: z.ZodType, path: string, { endpoint, where, variant }:
     type: describeType(field),
     values: listValues(field),
     limits: describeLimits(field),
-    required: !(field instanceof z.ZodOptional),
+    required: isRequired(field),
     provenance: source.provenance,
     decision: source.decision ?? null,
     description: source.description,

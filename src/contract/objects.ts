@@ -131,6 +131,19 @@ export function withKeywords<S extends z.ZodType>(schema: S, keywords: Keywords)
   return schema.meta({ keywords }) as S
 }
 
+/** Marks an optional field that the document requires, where a rule beside the schema refuses most bodies without it. */
+export function requiredByRule<S extends z.ZodType>(schema: S): S {
+  requiredFields.add(schema)
+  return schema
+}
+
+/** Whether an object must have a field, by its schema or by a rule beside it. */
+export function isRequired(field: z.ZodType): boolean {
+  return !(field instanceof z.ZodOptional) || requiredFields.has(field)
+}
+
+const requiredFields = new WeakSet<z.ZodType>()
+
 function mark<S extends z.ZodType>(schema: S, source: Source): S {
   return schema.meta({ ...source }) as S
 }

@@ -26,6 +26,14 @@ export const warnings = {
     meaning: 'The consent leaves out a purpose: the stored value was kept.',
     fix: 'Send each purpose. Only false withdraws one.',
   },
+  consent_overturned: {
+    meaning: 'The consent of the request grants what the session had denied or withdrawn by POST /v1/consent.',
+    fix: 'Send consent in a request only as the user has given it since; otherwise leave it out, so that the stored one decides.',
+  },
+  rate_limit_overridden: {
+    meaning: 'The sandbox was started with --rate-limit, which takes precedence over the limits of a project.',
+    fix: 'Start the sandbox without --rate-limit to try the limits of a project.',
+  },
   fields_ignored: {
     meaning: 'The body has fields that the service does not know: they were ignored.',
     fix: 'Compare their names with the contract: svc contract show jobs.create.',

@@ -65,6 +65,7 @@ function explainBeacons(turn: Turn, metric: Metric): Explanation | null {
 
 /** The cause of an accepted beacon that does not count. The compiler names a reason that is missing. */
 const acceptedCauses: Readonly<Record<Exclude<AcceptCode, 'OK'>, Cause>> = {
+  AWAITING_PLAY: 'counting_method',
   BELOW_THRESHOLD: 'counting_method',
   TOO_SMALL: 'counting_method',
   PAGE_HIDDEN: 'counting_method',

@@ -7,6 +7,7 @@ export const additionalErrors: Readonly<Record<string, number>> = {
   payload_too_large: 413,
   upgrade_required: 426,
   misdirected_request: 421,
+  headers_too_large: 431,
   internal_error: 500,
   unavailable: 503,
 }

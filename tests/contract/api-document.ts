@@ -184,9 +184,6 @@ export const documentedFields: Readonly<Record<string, readonly Row[]>> = {
   'render.frame params': [['asset_token', null, true]],
 }
 
-/** Required by the document; a body with a variant field may leave it out (A34), so the schema cannot require it. */
-export const requiredByRule: readonly string[] = ['jobs.create body JobRequest client_id']
-
 export const documentedErrors: Readonly<Record<string, number>> = {
   validation_error: 400,
   unauthorized: 401,

@@ -12,13 +12,7 @@ import {
   adoptedSpellings,
   sandboxReasonCodes,
 } from './adopted-tables.ts'
-import {
-  documentedBeaconKinds,
-  documentedEndpoints,
-  documentedErrors,
-  documentedFields,
-  requiredByRule,
-} from './api-document.ts'
+import { documentedBeaconKinds, documentedEndpoints, documentedErrors, documentedFields } from './api-document.ts'
 
 const fields = new Map(
   contractListing().endpoints.flatMap(({ id, fields }) =>
@@ -55,8 +49,7 @@ describe('fields that the document states', () => {
     expect(field?.provenance).toBe('documented')
     if (type !== null) expect(field?.type).toBe(type)
     if (values !== undefined) expect(field?.values).toEqual(values)
-    if (requiredByRule.includes(name)) expect(field?.description).toContain('Required')
-    else if (required !== null) expect(field?.required).toBe(required)
+    if (required !== null) expect(field?.required).toBe(required)
   })
 
   test('no other field of v1 is documented, except fields of a resource that the document describes', () => {

@@ -19,6 +19,16 @@ describe('every field of every endpoint, at every level', () => {
   })
 })
 
+test('the bounds of a documented field of a request are a decision of ours, unless the document states them', () => {
+  const bounded = endpoints
+    .filter(({ path }) => path.startsWith('/v1/'))
+    .flatMap(({ id, fields }) => fields.map((field) => ({ ...field, name: `${id} ${field.path}` })))
+    .filter(({ where, provenance, limits }) => where !== 'response' && provenance === 'documented' && limits !== null)
+  expect(bounded.length).toBeGreaterThan(10)
+  const stated = /overrides\.allowed_formats$/
+  expect(bounded.flatMap(({ name, decision }) => (decision === null && !stated.test(name) ? name : []))).toEqual([])
+})
+
 test('every endpoint has a summary and a description', () => {
   for (const { id, summary, description } of Object.values<Endpoint>(contract)) {
     expect(summary, id).toMatch(/^\S.*[^.]$/)

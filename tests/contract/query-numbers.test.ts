@@ -20,10 +20,12 @@ test('there are some', () => {
   )
 })
 
-test.each(numbers)('%s accepts only decimal digits', (_, schema) => {
-  for (const text of ['', ' ', '0x10', '0b1', '1e3', '1.0', '+200', ' 200', '200 ', 'Infinity', '9'.repeat(16), '٣']) {
+test.each(numbers)('%s accepts only decimal digits', (name, schema) => {
+  for (const text of ['', ' ', '0x10', '0b1', '1e3', '1.0', '+200', ' 200', '200 ', 'Infinity', '٣']) {
     expect([text, schema.safeParse(text).success]).toEqual([text, false])
   }
+  // A wait of any length is clamped (A22).
+  expect(schema.safeParse('9'.repeat(16)).success).toBe(name.endsWith(' wait_ms'))
   expect(schema.parse('200')).toBe(200)
   expect(schema.parse(200)).toBe(200)
 })
@@ -39,4 +41,28 @@ test('anything else is refused with the expected form', async () => {
     ])
   }
   expect((await on.api.refuse('decisions.get', { ...call, query: { wait_ms: 0 } })).status).toBe(404)
+})
+
+test.each([
+  ['0', 200, false],
+  ['5000', 200, false],
+  ['5001', 200, true],
+  ['9'.repeat(30), 200, true],
+  ['9'.repeat(600), 200, true],
+  ['-1', 400, false],
+  [`-${'9'.repeat(30)}`, 400, false],
+  ['4999.5', 400, false],
+  ['5000.5', 400, false],
+])('a wait of %s ms, in the query or the body, is %i, clamped: %s', async (wait_ms, status, isClamped) => {
+  await using on = await stage()
+  const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
+  const turn = '"client_id":"proj_demo","session_id":"s1","job_type":"chat"'
+  for (const [query, body] of [
+    [`?wait_ms=${wait_ms}`, `{${turn}}`],
+    ['', `{${turn},"wait_ms":${wait_ms}}`],
+  ] as const) {
+    const response = await fetch(`${on.sandbox.url}/v1/placements${query}`, { method: 'POST', headers, body })
+    const warnings = response.headers.get('x-sandbox-warning') ?? ''
+    expect([query, response.status, warnings.includes('wait_ms_clamped')]).toEqual([query, status, isClamped])
+  }
 })

@@ -399,7 +399,7 @@ const breaks: Record<string, Break> = {
   'a beacon is accepted after its token had expired': {
     check: 'tokens',
     says: /beacon-1 is accepted after its token had expired/,
-    change: ({ state }) => Object.assign(state.beacons[0]!, { received_at_ms: 1_801_001, occurred_at_ms: 1_801_001 }),
+    change: ({ state }) => Object.assign(state.beacons[0]!, { received_at_ms: 2_101_001, occurred_at_ms: 2_101_001 }),
   },
   'a frame that was loaded later prolongs its token by no more than half an hour': {
     check: 'tokens',

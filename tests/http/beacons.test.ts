@@ -136,3 +136,19 @@ test('those of a session since a time are the same however often the clock has m
     expect(items, `since ${since - start_ms} ms`).toEqual(all.items.filter((item) => item.received_at_ms >= since))
   }
 })
+
+test.each([
+  ['render', 2_100_000],
+  ['click', 300_000 + 86_400_000],
+] as const)(
+  'of a client that loads no frame, %s is accepted until %i ms after the decision (A05)',
+  async (event, end_ms) => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const send = () => on.api.send('POST', '/v1/beacons', { as: key, body: beacon(on.clock, filled, event) })
+    on.clock.advance(end_ms)
+    expect((await send()).status).toBe(200)
+    on.clock.advance(1)
+    expect(await send()).toMatchObject({ status: 400, body: { reason_code: 'asset_token_expired' } })
+  },
+)

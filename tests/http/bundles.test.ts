@@ -49,7 +49,9 @@ const outcomes: Readonly<Record<string, (on: Stage, format: (typeof formats)[num
   'would bill': async (on, format) => {
     const filled = await fill(on.api, { format, body: asked({ prompt: { topic: 'coffee', text: promptText } }) })
     await frame(on, filled.asset_token)
-    for (const event of ['render', 'visible', ...(format === 'clip' ? ['completion'] : [])]) {
+    for (const event of format === 'clip'
+      ? ['render', 'play_started', 'visible', 'completion']
+      : ['render', 'visible']) {
       await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, event, { measurements: seen }) })
       on.clock.advance(3_000)
     }
@@ -91,7 +93,7 @@ for (const [outcome, play] of Object.entries(outcomes)) {
     expect(turn!.media.length > 0).toBe(outcome !== 'no fill')
     if (outcome === 'would bill') {
       expect(turn!.placement.billing).toMatchObject({ would_bill: true })
-      expect(turn!.measurements).toHaveLength(format === 'clip' ? 3 : 2)
+      expect(turn!.measurements).toHaveLength(format === 'clip' ? 4 : 2)
       expect(page).toContain('visible_ms 2500')
     }
   })

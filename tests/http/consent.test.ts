@@ -89,3 +89,25 @@ test('a rejected request stores nothing', async () => {
   expect((await on.api.accept('placements.list')).body.items).toEqual([])
   expect((await snapshot(on.api)).consent.source).toBe('none')
 })
+
+test('consent of a request that grants what POST /v1/consent has refused is accepted with a warning; none is no grant (A63)', async () => {
+  await using on = await stage()
+  const place = async (client_id: string, consent: object, as = key) => {
+    const body = { client_id, session_id: 's1', job_type: 'chat', consent }
+    const { headers, body: response } = await on.api.accept('placements.create', { as, body })
+    return [response.authoritative_consent?.lifecycle_state, headers['x-sandbox-warning']]
+  }
+  const own = { client_id: 'proj_demo', session_id: 's1' }
+  const all = { semantic_targeting: true, prompt_shared: true }
+  expect(await place('proj_demo', all)).toEqual(['granted', undefined])
+  for (const decision of ['denied', 'withdrawn']) {
+    await on.api.accept('consent.set', { as: key, body: { ...own, decision } })
+    expect(await place('proj_demo', { ...all, decision: 'denied' })).toEqual(['denied', undefined])
+    await on.api.accept('consent.set', { as: key, body: { ...own, decision } })
+    expect(await place('proj_demo', all)).toEqual(['granted', 'consent_overturned'])
+    expect(await place('proj_demo', all)).toEqual(['granted', undefined])
+  }
+  expect(await place('proj_demo', { ...all, consent_source: 'none' })).toEqual(['granted', undefined])
+  expect(await place('proj_strict', { ...all, consent_source: 'none' }, strictKey)).toEqual(['denied', undefined])
+  expect(await place('proj_strict', all, strictKey)).toEqual(['granted', undefined])
+})

@@ -35,7 +35,7 @@ describe('the slots of a page', () => {
           requested_at_ms: decided_at_ms,
           decided_at_ms,
           frame_loaded_at_ms: null,
-          expires_at_ms: decided_at_ms + 1_800_000,
+          expires_at_ms: decided_at_ms + 2_100_000,
           beacons: [],
           billing: {
             would_bill: false,

@@ -26,6 +26,18 @@ describe('settings', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   })
 
+  test.each([
+    ['1000/s', { rate_limits: { default: '1/s' } }, 'rate_limit_overridden'],
+    ['1000/s', { label_text: 'Ad' }, undefined],
+    [undefined, { rate_limits: { default: '1000/s' } }, undefined],
+  ])('of a start at %s, a project set to %j warns of %s', async (rate_limit, body, warning) => {
+    await using on = await stage(rate_limit === undefined ? {} : { rate_limit })
+    const params = { client_id: 'proj_demo' }
+    const created = await on.api.accept('projects.create', { body: { client_id: 'proj_new', ...body } })
+    const updated = await on.api.accept('projects.update', { params, body })
+    for (const { headers } of [created, updated]) expect(headers['x-sandbox-warning']).toBe(warning)
+  })
+
   test('a rate that cannot be read does not start', async () => {
     await expect(stage({ rate_limit: 'fast' })).rejects.toMatchObject({ code: 'option_invalid' })
   })

@@ -1,6 +1,6 @@
 /** The scenarios of `svc trigger`: situations that an integration meets, as data with one function each. */
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
-import { playFill, readFill, seen, type Turn, type TurnFormat, viewedMs } from './turn.ts'
+import { type Fill, playFill, readFill, seen, type Turn, type TurnFormat, viewedMs } from './turn.ts'
 
 export interface TriggerScenario {
   name: string
@@ -15,6 +15,12 @@ export interface TriggerScenario {
 
 /** Further in the past than a beacon may be, and further ahead. */
 const staleMs = 600_000
+/** Reports an ad as drawn and, a clip, as playing. */
+async function show(turn: Turn, fill: Fill): Promise<void> {
+  await turn.beacon(fill, 'render', 0)
+  if (fill.format === 'clip') await turn.beacon(fill, 'play_started', 0)
+}
+
 /** The shortest time limit for loading the frame of a fill. */
 const shortestMs = 1
 
@@ -58,7 +64,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     'consent_withdrawn',
     'consent is withdrawn while the ad is shown: its beacons are refused',
     async (turn, fill) => {
-      await turn.beacon(fill, 'render', 0)
+      await show(turn, fill)
       const body = { client_id: turn.client_id, session_id: turn.session_id, decision: 'withdrawn' }
       const called = await turn.call('consent.set', { body })
       turn.report('withdraw', called, called.ok ? 'withdrawn' : called.reason, { expected: 'withdrawn', fill })
@@ -67,7 +73,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     },
   ),
   beacons('consent_revised', 'consent changes while the ad is shown: its beacons are refused', async (turn, fill) => {
-    await turn.beacon(fill, 'render', 0)
+    await show(turn, fill)
     const purposes = { semantic_targeting: false, prompt_shared: true }
     const body = { client_id: turn.client_id, session_id: turn.session_id, decision: 'granted', purposes }
     const called = await turn.call('consent.set', { body })
@@ -80,16 +86,16 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     await turn.beacon(fill, 'render', 0, { ...same, expected: 'DUPLICATE' })
   }),
   beacons('too_short', 'an ad viewed too briefly: not billable', async (turn, fill) => {
-    await turn.beacon(fill, 'render', 0)
+    await show(turn, fill)
     await turn.beacon(fill, 'visible', 400, { measurements: seen(400), expected: 'BELOW_THRESHOLD' })
   }),
   beacons('hidden', 'an ad shown in a hidden tab: not billable', async (turn, fill) => {
-    await turn.beacon(fill, 'render', 0)
+    await show(turn, fill)
     const measurements = { ...seen(viewedMs), page_visible: false }
     await turn.beacon(fill, 'visible', viewedMs, { measurements, expected: 'PAGE_HIDDEN' })
   }),
   beacons('unmeasured', 'a visible beacon without measurements: not billable', async (turn, fill) => {
-    await turn.beacon(fill, 'render', 0)
+    await show(turn, fill)
     await turn.beacon(fill, 'visible', viewedMs, { expected: 'VISIBILITY_UNMEASURED' })
   }),
   beacons('unrendered', 'a visible beacon without its render: not billable', (turn, fill) =>

@@ -15,7 +15,7 @@ import {
   SlotId,
   slotsRequested,
 } from '../fields.ts'
-import { documented, observed, strictObject, withKeywords } from '../objects.ts'
+import { documented, observed, requiredByRule, strictObject, withKeywords } from '../objects.ts'
 import {
   contextFields,
   Delivery,
@@ -29,11 +29,13 @@ import {
 } from '../variant-fields.ts'
 
 export const JobRequest = strictObject(() => ({
-  client_id: documented(
-    ClientId.optional(),
-    "Project ID. Required, except in a body with a field of choice A34, such as chat_session_id: then the key's project.",
+  client_id: requiredByRule(
+    documented(
+      ClientId.optional(),
+      "Project ID. Required, except in a body with a field of choice A34, such as chat_session_id: then the key's project.",
+    ),
   ),
-  session_id: documented(SessionId.optional(), 'Stable publisher session identifier.'),
+  session_id: documented(SessionId.optional(), 'Stable publisher session identifier.', 'A01'),
   job_type: documented(JobType.optional(), 'Workload category; a missing value normalizes to chat.'),
   slots_requested: documented(slotsRequested.optional(), 'Number of slots, 1 to 4; default one.', 'A21'),
   prompt: promptField,

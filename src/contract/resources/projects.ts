@@ -335,6 +335,7 @@ export const control = declareEndpoints({
     body: ProjectCreation,
     status: 201,
     response: ProjectCreated,
+    response_headers: ['x-sandbox-warning'],
     errors: ['format_unsupported'],
   },
   'projects.update': {
@@ -347,6 +348,7 @@ export const control = declareEndpoints({
     params: projectParams,
     body: ProjectSettingsPatch,
     response: ProjectDetail,
+    response_headers: ['x-sandbox-warning'],
     errors: ['format_unsupported', 'not_found'],
   },
 })

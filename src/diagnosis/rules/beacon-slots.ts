@@ -52,6 +52,7 @@ const unbilled: Readonly<
   AWAITING_RENDER: [['event'], 'No render beacon of this asset_token is here: not billed until there is one.'],
   TOO_SMALL: [['measurements'], 'The ad was shown less than 50 px wide or high: not billed.'],
   BELOW_THRESHOLD: [['measurements'], 'The ad was seen less than the viewability threshold requires: not billed.'],
+  AWAITING_PLAY: [['event'], 'The clip had not played for 2000 ms when it was seen: not billed.'],
   COMPLETED_TOO_FAST: [['event'], 'The clip completed sooner than it can play: not billed.'],
   VISIBILITY_UNMEASURED: [
     ['measurements'],

@@ -40,6 +40,8 @@ export const consentRules = ruleSet('journal', {
         const isGranted = isGrantedBy(exchange)
         if (isConsent(exchange) && isGranted !== null) denied.set(session, isGranted ? null : 'stored')
         if (!isAdRequest(exchange)) continue
+        // The denial may be older than the journal.
+        if (hasWarning(exchange, 'consent_overturned') && !denied.has(session)) denied.set(session, 'stored')
         const before = denied.get(session) ?? null
         // Where consent comes with each request, a later request may bring the user's new choice.
         if (before === 'sent' && isGranted === true) denied.set(session, null)

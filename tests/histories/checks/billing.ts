@@ -124,7 +124,11 @@ function whyNot(beacon: StateBeacon, accepted: readonly StateBeacon[], known: Kn
     // Nine tenths of a clip must have been played.
     return occurred_at_ms - (first('play_started') ?? rendered_ms) >= 0.9 * length_ms ? 'OK' : 'COMPLETED_TOO_FAST'
   }
-  return event === 'visible' ? judgeView(beacon, rendered_ms, known) : 'OK'
+  if (event !== 'visible') return 'OK'
+  const started_ms = first('play_started') ?? Infinity
+  const isEarly = started_ms > occurred_at_ms + (occurred_at_ms % 1_000 === 0 ? 999 : 50)
+  const isClip = known.views.get(slot_id)?.[0]?.format === 'clip'
+  return isClip && isEarly ? 'AWAITING_PLAY' : judgeView(beacon, rendered_ms, known)
 }
 
 function judgeView(

@@ -3,6 +3,7 @@ import type { History } from '../history.ts'
 import type { State } from '../state.ts'
 
 /** The project's settings as they are unless someone changes them, which no history does (A05, A73). */
+const frame_load_within_ms = 300_000
 const beacons_after_load_ms = 1_800_000
 const click_after_load_ms = 86_400_000
 const oldest_ms = 300_000
@@ -18,7 +19,7 @@ export function checkTokens({ frames }: History, { slots: stored, beacons }: Sta
     if (slot?.fill !== true) return [`${beacon_id} is accepted for ${slot_id}, which has no fill`]
     if (ofClips.has(event) && slot.format !== 'clip') return [`${beacon_id} is a ${event} of a ${slot.format}`]
     const span_ms = event === 'click' ? click_after_load_ms : beacons_after_load_ms
-    const start_ms = Math.max(slot.decided_at_ms ?? 0, frames.get(slot_id) ?? 0)
+    const start_ms = frames.get(slot_id) ?? (slot.decided_at_ms ?? 0) + frame_load_within_ms
     if (received_at_ms > start_ms + span_ms) return [`${beacon_id} is accepted after its token had expired`]
     if (occurred_at_ms < received_at_ms - oldest_ms) return [`${beacon_id} is accepted although it is stale`]
     if (occurred_at_ms > received_at_ms + ahead_ms) return [`${beacon_id} is accepted although it lies in the future`]

@@ -172,7 +172,10 @@ function countView(mount: OpenMount, measurements: Measurements): void {
   if (!isPermitted(mount)) return
   mount.delivery.isViewed = true
   mount.emit('visible', {})
-  send(mount, 'visible', measurements)
+  const { clip } = mount
+  // It played in view all the time: its last message about its position is older.
+  const played = clip ? { position_ms: Math.max(clip.position_ms, measurements.visible_ms ?? 0) } : {}
+  send(mount, 'visible', { ...measurements, ...played })
   mount.options.onViewed?.()
 }
 
