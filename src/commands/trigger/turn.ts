@@ -32,7 +32,7 @@ export interface Step {
 }
 
 /** A fill that can be shown. */
-interface Fill {
+export interface Fill {
   slot_id: string
   asset_token: string
   format: TurnFormat
