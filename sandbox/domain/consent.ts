@@ -207,8 +207,7 @@ function revise(
     semantic_targeting: resolvePurpose('semantic_targeting'),
     prompt_shared: resolvePurpose('prompt_shared'),
   }
-  const isNone = sent.source === 'none' && requiresConsent(settings)
-  const state = isRefused ? decision : !isNone && isGrant(settings, decision, purposes) ? 'granted' : 'denied'
+  const state = isRefused ? decision : isGrant(settings, sent, purposes) ? 'granted' : 'denied'
   const renews = stored?.state === state && stored.source === sent.source && hasPurposes(stored, purposes)
   const draft: ConsentDraft = {
     revision: nextRevision(stored, renews),
@@ -227,13 +226,13 @@ function revise(
     draft: isRepeated ? null : draft,
     keepsPurposes: purposeNames.some((name) => sent.purposes[name] === undefined && purposes[name]),
     isMissing: false,
-    overturns: state === 'granted' && isRefusal(stored, now_ms),
+    overturns: overturns(stored, state, now_ms),
   }
 }
 
-/** Whether the project's own mechanism has stored a denial or a withdrawal that is current. */
-function isRefusal(stored: ConsentRecord | null, now_ms: number): boolean {
-  if (stored?.source !== 'svc_consent' || now_ms >= stored.expires_at_ms) return false
+/** Whether a grant follows a denial or a withdrawal that the project's own mechanism has stored and that is current (A63). */
+function overturns(stored: ConsentRecord | null, state: ConsentRecord['state'], now_ms: number): boolean {
+  if (state !== 'granted' || stored?.source !== 'svc_consent' || now_ms >= stored.expires_at_ms) return false
   return stored.state === 'denied' || stored.state === 'withdrawn'
 }
 
@@ -242,12 +241,17 @@ function nextRevision(stored: ConsentRecord | null, renews: boolean): number {
   return renews ? stored.revision : stored.revision + 1
 }
 
-/** Whether a consent that is not refused is a grant: by its decision, or by the purposes that the project requires. */
+/**
+ * Whether a consent that is not refused is a grant: by its decision, or by the purposes that the project requires. Where
+ * consent is required, the source `none` grants nothing (A63).
+ */
 function isGrant(
-  { required_purposes }: ConsentSettings,
-  decision: ConsentRequest['decision'],
+  settings: ConsentSettings,
+  { decision, source }: SentConsent,
   purposes: Record<Purpose, boolean>,
 ): boolean {
+  const { required_purposes } = settings
+  if (source === 'none' && requiresConsent(settings)) return false
   if (decision === 'personalized' || decision === 'basic') return true
   if (decision === 'custom') return required_purposes.length === 0 || required_purposes.some((name) => purposes[name])
   return required_purposes.every((purpose) => purposes[purpose])
