@@ -24,7 +24,7 @@ export async function openBeaconProxy(emulator_url: string): Promise<BeaconProxy
   const holds: { what: 'preflight' | BeaconEvent; arrive: () => void; released: Promise<void> }[] = []
   const beacon_ids: string[] = []
   const server = createServer(async (request, response) => {
-    const body = await bodyOf(request)
+    const body = await readBody(request)
     if (request.url === '/v1/beacons') {
       const beacon = request.method === 'POST' ? (JSON.parse(body) as { beacon_id: string; event: BeaconEvent }) : null
       const held = holds[0]?.what === (beacon?.event ?? 'preflight') ? holds.shift() : undefined
@@ -73,7 +73,7 @@ export async function openBeaconProxy(emulator_url: string): Promise<BeaconProxy
   return gate
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString()

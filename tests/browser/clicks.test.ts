@@ -77,7 +77,7 @@ async function expectFreeTabs(names: readonly string[]): Promise<void> {
     for (const name of names) {
       const { perform, tabs } = gestures[name]!
       if (round === 2 && name !== 'keyboard') continue
-      await perform(linkOf(host.page.frameLocator(`#${name} iframe`)), host.page)
+      await perform(findLink(host.page.frameLocator(`#${name} iframe`)), host.page)
       await host.emitted('beacon', { event: 'click', slot_id: slots[name]! })
       visits += tabs
       await sponsor.visits(host, visits)
@@ -91,8 +91,8 @@ async function expectFreeTabs(names: readonly string[]): Promise<void> {
   expect(others).toEqual(Array.from({ length: visits - 2 }, () => landed))
   expect(seen.filter(({ path }) => path === '/more')).toMatchObject([{ origin: sponsor.origin, storage: 'kept' }])
   for (const [name, slot_id] of Object.entries(slots)) {
-    expect([name, await clicksOf(host, slot_id)]).toEqual([name, oneClick(true)])
-    expect([name, ...(await billOf(slot_id))]).toEqual([name, 'click', true, 'One click counted.'])
+    expect([name, await readClicks(host, slot_id)]).toEqual([name, oneClick(true)])
+    expect([name, ...(await readBill(slot_id))]).toEqual([name, 'click', true, 'One click counted.'])
   }
   expect(host.page.url()).toContain(stage.host_url)
   expect(host.console_lines).toEqual([])
@@ -115,7 +115,7 @@ describe.concurrent('a click', () => {
     await host.context.route('https://secure.example/', (route) => route.fulfill({ body: 'landing' }))
     const { slot_id } = await host.show(kinds.banner)
     await host.waitForEvent('beacon', { event: 'visible' })
-    await linkOf(adOf(host)).click()
+    await findLink(findAd(host)).click()
     await host.emitted('beacon', { event: 'click' })
     expect(await host.ledger()).toEqual([
       'render accepted OK',
@@ -131,10 +131,10 @@ describe.concurrent('a click', () => {
     await using host = await stage.open()
     const { slot_id } = await host.show(kinds.banner)
     await host.emitted('beacon', { event: 'render' })
-    await linkOf(adOf(host)).click({ button: 'right' })
-    await linkOf(adOf(host)).hover()
-    expect(await clicksOf(host)).toEqual(noClick)
-    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no click beacon was accepted.'])
+    await findLink(findAd(host)).click({ button: 'right' })
+    await findLink(findAd(host)).hover()
+    expect(await readClicks(host)).toEqual(noClick)
+    expect(await readBill(slot_id)).toEqual(['click', false, 'No click: no click beacon was accepted.'])
   })
 
   test('on Play, Pause or Mute of a clip does not count, and one on the clip beside them does', {
@@ -146,11 +146,11 @@ describe.concurrent('a click', () => {
     const frame = host.page.frameLocator('iframe')
     for (const name of ['Pause', 'Play', 'Unmute', 'Mute']) await frame.getByRole('button', { name }).click()
     await frame.getByRole('button', { name: 'Unmute' }).waitFor()
-    expect(await clicksOf(host)).toEqual(noClick)
+    expect(await readClicks(host)).toEqual(noClick)
     expect(host.context.pages()).toHaveLength(1)
-    await linkOf(adOf(host)).click({ position: { x: 20, y: 20 } })
+    await findLink(findAd(host)).click({ position: { x: 20, y: 20 } })
     await host.emitted('beacon', { event: 'click' })
-    expect(await clicksOf(host)).toEqual(oneClick(true))
+    expect(await readClicks(host)).toEqual(oneClick(true))
   })
 
   test('made by a script is reported as not made by a user', { tags: 'depth' }, async () => {
@@ -168,9 +168,9 @@ describe.concurrent('a click', () => {
       (window.findAll('iframe')[0] as HTMLIFrameElement).contentWindow!.postMessage('test:click', '*'),
     )
     await host.emitted('beacon', { event: 'click' })
-    expect(await clicksOf(host)).toEqual(oneClick(false))
+    expect(await readClicks(host)).toEqual(oneClick(false))
     // The contract does not reject it: it counts, and its measurements show the difference.
-    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+    expect(await readBill(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
 })
 
@@ -180,15 +180,15 @@ describe.concurrent('a click before the creative is rendered', () => {
     const { slot_id } = await host.show(kinds.banner)
     const frame = (await (await host.page.waitForSelector('iframe')).contentFrame())!
     await frame.waitForFunction(() => window.isConnected && window.paint)
-    await linkOf(adOf(host)).click()
+    await findLink(findAd(host)).click()
     expect(await host.emitted('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
     expect(await host.ledger()).toEqual(['click accepted AWAITING_RENDER'])
-    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no render beacon has arrived yet.'])
+    expect(await readBill(slot_id)).toEqual(['click', false, 'No click: no render beacon has arrived yet.'])
     await frame.evaluate(() => window.paint!())
     await host.emitted('beacon', { event: 'render' })
     expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
     expect(await host.types()).toEqual(['click', 'beacon', 'rendered', 'beacon'])
-    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+    expect(await readBill(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
 
   test('while its image still loads: one click beacon is sent in the end', { tags: 'depth' }, async () => {
@@ -201,13 +201,13 @@ describe.concurrent('a click before the creative is rendered', () => {
         }),
     })
     const { slot_id } = await host.show(kinds.banner)
-    await linkOf(adOf(host)).click()
+    await findLink(findAd(host)).click()
     image.resolve()
     await host.emitted('beacon', { event: 'render' })
-    await linkOf(adOf(host)).click()
+    await findLink(findAd(host)).click()
     await host.emitted('beacon', { event: 'click' })
-    expect(await clicksOf(host)).toEqual(oneClick(true))
-    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+    expect(await readClicks(host)).toEqual(oneClick(true))
+    expect(await readBill(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
 
   /** Connects the frame, and delays the painting of its image until `paint` is called. */
@@ -241,7 +241,7 @@ describe.concurrent('a click target', () => {
       await host.page.keyboard.press('Enter')
       expect(await frame.locator('.surface').evaluate((element) => element.tagName)).toBe('DIV')
     }
-    expect(await clicksOf(host)).toEqual(noClick)
+    expect(await readClicks(host)).toEqual(noClick)
     expect(host.context.pages()).toHaveLength(1)
   })
 
@@ -262,14 +262,14 @@ declare global {
   }
 }
 
-const adOf = ({ page }: Host): FrameLocator => page.frameLocator('iframe')
+const findAd = ({ page }: Host): FrameLocator => page.frameLocator('iframe')
 
-function linkOf(frame: FrameLocator): Locator {
+function findLink(frame: FrameLocator): Locator {
   return frame.getByRole('link')
 }
 
 /** Returns the clicks, of one slot or all: events of the page, beacons sent and recorded, and every beacon that was not accepted. */
-async function clicksOf(host: Host, slot_id?: string) {
+async function readClicks(host: Host, slot_id?: string) {
   const isWanted = (one: { slot_id?: string | null | undefined }): boolean =>
     slot_id === undefined || one.slot_id === slot_id
   const sent = beaconPosts(host)
@@ -297,7 +297,7 @@ const oneClick = (user_activated: boolean) => ({
 })
 
 /** Returns the billing of a slot, after checking that the evidence has what it is based on. */
-async function billOf(slot_id: string): Promise<[string, boolean, string]> {
+async function readBill(slot_id: string): Promise<[string, boolean, string]> {
   const { billing, evidence, beacons } = await stage.client.placements.explain({ params: { slot_id } })
   const accepted = beacons.filter(({ verdict }) => verdict === 'accepted')
   expect(evidence.map(({ kind }) => kind)).toEqual(['decision', ...accepted.map(() => 'beacon')])

@@ -25,10 +25,10 @@ describe.concurrent('a clip', () => {
     await bring(host, 0)
     await host.show(place)
     await host.emitted('beacon', { event: 'render' })
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     await bring(host, 0.49)
     await host.pass(1_000)
-    expect(await stateOf(frame)).toEqual({ paused: true, muted: true, at: 0 })
+    expect(await readState(frame)).toEqual({ paused: true, muted: true, at: 0 })
     expect(await host.types()).toEqual(['rendered', 'beacon'])
 
     await bring(host, 0.5)
@@ -37,21 +37,21 @@ describe.concurrent('a clip', () => {
     await bring(host, 0.49)
     await isPaused(frame)
     await host.pass(400)
-    expect(await stateOf(frame)).toMatchObject({ paused: true, at: 0.8 })
+    expect(await readState(frame)).toMatchObject({ paused: true, at: 0.8 })
 
     await bring(host, 1)
     await plays(frame)
     await host.pass(500)
-    expect(await stateOf(frame)).toMatchObject({ paused: false, muted: true, at: 1.3 })
+    expect(await readState(frame)).toMatchObject({ paused: false, muted: true, at: 1.3 })
     await setTab(host, 'hidden')
     await isPaused(frame)
     await host.pass(400)
-    expect((await stateOf(frame)).at).toBe(1.3)
+    expect((await readState(frame)).at).toBe(1.3)
     await setTab(host, 'visible')
     await plays(frame)
     await host.pass(500)
-    expect((await stateOf(frame)).at).toBe(1.8)
-    expect(await playsOf(host)).toEqual(started)
+    expect((await readState(frame)).at).toBe(1.8)
+    expect(await readPlays(host)).toEqual(started)
     expect((await host.types()).filter((type) => type === 'play_started')).toHaveLength(1)
   })
 
@@ -60,7 +60,7 @@ describe.concurrent('a clip', () => {
   }, async () => {
     await using host = await stage.open()
     await host.show(place)
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     await host.emitted('play_started')
     await host.pass(1_500)
     await frame.getByRole('button', { name: 'Pause' }).click()
@@ -68,7 +68,7 @@ describe.concurrent('a clip', () => {
     // In view all the time, and reported again, which must not start it.
     await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
     await host.pass(1_000)
-    expect((await stateOf(frame)).paused).toBe(true)
+    expect((await readState(frame)).paused).toBe(true)
     await frame.getByRole('button', { name: 'Play' }).click()
     await plays(frame)
     await host.pass(1_500)
@@ -80,10 +80,10 @@ describe.concurrent('a clip', () => {
   test('is unmuted and muted by its viewer, as its beacons report', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     await host.show(place)
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     await host.emitted('play_started')
     await frame.getByRole('button', { name: 'Unmute' }).click()
-    expect(await stateOf(frame)).toMatchObject({ muted: false, paused: false })
+    expect(await readState(frame)).toMatchObject({ muted: false, paused: false })
     await host.waitForEvent('play_completed')
     await host.emitted('beacon', { event: 'play_completed' })
     const mutedAt = beaconPosts(host)
@@ -95,7 +95,7 @@ describe.concurrent('a clip', () => {
       ['play_completed', false],
     ])
     await frame.getByRole('button', { name: 'Mute' }).click()
-    expect(await stateOf(frame)).toMatchObject({ muted: true })
+    expect(await readState(frame)).toMatchObject({ muted: true })
   })
 })
 
@@ -103,7 +103,7 @@ describe.concurrent('a clip is completed', () => {
   test('when it was played to its end, once, also with a pause in between', async () => {
     await using host = await stage.open({ html: '<div id="slot"></div><p style="height:2000px"></p>' })
     const { slot_id } = await host.show(place)
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     await host.emitted('play_started')
     await host.pass(2_500)
     await bring(host, 0)
@@ -117,7 +117,7 @@ describe.concurrent('a clip is completed', () => {
     await host.pass(7_000)
     expect(await emittedOn(host)).toEqual(['rendered', 'play_started', 'visible', 'play_completed'])
     expect(await recordedBy(host)).toEqual(watched('+viewable_impression', ''))
-    expect(await billOf(stage, slot_id)).toEqual(oneView)
+    expect(await readBill(stage, slot_id)).toEqual(oneView)
   })
 
   const shortcuts: Record<string, number[]> = {
@@ -127,25 +127,25 @@ describe.concurrent('a clip is completed', () => {
   test.each(Object.entries(shortcuts))('not %s', { tags: 'depth' }, async (_, places) => {
     await using host = await stage.open()
     await host.show(place)
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     await host.emitted('play_started')
     await host.pass(500)
     await seek(frame, places)
     await end(host, frame)
-    expect(await playsOf(host)).toEqual([...started, 'click accepted OK'])
+    expect(await readPlays(host)).toEqual([...started, 'click accepted OK'])
     expect(await emittedOn(host)).not.toContain('play_completed')
   })
 
   test('not at sixteen times its speed: that much of it was not really played', { tags: 'depth' }, async () => {
     await using host = await stage.open()
     await host.show(place)
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     await host.emitted('play_started')
     await frame.evaluate(() => {
       document.querySelector('video')!.playbackRate = 16
     })
     await end(host, frame)
-    expect(await playsOf(host)).toEqual([...started, 'click accepted OK'])
+    expect(await readPlays(host)).toEqual([...started, 'click accepted OK'])
     expect(await emittedOn(host)).not.toContain('play_completed')
   })
 })
@@ -168,22 +168,22 @@ describe.concurrent('under cpcv', () => {
     const { slot_id } = await host.show(place)
     await host.emitted('play_started')
     await host.waitForEvent('beacon', { event: 'visible' })
-    expect(await billOf(billing, slot_id)).toEqual(uncompleted)
+    expect(await readBill(billing, slot_id)).toEqual(uncompleted)
     await host.waitForEvent('play_completed')
     await host.emitted('beacon', { event: 'play_completed' })
     expect(await recordedBy(host)).toEqual(watched('', ' +completed_view'))
-    expect(await billOf(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
+    expect(await readBill(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
   })
 
   test('a seek to the end bills nothing', { tags: 'depth' }, async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     await host.emitted('play_started')
     await host.waitForEvent('beacon', { event: 'visible' })
     await seek(frame, [5.8])
     await end(host, frame)
-    expect(await billOf(billing, slot_id)).toEqual(uncompleted)
+    expect(await readBill(billing, slot_id)).toEqual(uncompleted)
     expect(await recordedBy(host)).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
   })
 
@@ -200,9 +200,9 @@ describe.concurrent('under cpcv', () => {
       { url: sent.url(), headers, body: JSON.stringify(body) },
     )
     expect(answer).toMatchObject({ accepted: true, reason_code: 'COMPLETED_TOO_FAST' })
-    expect(await playsOf(host)).toEqual([...started, 'play_completed accepted COMPLETED_TOO_FAST'])
+    expect(await readPlays(host)).toEqual([...started, 'play_completed accepted COMPLETED_TOO_FAST'])
     const reason = 'No completed view: the clip completed sooner than it can play.'
-    expect(await billOf(billing, slot_id)).toEqual(['completed_view', false, reason])
+    expect(await readBill(billing, slot_id)).toEqual(['completed_view', false, reason])
   })
 
   test('a banner can complete nothing', { tags: 'depth' }, async () => {
@@ -210,7 +210,7 @@ describe.concurrent('under cpcv', () => {
     const { slot_id } = await host.show({ format: 'banner' })
     await host.waitForEvent('beacon', { event: 'visible' })
     const reason = 'No completed view: only a clip can be completed.'
-    expect(await billOf(billing, slot_id)).toEqual(['completed_view', false, reason])
+    expect(await readBill(billing, slot_id)).toEqual(['completed_view', false, reason])
   })
 })
 
@@ -227,7 +227,7 @@ describe.concurrent('a clip that may not start by itself', () => {
       const { slot_id } = await host.show(place)
       expect(await host.emitted('error')).toMatchObject({ code: 'autoplay_blocked' })
       await host.emitted('beacon', { event: 'render' })
-      const frame = await frameOf(host)
+      const frame = await findFrame(host)
       expect(await frame.getByRole('button', { name: 'Play' }).isVisible()).toBe(true)
       const poster = await frame.locator('video').evaluate(async (video: HTMLVideoElement) => {
         const answer = new Image()
@@ -242,13 +242,13 @@ describe.concurrent('a clip that may not start by itself', () => {
       await host.pass(100)
       expect(await recordedBy(host)).toEqual(['render accepted OK'])
       expect((await host.types()).toSorted()).toEqual(['beacon', 'error', 'rendered'])
-      expect(await billOf(stage, slot_id)).toEqual(noView)
+      expect(await readBill(stage, slot_id)).toEqual(noView)
 
       await frame.getByRole('button', { name: 'Play' }).click()
       await host.emitted('play_started')
       await host.waitForEvent('beacon', { event: 'visible' })
       expect(await recordedBy(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
-      expect(await billOf(stage, slot_id)).toEqual(oneView)
+      expect(await readBill(stage, slot_id)).toEqual(oneView)
       expect(host.console_lines).toEqual([expect.stringContaining('[sponsored placement] error: autoplay_blocked')])
     },
   )
@@ -291,7 +291,7 @@ describe.concurrent('a clip that cannot play is cleared, and sends nothing', { t
     if (answer === null) await host.pass(15_000)
     expect(await host.emitted('cleared')).toMatchObject({ reason: code })
     expect(await host.events()).toMatchObject([{ type: 'error', code }, { type: 'cleared' }])
-    expect(await billOf(stage, slot_id)).toEqual(noView)
+    expect(await readBill(stage, slot_id)).toEqual(noView)
     expect(await host.recorded()).toEqual([])
     expect(beaconPosts(host)).toEqual([])
     expect(await host.page.locator('#slot').innerHTML()).toBe('')
@@ -328,12 +328,12 @@ async function setTab({ page }: Host, state: 'hidden' | 'visible'): Promise<void
   }, state)
 }
 
-async function frameOf({ page }: Host): Promise<Frame> {
+async function findFrame({ page }: Host): Promise<Frame> {
   const frame = await (await page.waitForSelector('iframe')).contentFrame()
   return frame!
 }
 
-function stateOf(frame: Frame) {
+function readState(frame: Frame) {
   return frame.locator('video').evaluate(({ paused, muted, currentTime }: HTMLVideoElement) => ({
     paused,
     muted,
@@ -341,7 +341,7 @@ function stateOf(frame: Frame) {
   }))
 }
 
-const isPaused = (frame: Frame): Promise<void> => until(async () => (await stateOf(frame)).paused, true)
+const isPaused = (frame: Frame): Promise<void> => until(async () => (await readState(frame)).paused, true)
 /** Waits until the page knows that it plays: the button says so. */
 const plays = (frame: Frame): Promise<void> => frame.getByRole('button', { name: 'Pause' }).waitFor()
 
@@ -371,12 +371,12 @@ const stages = ['render', 'play_started', 'visible', 'click', 'play_completed']
 
 /** Returns the recorded beacons by the stages of a clip's life: a clip in view from the start starts when rendered. */
 async function recordedBy(host: Host): Promise<string[]> {
-  const stageOf = (line: string): number => stages.indexOf(line.split(' ')[0] ?? '')
-  return (await host.ledger()).toSorted((a, b) => stageOf(a) - stageOf(b))
+  const findStage = (line: string): number => stages.indexOf(line.split(' ')[0] ?? '')
+  return (await host.ledger()).toSorted((a, b) => findStage(a) - findStage(b))
 }
 
 /** Returns the recorded beacons without the view, whose timing is the subject of viewability.test.ts. */
-async function playsOf(host: Host): Promise<string[]> {
+async function readPlays(host: Host): Promise<string[]> {
   await host.emitted('beacon', { event: 'play_started' })
   return (await recordedBy(host)).filter((line) => !line.startsWith('visible accepted OK'))
 }
@@ -386,7 +386,7 @@ async function emittedOn(host: Host) {
   return (await host.types()).filter((type) => type !== 'beacon')
 }
 
-async function billOf({ client }: Stage, slot_id: string): Promise<[string, boolean, string]> {
+async function readBill({ client }: Stage, slot_id: string): Promise<[string, boolean, string]> {
   const { billing, evidence, beacons } = await client.placements.explain({ params: { slot_id } })
   const accepted = beacons.filter(({ verdict }) => verdict === 'accepted')
   expect(evidence.map(({ kind }) => kind)).toEqual(['decision', ...accepted.map(() => 'beacon')])

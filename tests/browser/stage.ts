@@ -180,7 +180,7 @@ export async function openStage(
     const slot_id = searchParams.get('slot_id')
     const upstream = slot_id
       ? await fetch(`${sandbox.url}/v1/decisions/${slot_id}?wait_ms=${searchParams.get('wait_ms') ?? 0}`, { headers })
-      : await fetch(`${sandbox.url}/v1/placements`, { method: 'POST', headers, body: await bodyOf(request) })
+      : await fetch(`${sandbox.url}/v1/placements`, { method: 'POST', headers, body: await readBody(request) })
     const retry_after = upstream.headers.get('retry-after')
     const passed = { 'content-type': 'application/json', date: upstream.headers.get('date') ?? '' }
     response.writeHead(upstream.status, { ...passed, ...(retry_after && { 'retry-after': retry_after }) })
@@ -302,7 +302,7 @@ async function listen(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString()

@@ -38,9 +38,9 @@ const styles: Partial<Record<Kind, string>> = { squeezed: 'max-width:969px', zoo
 /** Returns a page with each slot in a box of its own, in which it is scrolled out of view and into it. */
 const boxes = (ids: readonly string[]): string =>
   `<style>.box { height: 600px; overflow: auto; float: left; width: 1000px }</style><main>${ids
-    .map((id) => `<div class="box"><p style="height:700px"></p>${slotOf(id)}<p style="height:900px"></p></div>`)
+    .map((id) => `<div class="box"><p style="height:700px"></p>${drawSlot(id)}<p style="height:900px"></p></div>`)
     .join('')}</main>`
-const slotOf = (id: string): string => `<div id="${id}" style="${styles[id as Kind] ?? ''}"></div>`
+const drawSlot = (id: string): string => `<div id="${id}" style="${styles[id as Kind] ?? ''}"></div>`
 
 /** Opens a page with one ad of each kind, rendered and out of view. Resolves to their slots. */
 async function openBoxes(): Promise<{ host: Host; slots: Record<Kind, string> }> {

@@ -65,7 +65,7 @@ next  svc placements explain
     const flags =
       "--format banner clip --topic tea --prompt 'a b' --prompt-shared --job-type code --session s1 --position below --max-width 300 --max-height 250 --consent granted --set overrides.bidfloor=1.5 --set slot_hint.position=above"
     const { stdout } = await cli.svc(`placements create ${flags} --curl`)
-    expect(bodyOf(stdout)).toEqual({
+    expect(readCurlBody(stdout)).toEqual({
       client_id: 'proj_demo',
       session_id: 's1',
       job_type: 'code',
@@ -85,16 +85,16 @@ next  svc placements explain
       const { stdout } = await cli.svc(`placements create --data ${source} --max-height 50 --curl`, {
         stdin: JSON.stringify(body),
       })
-      expect(bodyOf(stdout)).toMatchObject({ session_id: 's2', slot_hint: { max_width: 320, max_height: 50 } })
+      expect(readCurlBody(stdout)).toMatchObject({ session_id: 's2', slot_hint: { max_width: 320, max_height: 50 } })
     }
   })
 
   test('--topic implies semantic targeting, unless --consent says otherwise', async () => {
-    const consentOf = async (flags: string) =>
-      bodyOf((await cli.svc(`placements create ${flags} --curl`)).stdout).consent
-    expect(await consentOf('--topic tea')).toEqual({ semantic_targeting: true })
-    expect(await consentOf('--topic tea --consent none')).toBeUndefined()
-    expect(await consentOf('--prompt x --prompt-shared')).toEqual({ prompt_shared: true })
+    const readConsent = async (flags: string) =>
+      readCurlBody((await cli.svc(`placements create ${flags} --curl`)).stdout).consent
+    expect(await readConsent('--topic tea')).toEqual({ semantic_targeting: true })
+    expect(await readConsent('--topic tea --consent none')).toBeUndefined()
+    expect(await readConsent('--prompt x --prompt-shared')).toEqual({ prompt_shared: true })
   })
 
   test('a warning of the sandbox is noted with its meaning and its fix', async () => {
@@ -137,15 +137,15 @@ reason test_outcome_requires_test_key
   })
 
   test('a live key is part of the next command only if it is the one of the sandbox', async () => {
-    const nextOf = async (env: Record<string, string>) =>
+    const readNext = async (env: Record<string, string>) =>
       (await cli.svc('placements create --live --format banner', { env })).stdout.split('\nnext  ').slice(1)
-    expect(await nextOf({})).toEqual([
+    expect(await readNext({})).toEqual([
       'svc beacons send --event render --secret-key sk_live_sandbox_demo',
       'svc placements explain\n',
     ])
     const { url, keys } = cli.sandbox
     const own = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.live_secret_key }
-    expect(await nextOf(own)).toEqual(['svc beacons send --event render', 'svc placements explain\n'])
+    expect(await readNext(own)).toEqual(['svc beacons send --event render', 'svc placements explain\n'])
   })
 })
 
@@ -156,16 +156,16 @@ describe('decisions get', () => {
     const env = { SVC_BASE_URL: sandbox.url, SVC_SECRET_KEY: sandbox.keys.secret_key, SVC_CLIENT_ID: 'proj_demo' }
     const created = await cli.svc('placements create --wait 0 -o json', { env })
     const { slot_id } = JSON.parse(created.stdout) as { slot_id: string }
-    const statusOf = async (flags: string) => {
+    const readStatus = async (flags: string) => {
       const { stdout, stderr } = await cli.svc(`decisions get ${slot_id} -o json ${flags}`, { env })
       return (JSON.parse(stdout || stderr) as { status: string }).status
     }
-    expect(await statusOf('')).toBe('pending')
+    expect(await readStatus('')).toBe('pending')
     const next = await cli.svc(`decisions get --base-url ${sandbox.url} --client-id proj_demo`, { env })
     const service = `--base-url ${sandbox.url} --client-id proj_demo`
     expect(next.stdout).toContain(`\nnext  svc decisions get --wait-ms 5000 ${service}\n`)
     expect(next.stderr).toBe(`slot_id of the last placement: ${slot_id}\n`)
-    const waiting = statusOf('--wait')
+    const waiting = readStatus('--wait')
     setTimeout(() => clock.advance(600), 50)
     expect(await waiting).toBe('ready')
     // Named once, although it is polled and then printed.
@@ -402,12 +402,12 @@ request     req_*
 
 describe('example requests', () => {
   const files = readdirSync(join(root, 'fixtures/requests')).filter((file) => !file.startsWith('beacons'))
-  const commandOf: Record<string, string> = { consent: 'consent set', browser: 'browser activate' }
+  const createdBy: Record<string, string> = { consent: 'consent set', browser: 'browser activate' }
 
   test.each(files)('%s can be sent with --data', async (file) => {
     const group = file.split('.')[0] as string
     const data = `--data @${join(root, 'fixtures/requests', file)}`
-    const { code, stderr } = await cli.svc(`${commandOf[group] ?? `${group} create`} ${data}`)
+    const { code, stderr } = await cli.svc(`${createdBy[group] ?? `${group} create`} ${data}`)
     expect(code, stderr).toBe(0)
   })
 })
@@ -449,7 +449,7 @@ describe('examples in the help', () => {
 const short: Readonly<Record<string, string>> = { 'sandbox start': 'start', scaffold: 'init' }
 
 /** The body in the curl command that a command prints. */
-function bodyOf(curl: string): Record<string, unknown> {
+function readCurlBody(curl: string): Record<string, unknown> {
   return JSON.parse(/--data-raw '(.*)'\n$/.exec(curl)?.[1] ?? 'null') as Record<string, unknown>
 }
 

@@ -41,7 +41,7 @@ async function runCase(
   session: string,
 ): Promise<string[]> {
   for (const [index, phase] of phases.entries()) {
-    const look = () => stateOf(running, page, id, index, session)
+    const look = () => readSeen(running, page, id, index, session)
     if (phase.run !== undefined) await page.call('hostRun', [id, index])
     let problems = await look().then((state) => compare(phase, state))
     const end = performance.now() + patience_ms
@@ -66,7 +66,7 @@ function staysLong({ stays, frames, beacons }: Phase): boolean {
 
 type Seen = CaseState & { placements: number; beacons: string[] }
 
-async function stateOf(
+async function readSeen(
   { host, client }: Running,
   page: DrivenPage,
   id: string,
