@@ -203,11 +203,10 @@ function isStale(): boolean {
   return isNewer(sources, stamp)
 }
 
-const typed = ['src/**/*.ts', 'sandbox/**/*.ts', '{.,build}/tsconfig*.json']
-
 function hasFreshTypes(): boolean {
   const written = join(dist, 'types', stampName)
-  return existsSync(written) && !isNewer([...typed, 'package-lock.json'], written)
+  const sources = ['src/**/*.ts', 'sandbox/**/*.ts', '{.,build}/tsconfig*.json', 'package-lock.json']
+  return existsSync(written) && !isNewer(sources, written)
 }
 
 /** Whether any of the files has changed since the stamp was written. */
