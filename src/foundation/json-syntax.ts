@@ -64,6 +64,29 @@ export function findNestingProblem(text: string): { problem: string; offset: num
 }
 
 /**
+ * Returns a JSON text with blanks in place of what nests deeper than the API accepts, so that everything else keeps its place:
+ * browsers note whole call stacks beside each request.
+ */
+export function withoutDeepParts(text: string): string {
+  const scanner = createScanner(text, true)
+  let open = 0
+  let kept = ''
+  let copied = 0
+  /** Where the part that is left out begins. */
+  let start = 0
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const at = scanner.getTokenOffset()
+    const character = text[at]
+    if ((character === '{' || character === '[') && ++open === maxNestingLevels) start = at + 1
+    if ((character === '}' || character === ']') && open-- === maxNestingLevels) {
+      kept += text.slice(copied, start) + ' '.repeat(at - start)
+      copied = at
+    }
+  }
+  return kept + text.slice(copied)
+}
+
+/**
  * Returns a name that an object of a JSON text has twice, or null. Readers disagree on which of the two counts. Iterative: the
  * text may nest deeply.
  */

@@ -185,6 +185,8 @@ describe('a file is refused', () => {
     expect(failure(`slot_id,clicks\n${a},"1\n`)[0]).toContain('line 2: a quote is not closed')
     expect(failure(`slot_id,clicks\n"${a}"b,1\n`)[0]).toContain('line 2: text follows the closing quote')
     expect(failure('{"slot_id":"a"}\n{"slot_id":\n7\n')[0]).toContain('line 2: it is not JSON')
+    const deep = `{"slot_id":"a"}\n{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`
+    expect(failure(deep)[0]).toContain('line 2: it nests deeper than 64 levels')
     expect(failure(`[{"slot_id":"${a}"}]`)[1]).toContain("jq -c '.[]'")
   })
 

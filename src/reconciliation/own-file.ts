@@ -5,7 +5,7 @@
  */
 import Papa from 'papaparse'
 import { flattenRows } from '#contract/separated.ts'
-import { isObject, parseJson } from '#foundation/json.ts'
+import { isObject, maxNestingLevels, nestsDeeper, parseJson } from '#foundation/json.ts'
 import { countKnownColumns } from './columns.ts'
 import { OwnFileError, type RowProblem, rowFailure } from './own-file-error.ts'
 
@@ -75,7 +75,11 @@ function parseLines(text: string): OwnFile {
     const value = parseJson(content)
     const line = index + 1
     if (isObject(value)) read.push({ line, value })
-    else if (value === undefined) problems.push({ line, message: 'it is not JSON' })
+    else if (value === undefined)
+      problems.push({
+        line,
+        message: nestsDeeper(content) ? `it nests deeper than ${maxNestingLevels} levels` : 'it is not JSON',
+      })
     else problems.push({ line, message: 'it is not an object' })
   }
   if (problems.length > 0) throw rowFailure(problems, 'Write one JSON object on each line.')

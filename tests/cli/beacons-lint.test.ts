@@ -245,6 +245,17 @@ test('the beacon requests of a HAR file are judged at their own time', async () 
   const har = (...entries: unknown[]) => JSON.stringify({ log: { entries } }, null, 1)
   expect(await codes(har(request(url, render), request('https://api.test/v1/jobs', {})))).toEqual([])
   expect(await codes(`\uFEFF${har(request(url, render))}`)).toEqual([])
+  // Browsers note call stacks, and proxies bodies as base64.
+  const [stack, late] = [
+    '['.repeat(100_000) + ']'.repeat(100_000),
+    request(url, visible, 'application/json', '2026-01-31T12:05:00.001Z'),
+  ]
+  const { postData } = late.request
+  const encoded = { ...postData, encoding: 'base64', text: Buffer.from(postData.text).toString('base64') }
+  for (const written of [postData, encoded]) {
+    const entry = { _initiator: 'stack', ...late, request: { ...late.request, postData: written } }
+    expect(await codes(har({}, entry).replace('"stack"', stack))).toEqual(['beacon_stale'])
+  }
   const text = har(
     request(url, render, 'text/plain;charset=UTF-8'),
     request(url, visible, 'application/json', '2026-01-31T12:05:00.001Z'),

@@ -2,9 +2,17 @@
 import { findNodeAtLocation, type Node } from 'jsonc-parser'
 import { explainIssues, type LocatedFieldError, withInput } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
+import { readHarText } from '#contract/recordings/har-text.ts'
 import { BeaconRequest } from '#contract/resources/beacons.ts'
-import { parseJsonObject, valueAt } from '#foundation/json.ts'
-import { createLocator, type ParsedJson, type Place, parseJsonPart } from '#foundation/json-syntax.ts'
+import { type JsonObject, parseJsonObject, valueAt } from '#foundation/json.ts'
+import {
+  createLocator,
+  findNestingProblem,
+  type ParsedJson,
+  type Place,
+  parseJsonPart,
+  withoutDeepParts,
+} from '#foundation/json-syntax.ts'
 
 /** One body and where it came from. */
 export interface FileBeacon {
@@ -55,18 +63,30 @@ export function readBeaconFile(text: string, times: Times): BeaconFile {
   const file = { text, locate: createLocator(text), times }
   const whole = parseJsonPart(text, 0, text.length)
   if ('problem' in whole) {
+    const har = findNestingProblem(text) === null ? null : readHar(withoutDeepParts(text), file)
+    if (har !== null) return har
     const lines = lineRanges(text).map(([from, to]) => parseJsonPart(text, from, to))
     if (lines.length > 1 && 'node' in lines[0]!)
       return { kind: agreeOnKind(lines, 'json lines'), beacons: lines.map((line) => toFileBeacon(line, file)) }
     return { kind: /^\s*([[{]|$)/.test(text) ? 'json' : 'unknown', beacons: [toFileBeacon(whole, file)] }
   }
-  const entries = findNodeAtLocation(whole.node, ['log', 'entries'])
-  if (entries?.type === 'array') {
-    return { kind: 'har', beacons: (entries.children ?? []).flatMap((entry) => harBeacons(entry, file)) }
-  }
+  const har = readEntries(whole.node, file)
+  if (har !== null) return har
   const { node, base } = whole
   const items = (node.type === 'array' ? (node.children ?? []) : [node]).map((item) => ({ node: item, base }))
   return { kind: agreeOnKind(items, 'json'), beacons: items.map((item) => toFileBeacon(item, file)) }
+}
+
+/** Returns the beacons of a HAR file whose deep parts are left out; null for another text. */
+function readHar(text: string, file: SourceFile): BeaconFile | null {
+  const parsed = parseJsonPart(text, 0, text.length)
+  return 'problem' in parsed ? null : readEntries(parsed.node, { ...file, text })
+}
+
+function readEntries(whole: Node, file: SourceFile): BeaconFile | null {
+  const entries = findNodeAtLocation(whole, ['log', 'entries'])
+  if (entries?.type !== 'array') return null
+  return { kind: 'har', beacons: (entries.children ?? []).flatMap((entry) => harBeacons(entry, file)) }
 }
 
 /** Fields that a beacon has and few other objects, however they are spelled: `beaconId`. */
@@ -121,7 +141,8 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
   if (valueAt(request, 'method') !== 'POST' || (path !== beaconPath && !oldBeaconPath.test(path))) return []
   const type = valueAt(request, 'postData.mimeType')
   const url_place = locate(offsetAt(entry, ['request', 'url']))
-  const content = valueAt(request, 'postData.text')
+  const content =
+    readHarText(valueAt(request, 'postData') as JsonObject) ?? readHarText(valueAt(request, '_content') as JsonObject)
   const started_ms = Date.parse(String(startedDateTime))
   const sent_at_ms = times.sent_at_ms ?? (Number.isNaN(started_ms) ? null : started_ms)
   const place = typeof content === 'string' ? locate(offsetAt(entry, ['request', 'postData', 'text'])) : url_place
