@@ -29,7 +29,6 @@ import {
   learnProseHeaders,
   learnRequest,
   learnResponse,
-  learnSignedTokens,
   learnUnknown,
 } from './secret-sources.ts'
 
@@ -97,7 +96,6 @@ function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): vo
   if (/^application\/x-www-form-urlencoded\b/i.test(request_headers['content-type'] ?? '')) {
     learnParameters(memory, {}, sent)
   }
-  for (const text of [passed.path, sent, received.kind === 'text' ? received.text : '']) learnSignedTokens(memory, text)
   const isKnown = isOfApi(endpoint) && isKnownBody(endpoint, sent)
   if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)
   if (received_json !== undefined) learnResponse(memory, received_json)

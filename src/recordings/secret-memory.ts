@@ -5,15 +5,18 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { encodeInteger } from '#contract/ids.ts'
+import { replaceSignedTokens } from '#contract/recordings/secret-names.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 
 export interface SecretMemory {
   /** Learns a token or key. `kind` is the prefix in place of one that it does not have. Known shapes need no learning. */
   learnSecret(secret: string, kind: string): void
+  /** Learns what an exchange authenticated with: it is found in base64 too. */
+  learnCredential(secret: string): void
   /** Learns a text, and what stands in its place. Short ones would be found in the middle of other words. */
   learnText(text: string, replacement: string): void
-  /** Returns a text with everything that was learnt, in every spelling, replaced. */
+  /** Returns a text with everything that was learnt, in every spelling, and every signed token replaced. */
   replace(text: string): string
 }
 
@@ -23,8 +26,7 @@ const startLength = 8
 const maxTexts = 2_000
 
 export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory {
-  /** The replacement of each spelling, by its beginning: the longest first. */
-  const byStart = new Map<string, { spelling: string; replacement: string }[]>()
+  const byStart = new Map<string, Bucket>()
   /** Marks the hash of the first four characters of each spelling: most places of a text need no look at the map. */
   const starts = new Uint8Array(65_536)
   const known = new Set<string>()
@@ -34,27 +36,38 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
     if (spelling.length < startLength || known.has(spelling)) return false
     known.add(spelling)
     const start = spelling.slice(0, startLength)
-    const others = byStart.get(start) ?? []
-    byStart.set(
-      start,
-      [...others, { spelling, replacement }].sort((one, other) => other.spelling.length - one.spelling.length),
-    )
+    const bucket = byStart.get(start) ?? { spellings: new Map(), lengths: [], isCrowded: false }
+    byStart.set(start, bucket)
+    bucket.spellings.set(spelling, replacement)
+    if (!bucket.lengths.includes(spelling.length)) {
+      bucket.lengths.push(spelling.length)
+      bucket.lengths.sort((one, other) => other - one)
+    }
     starts[hashStart(spelling, 0)] = 1
     return true
+  }
+  const addSecret = (spelling: string, replacement: string) => {
+    const bucket = byStart.get(spelling.slice(0, startLength))
+    if (bucket !== undefined && bucket.lengths.length >= maxLengths) bucket.isCrowded = true
+    else add(spelling, replacement)
   }
   const remove = (spelling: string) => {
     known.delete(spelling)
     const start = spelling.slice(0, startLength)
-    const others = (byStart.get(start) ?? []).filter((each) => each.spelling !== spelling)
-    if (others.length === 0) byStart.delete(start)
-    else byStart.set(start, others)
+    const bucket = byStart.get(start)
+    bucket?.spellings.delete(spelling)
+    if (bucket?.spellings.size === 0 && !bucket.isCrowded) byStart.delete(start)
   }
 
   return {
     learnSecret(secret, kind) {
       if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
       const replacement = nameSecret(secret, kind, key)
-      for (const spelling of [...listSpellings(secret), ...listBase64(secret)]) add(spelling, replacement)
+      for (const spelling of listSpellings(secret)) addSecret(spelling, replacement)
+    },
+    learnCredential(secret) {
+      this.learnSecret(secret, 'tok')
+      for (const spelling of listBase64(secret)) addSecret(spelling, nameSecret(secret, 'tok', key))
     },
     learnText(text, replacement) {
       const added = listSpellings(text).filter((spelling) => add(spelling, replacement))
@@ -63,22 +76,51 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       if (texts.length > maxTexts) for (const spelling of texts.shift() ?? []) remove(spelling)
     },
     replace(text) {
-      if (known.size === 0) return text
       let replaced = ''
       let copied = 0
-      for (let at = 0; at + startLength <= text.length; at++) {
+      for (let at = 0; known.size > 0 && at + startLength <= text.length; at++) {
         if (starts[hashStart(text, at)] === 0) continue
-        const found = byStart
-          .get(text.slice(at, at + startLength))
-          ?.find(({ spelling }) => text.startsWith(spelling, at))
-        if (found === undefined) continue
+        const bucket = byStart.get(text.slice(at, at + startLength))
+        const found = bucket === undefined ? null : findSpelling(bucket, text, at)
+        if (found === null) continue
         replaced += text.slice(copied, at) + found.replacement
-        copied = at + found.spelling.length
+        copied = at + found.length
         at = copied - 1
       }
-      return copied === 0 ? text : replaced + text.slice(copied)
+      const kept = copied === 0 ? text : replaced + text.slice(copied)
+      return replaceSignedTokens(kept, (token) => nameSecret(token, 'jwt', key))
     },
   }
+}
+
+/** The spellings with the same beginning. */
+interface Bucket {
+  /** Each with its replacement. */
+  spellings: Map<string, string>
+  /** Those that occur, the longest first. */
+  lengths: number[]
+  /** Whether secrets of more lengths were learnt than are looked for: everything with this beginning is one then. */
+  isCrowded: boolean
+}
+
+/** A service that sends secrets of more lengths with one beginning means to slow the search down. */
+const maxLengths = 64
+const restOfWord = /[^\s"'<>&\\]*/y
+
+function findSpelling(
+  { spellings, lengths, isCrowded }: Bucket,
+  text: string,
+  at: number,
+): { length: number; replacement: string } | null {
+  if (isCrowded) {
+    restOfWord.lastIndex = at
+    return { length: Math.max(startLength, restOfWord.exec(text)![0].length), replacement: 'redacted' }
+  }
+  for (const length of lengths) {
+    const replacement = at + length > text.length ? undefined : spellings.get(text.slice(at, at + length))
+    if (replacement !== undefined) return { length, replacement }
+  }
+  return null
 }
 
 function hashStart(text: string, at: number): number {

@@ -8,7 +8,7 @@ import {
   replaceEmails,
 } from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
-import { isSecretField, replaceSignedTokens } from '#contract/recordings/secret-names.ts'
+import { isSecretField } from '#contract/recordings/secret-names.ts'
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
@@ -31,17 +31,16 @@ function kindFor(name: string): string {
 /** Learns the credentials in headers, by their names in lower case. */
 export function learnHeaders(memory: SecretMemory, headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    learnSignedTokens(memory, value)
     for (const address of listEmails(value)) memory.learnText(address, removedEmail)
     const inProtocols = name === 'sec-websocket-protocol' ? findSocketSecrets(value) : []
-    for (const each of inProtocols) memory.learnSecret(each, 'tok')
+    for (const each of inProtocols) memory.learnCredential(each)
     if (!isSecretHeader(name)) continue
     // `Bearer TOKEN`, `name=value; other="value"`, or the value alone.
     for (const part of value.split(/[\s;,]+/)) {
       if (harmlessParameter.test(part)) continue
       const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
       for (const each of name.includes('cookie') ? [secret] : [part, secret]) {
-        if (each.length >= minSecretLength) memory.learnSecret(each, 'tok')
+        if (each.length >= minSecretLength) memory.learnCredential(each)
       }
     }
     learnBasic(memory, value)
@@ -58,15 +57,7 @@ function learnBasic(memory: SecretMemory, value: string): void {
   if (encoded === undefined) return
   const pair = Buffer.from(encoded, 'base64').toString()
   const at = pair.indexOf(':')
-  for (const each of [pair, pair.slice(0, at), pair.slice(at + 1)]) memory.learnSecret(each, 'tok')
-}
-
-/** Learns the signed tokens in a text. */
-export function learnSignedTokens(memory: SecretMemory, text: string): void {
-  replaceSignedTokens(text, (token) => {
-    memory.learnSecret(token, 'jwt')
-    return token
-  })
+  for (const each of [pair, pair.slice(0, at), pair.slice(at + 1)]) memory.learnCredential(each)
 }
 
 /** Learns header values that are not kept, since they might be prose. @param kept the headers as the file has them */

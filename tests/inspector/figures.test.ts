@@ -1,4 +1,5 @@
 /** A number leads to its rows: on every page with counts, each count opens a list with as many rows. */
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { asked, beacon, fill, key, type Stage } from '#tests/http/stage.ts'
@@ -101,4 +102,34 @@ test('each count of overview, billing, funnel and session opens a list with as m
   await expect.poll(() => page.getByRole('row').count()).toBe(1 + 2)
   await page.locator('.chip-link').first().click()
   await page.waitForURL('**/beacons?reason=BELOW_THRESHOLD')
+})
+
+test('placements say how far each got, and the lines of billing are saved as they are', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  await addTraffic(on)
+  const { items } = (await on.api.accept('placements.list', { query: { with_reached: 'true' } })).body
+  const reached = items.map(({ fill, reached }) => (fill === true ? (reached ?? 'decision') : 'none'))
+  expect(reached.toSorted()).toEqual(['billable', 'decision', 'none', 'rendered', 'rendered', 'rendered'])
+  for (const { slot_id, reached } of items) {
+    const { body } = await on.api.accept('placements.explain', { params: { slot_id } })
+    expect(body.reached ?? null).toBe(reached ?? null)
+  }
+  await go('/placements')
+  await page.getByRole('columnheader', { name: 'Reached' }).waitFor()
+  for (const step of ['billable', 'rendered', 'decision']) {
+    const shown = page.getByRole('row').getByText(step, { exact: true })
+    await expect.poll(() => shown.count()).toBe(reached.filter((each) => each === step).length)
+  }
+  await page.getByRole('button', { name: 'not filtered Did not reach' }).waitFor()
+  await go('/billing')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
+  ])
+  expect(download.suggestedFilename()).toBe('billing.csv')
+  const { lines } = (await on.api.accept('billing.report', {})).body
+  const [header = '', ...rows] = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+  const names = header.split(',')
+  expect(rows.map((row) => Number(row.split(',')[names.indexOf('count')]))).toEqual(lines.map(({ count }) => count))
 })

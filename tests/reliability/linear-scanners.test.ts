@@ -51,3 +51,17 @@ test.each<[string, (text: string) => unknown]>([
 ])('%s', (_, scan) => {
   expect(findSlowInput(scan, scannerPieces)).toBeNull()
 })
+
+test.each<[string, (index: number) => string]>([
+  ['one beginning', (index) => `${'a'.repeat(8)}${index}`],
+  ['many lengths', (index) => `${'a'.repeat(8 + (index % 500))}${index}`],
+])('tokens of %s in a response that has many', (_, nameToken) => {
+  expect(findSlowInput((text) => replaceMany(text, nameToken), ['a'])).toBeNull()
+})
+
+/** Learns as many tokens as a response of this length can have, and looks for them in it. */
+function replaceMany(text: string, nameToken: (index: number) => string): string {
+  const tokens = memory()
+  for (let index = 0; index * 20 < text.length; index++) tokens.learnSecret(nameToken(index), 'tok')
+  return tokens.replace('a'.repeat(text.length))
+}
