@@ -36,7 +36,7 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
     if (spelling.length < startLength || known.has(spelling)) return false
     known.add(spelling)
     const start = spelling.slice(0, startLength)
-    const bucket = byStart.get(start) ?? { spellings: new Map(), lengths: [], isCrowded: false }
+    const bucket: Bucket = byStart.get(start) ?? { spellings: new Map(), lengths: [], isCrowded: false }
     byStart.set(start, bucket)
     bucket.spellings.set(spelling, replacement)
     if (!bucket.lengths.includes(spelling.length)) {
