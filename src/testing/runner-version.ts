@@ -1,14 +1,30 @@
 /** Which versions of the runners the fixtures need. A peer dependency cannot say it: npm would refuse the whole package. */
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 
 const least = { vitest: '3.2', '@playwright/test': '1.49', testcontainers: '11.0' } as const
 
 /** @throws Error in one line when the installed runner is older than the fixtures for it need */
 export function requireRunner(name: keyof typeof least): void {
-  const { version } = createRequire(import.meta.url)(`${name}/package.json`) as { version: string }
+  const { version } = readManifest(`${name}/package.json`)
   if (!isOlder(version, least[name])) return
   const adapter = name.replace('@', '').split('/')[0]!
   throw new Error(`svc-sandbox/${adapter} needs ${name} ${least[name]} or later; this is ${version}.`)
+}
+
+/** Reads a file of the runner that the package finds; of the project, where the package is only linked into it. */
+function readManifest(file: string): { version: string } {
+  const requires = [import.meta.url, join(process.cwd(), 'package.json')].map((from) => createRequire(from))
+  const [require = requires[1]!] = requires.filter((each) => canResolve(each, file))
+  return require(file)
+}
+
+function canResolve(require: NodeJS.Require, file: string): boolean {
+  try {
+    return require.resolve(file) !== ''
+  } catch {
+    return false
+  }
 }
 
 function isOlder(version: string, needed: string): boolean {
