@@ -15,7 +15,7 @@ interface Job {
   'runs-on': string
   needs?: string | string[]
   permissions?: Record<string, string>
-  strategy: { matrix: { os: string[]; node: number[]; folder: string[] } }
+  strategy: { matrix: { os: string[]; node: number[]; folder: string[]; runners: string[] } }
   steps: { run?: string; uses?: string; with?: Record<string, unknown> }[]
 }
 
@@ -58,7 +58,7 @@ test('each action is named by its commit, with its version beside it', () => {
 test('the tests run the command of the README on Linux, Windows and macOS, and may only read', () => {
   const { permissions, jobs } = readWorkflow('test.yml')
   const { 'runs-on': computer, strategy, steps } = jobs.test!
-  expect(Object.keys(jobs)).toEqual(['test'])
+  expect(Object.keys(jobs)).toEqual(['test', 'runners'])
   expect(permissions).toEqual({ contents: 'read' })
   expect(computer).toContain('matrix.os')
   expect(strategy.matrix.os).toEqual(['ubuntu-latest', 'windows-latest', 'macos-latest'])
@@ -72,6 +72,20 @@ test('the tests run the command of the README on Linux, Windows and macOS, and m
   expect(Math.min(...strategy.matrix.node)).toBe(Math.floor(Number(/\d+\.\d+/.exec(engines.node)?.[0])))
   const node = steps.find(({ uses }) => String(uses).startsWith('actions/setup-node@'))
   expect(node?.with).toMatchObject({ 'node-version': expect.stringContaining('matrix.node') })
+})
+
+test('the packed package runs under three majors of Vitest, Playwright of two years, and two majors of TypeScript', () => {
+  const { strategy, steps } = readWorkflow('test.yml').jobs.runners!
+  const { node, runners } = strategy.matrix
+  expect(node).toEqual([22, 24, 26])
+  const versions = (name: string) => runners.flatMap((line) => line.match(new RegExp(`(?<=${name}@)\\S+`)) ?? [])
+  expect(versions('vitest')).toEqual(['3', '4', '5'])
+  expect(versions('@playwright/test')).toEqual(['~1.49.0', '~1.57.0', '1'])
+  expect(new Set(versions('typescript'))).toEqual(new Set(['5', '7']))
+  expect(steps.map(({ run }) => run).slice(-2)).toEqual([
+    'npm pack',
+    'node tests/package/runners.ts svc-sandbox-*.tgz $RUNNERS',
+  ])
 })
 
 describe('a release', () => {

@@ -1,4 +1,5 @@
 /** Why a database cannot be opened: damage is only what SQLite calls so, and everything else names its cause. */
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
@@ -63,3 +64,17 @@ test.each(['', '.lock', '-wal'])('a folder in place of the file with the ending 
   mkdirSync(`${path}${ending}`)
   expect(() => openDatabase(path, process.pid)).toThrow(`${path}${ending} cannot be opened: it is a folder.`)
 })
+
+test.each([':memory:', join(temporaryDirectory(), 'sandbox.db')])(
+  'without add-ons, %s is refused with the flag',
+  (path) => {
+    const script = `const { openDatabase } = await import('#store/sqlite/file/open.ts')
+    try { openDatabase(${JSON.stringify(path)}, process.pid) } catch (error) { console.log(error.code, error.message) }`
+    const args = ['--no-addons', '--input-type=module', '--eval', script]
+    const { stdout } = spawnSync(process.execPath, args, {
+      cwd: join(import.meta.dirname, '../../../..'),
+      encoding: 'utf8',
+    })
+    expect(stdout).toMatch(/^option_invalid Node was started with --no-addons/)
+  },
+)

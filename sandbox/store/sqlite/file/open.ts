@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { createPrivate, renameOver } from '#foundation/file-system.ts'
+import { readErrorCode } from '#foundation/system-error.ts'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { applicationId, migrations } from '../migrations.ts'
 import { explain, unfinished } from './explain.ts'
@@ -42,7 +43,7 @@ export function openDatabase(
   page_bytes = path === ':memory:' ? memoryPageBytes : filePageBytes,
 ): OpenDatabase {
   const isInMemory = path === ':memory:'
-  const { left, release } = isInMemory ? { left: null, release: () => {} } : claim(path, pid)
+  const { left, release } = isInMemory ? { left: null, release: () => {} } : claimFile(path, pid)
   let unclean: UncleanEnd | null = left === null ? null : { lost: left.lost ?? 'no' }
   let db: Database.Database | undefined
   let isCreated = false
@@ -105,6 +106,15 @@ export function openDatabase(
 export function planOnce(db: Database.Database): Database.Database {
   const prepare = (sql: string) => Database.prototype.prepare.call(db, sql.replaceAll(/(?<= = | LIMIT )\?/g, '+?'))
   return Object.assign(db, { prepare })
+}
+
+/** Claims a file. The driver is loaded here first, and may be refused. */
+function claimFile(path: string, pid: number): ReturnType<typeof claim> {
+  try {
+    return claim(path, pid)
+  } catch (error) {
+    throw readErrorCode(error) === 'ERR_DLOPEN_DISABLED' ? explain(error, path) : error
+  }
 }
 
 /** Compares the frames that SQLite has found in the log with those that were committed. */
