@@ -40,7 +40,7 @@ function failedChecks({ steps }: CaseResult) {
 describe('steps and expectations', () => {
   test('the way of a placement, from request to billing and evidence', async () => {
     const { code, first } =
-      await casesOf(`- { placement: { format: clip, topic: coffee }, as: p, expect: { body: { decision.format: clip } } }
+      await casesOf(`- { placement: { format: banner, topic: coffee }, as: p, expect: { body: { decision.format: banner } } }
 - { poll: p, expect: { same_as: p } }
 - { frame: p, expect: { headers: { content-security-policy: { $contains: frame-ancestors } } } }
 - { beacon: render, expect: { billing: false } }
