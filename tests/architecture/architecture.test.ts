@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { applyEdit, edits } from '#tests/mutations/edits.ts'
 import { browserFiles, importTable, impureFiles } from './import-table.ts'
+import { limitlessReaders, staleJsonReaders } from './json-readers.ts'
 import { findSlowInput, listPatterns, ownTexts, piecesOf } from './linear.ts'
 import { unguardedLookups } from './lookups.ts'
 import { heavyRoutines } from './routines.ts'
@@ -207,6 +208,17 @@ test('no pattern over a text from outside takes time with the square of its leng
       String(pattern),
     ).toBe(true)
   }
+})
+
+test('JSON of others is read with a limit of depth', () => {
+  expect(product.flatMap(limitlessReaders)).toEqual([])
+  expect(staleJsonReaders(product)).toEqual([])
+  for (const text of [
+    "import { parseAnyJson } from '#foundation/json.ts'",
+    'JSON.parse(text)',
+    'texts.map(JSON.parse)',
+  ])
+    expect(limitlessReaders(parse('src/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 test('the files of users are read in one place, which knows encodings', () => {

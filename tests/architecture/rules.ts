@@ -532,7 +532,7 @@ function isCallOf(node: SyntaxNode, object: string, property: string): boolean {
 }
 
 /** `object.property`, or `globalThis.object.property`. */
-function isMember(node: SyntaxNode, object: string, property: string): boolean {
+export function isMember(node: SyntaxNode, object: string, property: string): boolean {
   if (node.type !== 'MemberExpression' || nameOf(node.property) !== property) return false
   const owner = node.object as SyntaxNode
   return nameOf(owner) === object || (owner.type === 'MemberExpression' && nameOf(owner.property) === object)
