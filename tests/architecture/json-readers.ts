@@ -7,12 +7,7 @@ import { lineOf, type Source } from './source.ts'
 
 const reasons: Readonly<Record<string, readonly string[]>> = {
   'our own file, or text that this process wrote': [
-    ...[
-      'sandbox/console/view.ts',
-      'sandbox/fixtures.ts',
-      'sandbox/frame-html/page.ts',
-      'sandbox/renderer/frame/main.ts',
-    ],
+    ...['sandbox/console/view.ts', 'sandbox/fixtures.ts', 'sandbox/renderer/frame/main.ts'],
     ...[
       'sandbox/pipeline/files/assets.ts',
       'sandbox/pipeline/faults/faults.ts',
