@@ -5,11 +5,18 @@ import { join } from 'node:path'
 const least = { vitest: '3.2', '@playwright/test': '1.49', testcontainers: '11.0' } as const
 
 /** @throws Error in one line when the installed runner is older than the fixtures for it need */
-export function requireRunner(name: keyof typeof least): void {
-  const { version } = readManifest(`${name}/package.json`)
-  if (!isOlder(version, least[name])) return
+export function requireRunner(name: Runner): void {
+  const problem = runnerProblem(name, readManifest(`${name}/package.json`).version)
+  if (problem !== null) throw new Error(problem)
+}
+
+type Runner = keyof typeof least
+
+/** Returns why a version of a runner is too old; null when it is not. */
+export function runnerProblem(name: Runner, version: string): string | null {
+  if (!isOlder(version, least[name])) return null
   const adapter = name.replace('@', '').split('/')[0]!
-  throw new Error(`svc-sandbox/${adapter} needs ${name} ${least[name]} or later; this is ${version}.`)
+  return `svc-sandbox/${adapter} needs ${name} ${least[name]} or later; this is ${version}.`
 }
 
 /** Reads a file of the runner that the package finds; of the project, where the package is only linked into it. */
