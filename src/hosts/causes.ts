@@ -117,6 +117,7 @@ const finders: readonly Finder[] = [
   unfilled,
   brokenScript,
   unlabelled,
+  unknownScreen,
   uncounted,
 ]
 
@@ -315,6 +316,18 @@ function unlabelled({ sighting: { was_shown, was_labelled, looks } }: Parameters
   return {
     why: 'The label of the ad cannot be seen.',
     missing: 'a style that leaves [data-sp-label] alone: display, visibility and opacity as they are',
+  }
+}
+
+/** The renderer measures no ad in a viewport that no screen can show as a whole (A104). */
+function unknownScreen({ condition, sighting: { placements } }: Parameters<Finder>[0]): Cause | null {
+  const { viewport, screen } = condition.context ?? {}
+  const beacons = placements.flatMap((each) => each.beacons)
+  const isUnmeasured = beacons.some(({ reason_code }) => reason_code === 'VISIBILITY_UNMEASURED')
+  if (!viewport || !screen || viewport.height <= screen.height || !isUnmeasured) return null
+  return {
+    why: 'The viewport is larger than the screen, so that nobody knows which part of the page shows.',
+    missing: 'SponsoredPlacement.setViewport({ top, left, width, height }), called by the app as its user scrolls',
   }
 }
 

@@ -87,6 +87,18 @@ export const conditions: readonly Condition[] = [
     script: limitToWebView,
   },
   {
+    name: 'tall-webview',
+    title: 'In a WebView as tall as its page',
+    simulated: 'A viewport of 390 x 6000 on a screen of 390 x 844; the engine is that of the desktop.',
+    context: {
+      userAgent: webViewAgent,
+      viewport: { width: 390, height: 6_000 },
+      screen: { width: 390, height: 844 },
+      isMobile: true,
+      hasTouch: true,
+    },
+  },
+  {
     name: 'app-scheme',
     title: `From an app with its own scheme, ${shellOrigin}`,
     simulated: 'Served over http; the service sees the origin of the app, and its answers about it are enforced.',

@@ -72,6 +72,7 @@ test('the page that does what the documentation says shows and counts everywhere
   const lost = rows.filter(({ shows, counts }) => !shows || !counts)
   expect(lost.map(({ condition, missing }) => `${condition}: ${missing}`)).toEqual([
     'sandboxed-frame: sandbox="allow-scripts allow-same-origin" on the frame around the page',
+    'tall-webview: SponsoredPlacement.setViewport({ top, left, width, height }), called by the app as its user scrolls',
     `app-scheme: svc projects update proj_demo --set 'allowed_origins=["http://localhost:*","http://127.0.0.1:*","capacitor://localhost"]'`,
   ])
 })
