@@ -711,6 +711,21 @@ describe.concurrent('turns of one page', () => {
   })
 })
 
+test('a response that its target shows already is not mounted again', async () => {
+  await using host = await openTurnHost(stage)
+  const response = await host.place(banner)
+  const isSame = await host.page.evaluate((response) => {
+    const render = () => window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
+    const [first, again] = [render(), render()]
+    return first !== null && first === again
+  }, response)
+  expect(isSame).toBe(true)
+  await host.waitForEvent('beacon', { event: 'visible' })
+  expect(await host.mount(response)).toBe(true)
+  expect(await host.types()).not.toContain('cleared')
+  expect(await host.ledger()).toEqual(viewed)
+})
+
 describe.concurrent('the script element', () => {
   test('twice on a page is one renderer', async () => {
     const html = `<script>window.first = window.SponsoredPlacement</script>

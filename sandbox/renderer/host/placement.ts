@@ -32,6 +32,7 @@ export interface Handle {
   clear(): void
 }
 
+/** Components render again with each update: a response that its target shows already stays as it is. */
 export function renderPlacement(renderer: Renderer, loader: Loader, options: RenderOptions): Handle | null {
   const { target: given_target, response, placement: given, authoritative_consent } = options
   const session_id = options.session_id || readSession(response)
@@ -52,6 +53,9 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
     renderer.block(reason ?? 'consent_missing', consent)
     return null
   }
+  const key = `${decision.placement.asset_token} ${consent.revision}`
+  const shown = renderer.occupants.get(target)?.findHandle?.(key)
+  if (shown) return shown
   let mount: Mount | null = null
   let isEnded = false
   const end = (why: string): void => {
@@ -59,7 +63,15 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
     mount?.clear(why)
     renderer.leave(target, occupant)
   }
-  const occupant: Occupant = { end }
+  const handle: Handle = {
+    target,
+    get state() {
+      return mount?.state ?? (isEnded ? 'cleared' : 'mounting')
+    },
+    clear: () => end('cleared'),
+  }
+  const isShown = (): boolean => handle.state === 'mounting' || handle.state === 'rendered'
+  const occupant: Occupant = { end, findHandle: (asked) => (asked === key && isShown() ? handle : null) }
   if (!renderer.occupy(target, occupant)) return null
   const show = async (): Promise<void> => {
     const { mountPlacement } = await loader.load()
@@ -80,11 +92,5 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
     renderer.refuse(loader.describe(problem))
     end('failed')
   })
-  return {
-    target,
-    get state() {
-      return mount?.state ?? (isEnded ? 'cleared' : 'mounting')
-    },
-    clear: () => end('cleared'),
-  }
+  return handle
 }
