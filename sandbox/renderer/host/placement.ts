@@ -32,6 +32,9 @@ export interface Handle {
   clear(): void
 }
 
+/** What each occupant of this function shows: a placement under a consent. */
+const shown = new WeakMap<Occupant, { key: string; handle: Handle }>()
+
 /** Components render again with each update: a response that its target shows already stays as it is. */
 export function renderPlacement(renderer: Renderer, loader: Loader, options: RenderOptions): Handle | null {
   const { target: given_target, response, placement: given, authoritative_consent } = options
@@ -54,8 +57,8 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
     return null
   }
   const key = `${decision.placement.asset_token} ${consent.revision}`
-  const shown = renderer.occupants.get(target)?.findHandle?.(key)
-  if (shown) return shown
+  const before = shown.get(renderer.occupants.get(target)!)
+  if (before?.key === key && /mounting|rendered/.test(before.handle.state)) return before.handle
   let mount: Mount | null = null
   let isEnded = false
   const end = (why: string): void => {
@@ -70,8 +73,8 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
     },
     clear: () => end('cleared'),
   }
-  const isShown = (): boolean => handle.state === 'mounting' || handle.state === 'rendered'
-  const occupant: Occupant = { end, findHandle: (asked) => (asked === key && isShown() ? handle : null) }
+  const occupant: Occupant = { end }
+  shown.set(occupant, { key, handle })
   if (!renderer.occupy(target, occupant)) return null
   const show = async (): Promise<void> => {
     const { mountPlacement } = await loader.load()

@@ -5,7 +5,6 @@ import { openClock } from './clock.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'
 import type { ConsoleAd } from './console-page.ts'
 import { type ClockSkew, type Emit, openEvents, type RendererError } from './events.ts'
-import type { Handle } from './placement.ts'
 import { type JsonResponse, requestJson } from './request.ts'
 
 /** A browser integration: a publishable key exchanged for a token. */
@@ -29,8 +28,6 @@ export interface Viewport {
 /** The turn or mount that has a target. There is at most one. */
 export interface Occupant {
   end(reason: string): void
-  /** Returns the handle of `renderPlacement` while the target shows this placement under this consent. */
-  findHandle?(key: string): Handle | null
 }
 
 export type Renderer = ReturnType<typeof openRenderer>
