@@ -36,11 +36,7 @@ const idleAfterMs = 2_000
  */
 export function watchViewability(options: ViewabilityOptions) {
   const { frame, isClip, declared, isCounting } = options
-  const observer = observeRatio((entries) => {
-    read(entries)
-    options.onRatioChange()
-    check(entries)
-  })
+  const observer = observeRatio(check)
   const sight = watchSight(frame, options.judge)
   const time = addUpTime()
   const timer = openTimer(() => check())
@@ -69,27 +65,27 @@ export function watchViewability(options: ViewabilityOptions) {
     },
   }
 
-  /** Reads every entry: a moment out of view between two checks ends the dwell. */
-  function read(entries: readonly IntersectionObserverEntry[]): void {
+  /** `entries` are those that nothing has read yet: a moment out of view between two checks ends the dwell. */
+  function check(entries = observer?.takeRecords() ?? []): void {
     for (last of entries) {
       ratio = last.intersectionRatio
       if (ratio < needed().ratio) time.reset()
     }
+    if (!isDone) judge(entries.length > 0)
+    if (entries.length > 0) options.onRatioChange()
   }
-  /** `entries` are those that nothing has read yet. */
-  function check(entries = observer?.takeRecords() ?? []): void {
-    if (isDone) return
-    read(entries)
+  function judge(isNew: boolean): void {
     const isInView = isCandidate() && ratio >= needed().ratio
     found = isInView ? judgeNow(options, sight, last, needed().ratio) : outOfView
-    if (isInView && found.outcome !== 'seen' && entries.length === 0) {
+    if (isInView && found.outcome !== 'seen' && !isNew) {
       // It may have moved or changed its size since the last entry, whose part of it was tested. Observed again, it gets an
       // entry, which decides.
       observer!.unobserve(frame)
       observer!.observe(frame)
     } else if (time.add(found, needed().ms, reportUnmeasured)) {
+      const measurements = measure()
       stop()
-      options.onViewed(measure())
+      options.onViewed(measurements)
     }
     if (isCandidate() && !isDone) timer.run(found.outcome === 'seen')
     else timer.pause()
@@ -101,7 +97,9 @@ export function watchViewability(options: ViewabilityOptions) {
     sight.close()
   }
   function measure() {
-    const visible_ratio = Math.min(1, Math.round((found.ratio ?? ratio) * found.share * 1e4) / 1e4)
+    // What was judged is older than the ratio once the verdict is final.
+    const inView = isDone ? ratio : (found.ratio ?? ratio)
+    const visible_ratio = Math.min(1, Math.round(inView * found.share * 1e4) / 1e4)
     return { visible_ratio, visible_ms: time.seenMs(), ...measureFrame(frame), visibility_check: found.check }
   }
 }
