@@ -76,7 +76,7 @@ export const hostsTool: Tool = {
   command: 'qa hosts',
   title: 'Try a page under the conditions in which ads get lost',
   description:
-    'Opens a page in a browser, and returns whether its ad shows and counts under each condition, and the line that is missing. Takes some seconds for each: name a few with only, of plain, strict-csp, isolated, sandboxed-frame, nested-frame, webview, app-scheme, ad-blocker, extension, dark, translated, offline, reduced-motion, zoom, narrow. offline advances the clock of the sandbox by a minute.',
+    'Opens a page in a browser, and returns whether its ad shows and counts under each condition, and the line that is missing. Takes some seconds for each: name a few with only, of plain, strict-csp, isolated, sandboxed-frame, nested-frame, webview, tall-webview, app-scheme, ad-blocker, extension, dark, translated, offline, reduced-motion, zoom, narrow. offline advances the clock of the sandbox by a minute.',
   effect: 'changes',
   isIdempotent: false,
   input: z.strictObject({

@@ -110,6 +110,8 @@ function sample(schema: z.core.$ZodType): unknown {
     case 'optional':
     case 'nullable':
       return sample(def.innerType)
+    case 'pipe':
+      return sample(def.out)
     case 'array':
       return [sample(def.element)]
     case 'record':
@@ -139,6 +141,7 @@ function misplaced(schema: z.core.$ZodType, value: unknown, path: string): strin
   if (def.type === 'unknown') return isExactNumber(value) ? [] : [path]
   if (def.type === 'number') return typeof value === 'number' ? [] : [path]
   if (def.type === 'optional' || def.type === 'nullable') return misplaced(def.innerType, value, path)
+  if (def.type === 'pipe') return misplaced(def.out, value, path)
   if (def.type === 'array') return (value as unknown[]).flatMap((item) => misplaced(def.element, item, `${path}.0`))
   if (def.type === 'record') return misplaced(def.valueType, (value as { any: unknown }).any, `${path}.any`)
   if (def.type === 'union') {

@@ -14,6 +14,7 @@ export function withTypedNumbers(schema: Schema, value: unknown): unknown {
   const { def } = (schema as z.core.$ZodTypes)._zod
   if (def.type === 'unknown') return value
   if (def.type === 'optional' || def.type === 'nullable') return withTypedNumbers(def.innerType, value)
+  if (def.type === 'pipe') return withTypedNumbers(def.out, value)
   if (def.type === 'union') return def.options.reduce((rest: unknown, option) => withTypedNumbers(option, rest), value)
   if (isExactNumber(value)) return Number(value.rawJSON)
   if (Array.isArray(value)) {
