@@ -100,6 +100,33 @@ describe.concurrent('a slot that is removed', () => {
   })
 })
 
+describe.concurrent('a slot that stays, and whose ad is taken out', () => {
+  /** As a library does that compares the slot with markup of the server, where it is empty. */
+  const empty = () => document.querySelector('#slot')!.replaceChildren()
+
+  test('has it again, without another request, and counts it once', async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.reaches(id, 'rendered')
+    await host.page.evaluate(empty)
+    await host.waitForEvent('beacon', { event: 'visible' })
+    expect(await host.shown()).toEqual(one_ad)
+    expect((await host.ledger()).filter((line) => line.includes('+'))).toEqual(
+      viewed.filter((line) => line.includes('+')),
+    )
+  })
+
+  test('has none once its turn was cancelled', { tags: 'depth' }, async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.reaches(id, 'rendered')
+    await host.call(id, 'cancel')
+    await host.page.evaluate(empty)
+    await host.reaches(id, 'cancelled')
+    expect(await host.shown()).toEqual(nothing)
+  })
+})
+
 describe.concurrent('a route that changes', () => {
   test('with its content: the old ad goes, the new page has its own', async () => {
     await using host = await open()

@@ -142,7 +142,14 @@ const page: Document & { [key]?: SponsoredPlacement } = document
 function open(): SponsoredPlacement {
   // A module has no current script.
   const script = document.currentScript ?? document.querySelector('script[src*="/v1/render.js"]')
-  return createApi(__RENDERER_VERSION__, (script as HTMLScriptElement | null)?.src || null)
+  return createApi(__RENDERER_VERSION__, (script as HTMLScriptElement | null)?.src || findOwnUrl())
+}
+
+/** Returns where the script is from when no element of the page has loaded it, as with `import()`: the stack of an error names it. */
+function findOwnUrl(): string | null {
+  const stack = String(new Error().stack)
+  const end = stack.indexOf('/v1/render.js')
+  return end < 0 ? null : `${stack.slice(stack.lastIndexOf('http', end), end)}/v1/render.js`
 }
 
 const queued: unknown = window.SponsoredPlacement?.queue

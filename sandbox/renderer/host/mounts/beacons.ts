@@ -93,7 +93,7 @@ interface DeliveryOptions {
   onResult: (event: BeaconEvent, accepted: boolean, reason_code: string) => void
 }
 
-type Beacon = BeaconRequest & { event: BeaconEvent }
+type Beacon = BeaconRequest & { event: BeaconEvent; occurred_at_ms: number }
 
 /** Returns what sends an event of a placement, unless it was sent before, and returns whether it is new. `count` numbers repeated ones. */
 export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
@@ -101,6 +101,8 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
   const sent = new Set<string>()
   /** When each beacon that has no result yet happened, by the monotonic clock. */
   const times = new Map<string, number>()
+  /** When the monotonic clock began, by the first beacon that the service accepted. */
+  let epoch_ms: number | undefined
 
   async function deliver(beacon: Beacon): Promise<void> {
     const { event } = beacon
@@ -130,17 +132,24 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
     }
   }
 
-  /** Reports the result. A beacon from the future, since the user's clock went ahead, is stamped again by the service's time, once. */
+  /**
+   * Reports the result. A beacon from the future, since the user's clock went ahead, is stamped again once: as long after an earlier
+   * one of the ad as it happened, else by the service's time, which is in whole seconds.
+   */
   function conclude(beacon: Beacon, response: JsonResponse | null, verdict: Verdict): void | Promise<void> {
     const { beacon_id, event } = beacon
     const happened_at = times.get(beacon_id)
     const server_time_ms = response?.date_ms
     times.delete(beacon_id)
+    if (verdict.isAccepted && happened_at !== undefined) epoch_ms ??= beacon.occurred_at_ms - happened_at
     if (verdict.reason_code !== 'beacon_in_future' || !server_time_ms || happened_at === undefined) {
       return onResult(event, verdict.isAccepted, verdict.reason_code)
     }
     options.correctTime(server_time_ms)
-    return deliver({ ...beacon, occurred_at_ms: server_time_ms - Math.round(performance.now() - happened_at) })
+    return deliver({
+      ...beacon,
+      occurred_at_ms: Math.round((epoch_ms ?? server_time_ms - performance.now()) + happened_at),
+    })
   }
 
   return (event: BeaconEvent, measurements: Measurements, count?: number): boolean => {

@@ -38,7 +38,7 @@ export interface MountOptions {
   onRendered?: () => void
   onViewed?: () => void
   onCleared?: (outcome: MountOutcome, reason: string) => void
-  /** Called when the target is in the document again, after it was cleared because it had left or was moved. */
+  /** Called when the target is in the document again, after it was cleared because it had left, was moved or was emptied. */
   onReturned?: () => void
 }
 
@@ -118,6 +118,10 @@ export function block(mount: OpenMount, reason: ConsentReason): void {
   close(mount, 'blocked', reason)
 }
 
+/** How often an ad was taken out of a target that stayed. A page that does so more often does not want it. */
+const drops = new WeakMap<Element, number>()
+const maxDrops = 10
+
 export function close(mount: OpenMount, outcome: MountOutcome, reason: string): void {
   if (!isOpen(mount)) return
   const { context, options, delivery, frame, wrapper } = mount
@@ -136,5 +140,14 @@ export function close(mount: OpenMount, outcome: MountOutcome, reason: string): 
   }
   mount.emit('cleared', { reason })
   options.onCleared?.(outcome, reason)
-  if (isGone && options.onReturned) context.whenAttached(wrapper, options.onReturned)
+  if (!isGone || !options.onReturned) return
+  // A page that was morphed or hydrated keeps the target, and drops what its markup does not have.
+  const { target, onReturned } = options
+  if (!target.isConnected || wrapper.isConnected) {
+    context.whenAttached(wrapper, onReturned)
+    return
+  }
+  const count = (drops.get(target) ?? 0) + 1
+  drops.set(target, count)
+  if (count <= maxDrops) onReturned()
 }
