@@ -114,6 +114,32 @@ const interruptions: Record<string, [(host: Host) => Promise<void>, (host: Host)
   ],
 }
 
+/**
+ * Resolves when each observer of visibility has looked at the page again: they do so every 100 ms of the browser's time, which does
+ * not stand still. This one does every 200 ms, and is told of a change.
+ */
+function untilObserved(page: Page): Promise<void> {
+  return page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const probe = document.createElement('div')
+        probe.style.cssText = 'position:fixed;right:0;bottom:0;width:1px;height:1px;z-index:9'
+        const options = { trackVisibility: true, delay: 200 }
+        const observer = new IntersectionObserver(() => {
+          if (probe.style.opacity === '') {
+            probe.style.opacity = '0.5'
+            return
+          }
+          observer.disconnect()
+          probe.remove()
+          resolve()
+        }, options)
+        document.body.append(probe)
+        observer.observe(probe)
+      }),
+  )
+}
+
 /** Returns the kinds that the page has reported as viewed. */
 async function viewedOn(host: Host, slots: Record<Kind, string>): Promise<Kind[]> {
   const seen = (await host.events()).flatMap(({ type, slot_id }) => (type === 'visible' ? [slot_id] : []))
@@ -182,6 +208,7 @@ test('every format counts at its share and its dwell, not a millisecond before',
   for (const [name, [interrupt, resume]] of Object.entries(interruptions)) {
     await show(host, 1, 700)
     await interrupt(host)
+    await untilObserved(host.page)
     await host.pass(300)
     await resume(host)
     await show(host, 1, 600)
