@@ -34,8 +34,9 @@ export function findSlowInput(run: (text: string) => unknown, pieces: readonly s
         if (lowest(() => timeOf(() => run(make(tinyLength))), endlessTime_ms) > endlessTime_ms)
           return { piece, before, after }
         const text = make(shortLength)
-        if (lowest(() => timeOf(() => run(text)), suspiciousTime_ms) > suspiciousTime_ms && isSuperlinear(run, make))
-          return { piece, before, after }
+        const isSuspicious = lowest(() => timeOf(() => run(text)), suspiciousTime_ms) > suspiciousTime_ms
+        // Other work beside it can look so once, not three times.
+        if (isSuspicious && [1, 2, 3].every(() => isSuperlinear(run, make))) return { piece, before, after }
       }
     }
   }

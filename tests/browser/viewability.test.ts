@@ -124,7 +124,7 @@ function untilObserved(page: Page): Promise<void> {
       new Promise<void>((resolve) => {
         const probe = document.createElement('div')
         probe.style.cssText = 'position:fixed;right:0;bottom:0;width:1px;height:1px;z-index:9'
-        const options = { trackVisibility: true, delay: 200 }
+        const options: object = { trackVisibility: true, delay: 200 }
         const observer = new IntersectionObserver(() => {
           if (probe.style.opacity === '') {
             probe.style.opacity = '0.5'
