@@ -13,6 +13,9 @@ import { createRewriting } from './rewriting.ts'
 import { passUpgrade } from './tunnel.ts'
 import { createAgent, maxHeaderBytes } from './upstream.ts'
 
+/** How long a client that was refused may go on sending, milliseconds. */
+const lingeringTime_ms = 2_000
+
 export interface RecorderOptions extends Pick<Passage, 'allow_live' | 'now' | 'onExchange' | 'onRefusal'> {
   /** The base URL of the service. */
   upstream: URL
@@ -54,11 +57,12 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
     passUpgrade(passage, incoming, socket, head)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Each further part of what is refused comes here too. A client that still sends gets no response from a connection that is cut.
+    if (!socket.writable) return
     const isTooLong = error.code === 'HPE_HEADER_OVERFLOW'
     if (isTooLong) passage.onRefusal('headers', 'request')
-    if (socket.writable)
-      socket.end(isTooLong ? refusalText('headers') : 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
-    else socket.destroy()
+    socket.end(isTooLong ? refusalText('headers') : 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+    setTimeout(() => socket.destroy(), lingeringTime_ms).unref()
   })
   return {
     url: own + upstream.pathname.replace(/\/+$/, ''),
