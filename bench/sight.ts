@@ -152,7 +152,7 @@ for (let index = 0; index < pages; index += 1) {
   const line = `${seed * 10_000 + index}: ${found!.outcome} ${found!.reason}, ${Math.round(picture.strong * 100)} to ${Math.round(picture.faint * 100)} % shows\n  ${html}`
   totals[found!.outcome] += 1
   if (picture.strong >= 0.5) totals.shown += 1
-  // Whoever covers the label costs the view, whatever shows of the ad.
+  // A covered label costs the view, whatever shows of the ad.
   if (found!.reason.startsWith('label_')) totals.label += Number(picture.strong >= 0.5)
   else if (picture.strong >= 0.55 && found!.outcome !== 'seen') {
     totals.lost += 1

@@ -1,4 +1,4 @@
-/** The committed fixtures are what they say: pictures and clips of the declared sizes, and a campaign for whoever asks. */
+/** The committed fixtures are what they say: pictures and clips of the declared sizes, and a campaign for every request. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

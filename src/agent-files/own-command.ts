@@ -1,4 +1,4 @@
-/** How coding agents start svc from a project: a command that exists there, whoever called `svc agent setup` and how. */
+/** How coding agents start svc from a project: a command that exists there, however `svc agent setup` was called. */
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import type { System } from '#cli/run/system.ts'

@@ -1,4 +1,4 @@
-/** How many lines the parts of the project have, and what they may have: whoever takes it over has to read them. */
+/** How many lines the parts of the project have, and what they may have: a new maintainer has to read them. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

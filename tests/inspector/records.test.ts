@@ -64,7 +64,7 @@ test('a list is saved as a CSV file with all its pages', async () => {
   const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
   expect(lines[0]).toMatch(/^slot_id,job_id,.*,created_at,decided_at,reached$/)
   expect(lines).toHaveLength(112)
-  expect(lines[1]).toMatch(/^slot_\w{11},job_\w{11},proj_demo,.*,banner,.*Z,.*Z$/)
+  expect(lines[1]).toMatch(/^slot_\w{11},job_\w{11},proj_demo,.*,banner,.*Z,.*Z,$/)
   expect(await violations(page)).toEqual([])
 })
 

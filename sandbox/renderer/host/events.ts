@@ -59,7 +59,7 @@ export interface RendererError {
   code: ErrorCode
   status?: number
   reason_code?: string
-  /** What was found or passed instead: fields of a response, a target, options, the APIs that the browser lacks. */
+  /** What was found or passed instead: fields of a response, a target, options, the APIs that the browser does not have. */
   got?: string[]
   /** The options that there are. */
   known?: string[]

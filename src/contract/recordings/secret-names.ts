@@ -9,51 +9,14 @@ const secretWord =
 const wholeWords: ReadonlySet<string> = new Set(['auth', 'pwd', 'bearer'])
 
 /** The last word of a name that says something about a secret: how many, of which kind, until when. */
-const harmlessEnd: ReadonlySet<string> = new Set([
-  ...[
-    'count',
-    'counts',
-    'usage',
-    'used',
-    'limit',
-    'limits',
-    'budget',
-    'length',
-    'size',
-    'index',
-    'position',
-    'remaining',
-  ],
-  ...[
-    'type',
-    'types',
-    'method',
-    'methods',
-    'scheme',
-    'algorithm',
-    'alg',
-    'version',
-    'name',
-    'names',
-    'policy',
-    'status',
-  ],
-  ...[
-    'expires',
-    'expiry',
-    'expiration',
-    'ttl',
-    'in',
-    'at',
-    'ms',
-    'seconds',
-    'required',
-    'enabled',
-    'valid',
-    'verified',
-  ],
-  ...['url', 'uri', 'endpoint', 'issuer', 'audience', 'scope', 'scopes', 'sha256'],
-])
+const harmlessEnd: ReadonlySet<string> = new Set(
+  [
+    'count counts usage used limit limits budget length size index position remaining',
+    'type types method methods scheme algorithm alg version name names policy status',
+    'expires expiry expiration ttl in at ms seconds required enabled valid verified',
+    'url uri endpoint issuer audience scope scopes sha256',
+  ].flatMap((words) => words.split(' ')),
+)
 
 /** Whether the value of a field, parameter or header is a secret, by its name. Not for a field that has a role in the contract. */
 export function isSecretName(name: string): boolean {

@@ -16,7 +16,7 @@ export interface ReportedError {
   code: string
   status?: number
   reason_code?: string
-  /** What was found or passed instead: fields of a response, a target, options, the APIs that the browser lacks. */
+  /** What was found or passed instead: fields of a response, a target, options, the APIs that the browser does not have. */
   got?: readonly string[]
   /** The names of the options that there are. */
   known?: readonly string[]
@@ -146,7 +146,7 @@ const describers: Readonly<Record<string, (error: ReportedError) => Words>> = {
         : `Nothing: the turn was ${message ?? 'over'}. If it happens often, request earlier.`,
   }),
   engine_unsupported: ({ got = [] }) => ({
-    message: `The browser lacks what an ad needs${got.length === 0 ? '' : `: ${got.join(', ')}`}.`,
+    message: `The browser does not have what an ad needs${got.length === 0 ? '' : `: ${got.join(', ')}`}.`,
     fix: 'Nothing: your turn continues without an ad.',
   }),
   csp_blocked: ({ directive }) => ({

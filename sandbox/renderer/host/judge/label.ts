@@ -69,8 +69,8 @@ function isInPlace(label: HTMLElement, frame: HTMLElement): boolean {
   const { host } = frame.getRootNode() as ShadowRoot
   if (host.getClientRects().length > 1) return true
   const above = frame.offsetTop - label.offsetTop - label.offsetHeight
-  const aside = label.offsetLeft - frame.offsetLeft
-  return above >= -1 && above <= maxDistancePx && aside >= -maxDistancePx && aside < frame.offsetWidth
+  const indent = label.offsetLeft - frame.offsetLeft
+  return above >= -1 && above <= maxDistancePx && indent >= -maxDistancePx && indent < frame.offsetWidth
 }
 
 /** Returns the colour below the words: of the label, or of what is around it where it has none. */
