@@ -147,6 +147,8 @@ export function close(mount: OpenMount, outcome: MountOutcome, reason: string): 
     context.whenAttached(wrapper, onReturned)
     return
   }
+  // Something else stands there now: the page has another use for the slot.
+  if (target.firstElementChild || target.textContent?.trim()) return
   const count = (drops.get(target) ?? 0) + 1
   drops.set(target, count)
   if (count <= maxDrops) onReturned()
