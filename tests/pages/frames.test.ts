@@ -6,7 +6,7 @@ import { violations } from '#tests/browser/axe.ts'
 import { about } from '#tests/browser/catalogue.ts'
 import { framesCatalogue, type Topic, texts } from '#tests/browser/frames-catalogue.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
-import { until } from '#tests/browser/turns.ts'
+import { startTurn, until } from '#tests/browser/turns.ts'
 
 vi.setConfig({ maxConcurrency: 4 })
 
@@ -33,13 +33,13 @@ const nativeSlot = (native_template_id: NativeTemplateId, topic: Topic, width: n
   request: about(topic, { format: 'native', native_template_id, max_width: 4_096, max_height }),
 })
 
-/** Opens a host page with these slots, each filled and rendered. */
+/** Opens a host page with these slots, each filled by a turn of its own, which knows how high it may be, and rendered. */
 async function openSlots(slots: readonly Slot[], options: Parameters<Stage['open']>[0] = {}): Promise<Host> {
   const html = slots
     .map(({ id, width }) => `<div id="${id}" style="width:${width}px;margin-bottom:8px"></div>`)
     .join('')
   const host = await stage.open({ html, ...options, context: { viewport, ...options.context } })
-  for (const { id, request } of slots) await host.show(request, `#${id}`)
+  for (const { id, request } of slots) await startTurn(host, { target: `#${id}`, keepMounted: true, place: request })
   await host.waitForEvent('rendered', {}, slots.length)
   return host
 }
