@@ -10,11 +10,13 @@ import { startFlags } from '#cli/settings/start-options.ts'
 import { settingNames, settingsTable } from '#cli/settings/table.ts'
 import { overridesSchema } from '#contract/recordings/overrides.ts'
 import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
+import type { JsonObject } from '#foundation/json.ts'
 import { gamedaySchema } from '#gameday/gameday-file.ts'
 import { qaSuiteSchema } from '#qa/suite/schema.ts'
 import { groupNames, writeGroup } from './codes.ts'
 import { commandsMarkdown } from './commands.ts'
 import { writeHostPages } from './host-pages.ts'
+import { formatJson } from './json.ts'
 import { referenceMarkdown } from './reference.ts'
 import { writeSights } from './sights.ts'
 
@@ -32,10 +34,14 @@ const files: Record<string, string> = {
   'renderer.md': writeSights(renderer),
   'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
   'guides/settings.md': withSettings(current('guides/settings.md') ?? ''),
-  '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,
-  '../fixtures/svc.gameday.schema.json': `${JSON.stringify(gamedaySchema(), null, 2)}\n`,
-  '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,
-  '../fixtures/svc.overrides.schema.json': `${JSON.stringify(overridesSchema(), null, 2)}\n`,
+  '../fixtures/svc.config.schema.json': json(configFileSchema()),
+  '../fixtures/svc.gameday.schema.json': json(gamedaySchema()),
+  '../fixtures/svc.qa.schema.json': json(qaSuiteSchema()),
+  '../fixtures/svc.overrides.schema.json': json(overridesSchema()),
+}
+
+function json(schema: object): string {
+  return `${formatJson(schema as JsonObject)}\n`
 }
 
 const stale = Object.entries(files).filter(([name, text]) => current(name) !== text)

@@ -107,5 +107,5 @@ hint: For an example of a game day: svc docs game-days
 
 test('the published schema is the one that files are read with', async () => {
   const { stdout } = await run('--schema')
-  expect(readFileSync(join(root, 'fixtures/svc.gameday.schema.json'), 'utf8')).toBe(stdout)
+  expect(JSON.parse(readFileSync(join(root, 'fixtures/svc.gameday.schema.json'), 'utf8'))).toEqual(JSON.parse(stdout))
 })

@@ -1,7 +1,8 @@
 /**
- * What users of svc can name, frozen as text: commands and flags, the API, rules, suites, error codes, the fields of JSON
- * output, the modules of the package. Files may move and be renamed freely; these lists may not change by that. Prose
- * (descriptions, messages, hints) and values are left out.
+ * What users of svc can name, frozen as text: operations, rules, error codes, the fields of JSON output, the modules of the
+ * package. Files may move and be renamed freely; these lists may not change by that. Prose (descriptions, messages, hints)
+ * and values are left out, and so is what a committed file lists already: flags are in docs/commands.md, fields of the API in
+ * docs/reference.md, cases in src/qa/suites, schemas of files in fixtures.
  *
  * Everything is seen from the outside: the command line in this process, HTTP, and the public modules. A failing file
  * under `frozen/` means that something public changed. If that is intended, write the files again and say why in the
@@ -14,8 +15,7 @@ import * as clientModule from '#client/index.ts'
 import * as contractModule from '#contract/exports.ts'
 import * as sandboxModule from '#sandbox/index.ts'
 import { keptStream, noon, type Result, type RunOptions, startTestCli, type TestCli } from '#tests/cli/test-cli.ts'
-import { factsOf, type HelpEntry, readCompletion, readHelp } from './help.ts'
-import { inlineDefinitions, type JsonObject, provenanceOf, schemaLines, shapeLines } from './shape.ts'
+import { createShapePrinter, type JsonObject } from './shape.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -27,39 +27,12 @@ afterAll(async () => {
   await cli[Symbol.asyncDispose]()
 })
 
-test('commands, arguments, flags, topics, exit codes, settings', async () => {
+test('commands, exit codes, settings', async () => {
   const rootHelp = await stdoutOf('--help')
-  const completion = readCompletion(await stdoutOf('completion bash'))
-  const names = completion.places.get('')?.names ?? []
   const inRootHelp = rootHelp.split('\nUsage:')[0] ?? ''
   const listed = [...inRootHelp.matchAll(/ {2}([a-z]+)(?= {2}|\n)/g)].map(([, name]) => name ?? '')
-  const commonFlags = completion.places.get('')?.flags ?? []
-  const commands: string[] = []
-  const walk = async (path: string) => {
-    const help = readHelp(await stdoutOf(`${path} --help`))
-    const line = ({ term, description }: HelpEntry, values: string[] | undefined) => {
-      const facts = factsOf({ term, description })
-      const offered = values === undefined || values.length === 0 || facts.includes('choices=') ? '' : values.join(',')
-      return `  ${[term, facts, offered && `choices=${offered}`].filter((part) => part !== '').join('  ')}`
-    }
-    commands.push('', help.usage)
-    for (const [index, entry] of help.arguments.entries()) {
-      // The words after a command are values of its first argument.
-      commands.push(line(entry, index === 0 ? completion.places.get(path)?.names : []))
-    }
-    for (const entry of help.options) {
-      const flag = /--[a-z-]+/.exec(entry.term)?.[0] ?? ''
-      if (flag !== '--help') commands.push(line(entry, completion.valuesOf(path, flag)))
-    }
-    for (const { term } of help.commands) await walk(`${path} ${term}`)
-  }
-  for (const name of names) if (name !== 'help') await walk(name)
   await matches('commands.txt', [
     `root help lists: ${listed.join(' ')}`,
-    `after svc: ${names.join(' ')}`,
-    `after svc help: ${completion.places.get('help')?.names.join(' ')}`,
-    ...commonFlags.map((flag) => `common flag: ${flag} ${completion.valuesOf('', flag)?.join(',') ?? ''}`.trimEnd()),
-    ...commands,
     '',
     'svc help exit-codes',
     ...(await stdoutOf('help exit-codes')).split('\n').flatMap((line) => {
@@ -72,25 +45,17 @@ test('commands, arguments, flags, topics, exit codes, settings', async () => {
       const [flag = '', env = '', file = ''] = line.split(/ {2,}/)
       return /^SVC_/.test(env) ? [`  ${flag}  ${env}  ${file}`] : []
     }),
-    '',
-    'svc.config.json',
-    ...schemaLines(readJson('fixtures/svc.config.schema.json'), '  $'),
   ])
 })
 
-test('the API: operations and schemas', async () => {
+test('the API: operations and names of schemas', async () => {
   const response = await fetch(`${cli.sandbox.url}/_sandbox/openapi.json`)
   const { paths, components } = (await response.json()) as { paths: JsonObject; components: JsonObject }
   const operations = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as JsonObject).flatMap(([method, operation]) => [
-      '',
-      ...operationLines(`${method.toUpperCase()} ${path}`, operation as JsonObject),
-    ]),
+    Object.entries(item as JsonObject).map(([method, operation]) =>
+      operationLine(`${method.toUpperCase()} ${path}`, operation as JsonObject),
+    ),
   )
-  const sections = Object.entries(components.schemas as JsonObject).flatMap(([name, schema]) => [
-    '',
-    ...schemaLines(schema as JsonObject, name),
-  ])
   const pages = ['/', '/_sandbox/', '/_sandbox/demo', '/_sandbox/demo/', '/v1/render.js', '/nowhere'].map(
     async (path) => {
       const { status, headers } = await fetch(cli.sandbox.url + path, { redirect: 'manual' })
@@ -100,12 +65,10 @@ test('the API: operations and schemas', async () => {
   await matches('openapi.txt', [
     ...(await Promise.all(pages)),
     `security schemes: ${Object.keys(components.securitySchemes as JsonObject).join(' ')}`,
-    ...Object.entries(components.headers as JsonObject).map(([name, header]) => {
-      const { schema } = header as { schema: JsonObject }
-      return `header ${name}: ${String(schema.type)}${provenanceOf(header as JsonObject)}`
-    }),
+    '',
     ...operations,
-    ...sections,
+    '',
+    ...Object.keys(components.schemas as JsonObject).map((name) => `schema ${name}`),
   ])
 })
 
@@ -137,32 +100,6 @@ test('ids of rules: qa observe, doctor, beacons lint, contract check', async () 
   await matches('rules.txt', [...rules, '', ...new Set(checks), '', ...found, '', ...probes])
 })
 
-test('built-in suites, their cases, the schema of suites, reporters', async () => {
-  const { items } = JSON.parse(await stdoutOf('qa list -o json')) as {
-    items: {
-      suite: string
-      tags: string[]
-      cases: { id: string; tags: string[]; needs: string[]; browser: boolean }[]
-    }[]
-  }
-  const cases = items.flatMap(({ suite, cases: own }) => [
-    '',
-    `suite ${suite}: ${own.length} cases`,
-    ...own.map(({ id, tags, needs, browser }) =>
-      `  ${id}  [${tags.join(' ')}] ${needs.join(' ')}${browser ? ' browser' : ''}`.trimEnd(),
-    ),
-  ])
-  const schema = readJson('fixtures/svc.qa.schema.json')
-  const reporters = readCompletion(await stdoutOf('completion bash')).valuesOf('qa run', '--reporter') ?? []
-  await matches('qa.txt', [
-    ...reporters.map((reporter) => `reporter ${reporter.replace(/=.*/, '')}`),
-    ...cases,
-    '',
-    'schema of suites',
-    ...schemaLines(schema, '$', inlineDefinitions(schema.$defs as JsonObject)),
-  ])
-})
-
 test('reason codes, no-fill reasons, accept codes', async () => {
   const contract = JSON.parse(await stdoutOf('contract show -o json')) as {
     reason_codes: { reason_code: string; error: string; status: number; retryable: boolean; decision: string | null }[]
@@ -188,6 +125,7 @@ test('reason codes, no-fill reasons, accept codes', async () => {
 test('fields of JSON output', async () => {
   await using own = await startTestCli()
   const lines: string[] = []
+  const printShapes = createShapePrinter()
   for (const [args, options] of session) {
     const isStream = streams.includes(args)
     // An app that makes a mistake: what the commands were refused is not one.
@@ -200,7 +138,7 @@ test('fields of JSON output', async () => {
     const isLines = isStream || args.startsWith('sandbox logs')
     const documents = isJson ? (isLines ? printed.trim().split('\n') : [printed]) : []
     lines.push(`svc ${args}  (${isJson ? `JSON on ${stream}` : 'no JSON'}, exit ${code})`)
-    lines.push(...(isJson ? shapeLines(documents).map((line) => `  ${line}`) : []), '')
+    lines.push(...(isJson ? printShapes(documents, args).map((line) => `  ${line}`) : []), '')
   }
   await matches('json-shapes.txt', lines)
 })
@@ -328,7 +266,6 @@ const session: [args: string, options?: RunOptions][] = [
   ['config set client_id proj_demo --profile local'],
   ['config use local'],
   ['config validate'],
-  ['config validate --schema'],
   ['init --list'],
   ['init node-server my-server --dry-run'],
   ['sandbox status'],
@@ -424,42 +361,13 @@ async function lintCodes(own: TestCli): Promise<string[]> {
   return [...codes].sort()
 }
 
-function operationLines(title: string, operation: JsonObject): string[] {
-  const { operationId, tags, security, parameters, requestBody, responses } = operation
+function operationLine(title: string, { operationId, tags, security, ...rest }: JsonObject): string {
   const credentials = ((security ?? []) as JsonObject[]).flatMap((row) => Object.keys(row))
-  const extensions = Object.entries(operation).flatMap(([key, value]) =>
+  const extensions = Object.entries(rest).flatMap(([key, value]) =>
     key.startsWith('x-') && typeof value !== 'object' ? [`${key}=${value}`] : [],
   )
-  return [
-    `${title}  ${String(operationId)}  tags=${(tags as string[]).join(',')}  security=${credentials.join(',') || 'none'}  ${extensions.join('  ')}${provenanceOf(operation)}`,
-    ...((parameters ?? []) as JsonObject[]).flatMap((parameter) => {
-      const [first = '', ...rest] = schemaLines(
-        parameter.schema as JsonObject,
-        `  ${String(parameter.in)} ${String(parameter.name)}${parameter.required === true ? '' : '?'}`,
-      )
-      return [`${first}${provenanceOf(parameter)}`, ...rest]
-    }),
-    ...(requestBody === undefined ? [] : contentLines('  body', requestBody as JsonObject)),
-    ...Object.entries(responses as JsonObject).flatMap(([status, response]) => {
-      const { headers, 'x-reason-codes': codes } = response as JsonObject
-      const names = Object.keys((headers ?? {}) as JsonObject).filter((name) => name !== 'x-request-id')
-      return [
-        ...contentLines(`  ${status}`, response as JsonObject),
-        ...(names.length === 0 ? [] : [`  ${status} headers: ${names.join(' ')}`]),
-        ...(codes === undefined ? [] : [`  ${status} reason codes: ${(codes as string[]).join(' ')}`]),
-      ]
-    }),
-  ]
-}
-
-function contentLines(path: string, { content, 'x-body-limit-bytes': limit }: JsonObject): string[] {
-  const bodies = Object.entries((content ?? {}) as JsonObject)
-  if (bodies.length === 0) return [`${path}: no body`]
-  const limited = limit === undefined ? '' : ` limit=${String(limit)}`
-  return bodies.flatMap(([type, body]) => {
-    const { schema = {} } = body as { schema?: JsonObject }
-    return schemaLines(schema, `${path} ${type}${limited}`)
-  })
+  const facts = [operationId, `tags=${(tags as string[]).join(',')}`, `security=${credentials.join(',') || 'none'}`]
+  return [title, ...facts, ...extensions].join('  ')
 }
 
 function memberNames(value: object, path: string): string[] {

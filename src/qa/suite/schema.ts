@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ClientId } from '#contract/fields.ts'
 import { ProjectSettingsPatch } from '#contract/resources/projects.ts'
-import type { Json } from '#foundation/json.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import { activate, call, config, consent } from '#qa/steps/call.ts'
 import { browser, page } from '../browser/steps.ts'
 import type { SourceLocation } from '../result.ts'
@@ -148,5 +148,19 @@ export function qaSuiteSchema(): object {
     }),
     { io: 'input', reused: 'ref', unrepresentable: 'any' },
   )
-  return { $schema, $id: 'urn:svc:qa-suite:v1', ...schema }
+  return { $schema, $id: 'urn:svc:qa-suite:v1', ...inlineSingleUses(schema) }
+}
+
+/** Puts definitions that are used once where they are used: zod makes one of each schema that it passes twice. */
+function inlineSingleUses({ $defs = {}, ...schema }: z.core.JSONSchema.BaseSchema): object {
+  const isSingle = (reference: string) => JSON.stringify({ $defs, schema }).split(`"${reference}"`).length === 2
+  const inline = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inline)
+    if (!isObject(value)) return value
+    const { $ref, ...rest } = value
+    if (typeof $ref === 'string' && isSingle($ref)) return inline({ ...$defs[$ref.split('/').at(-1) ?? ''], ...rest })
+    return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, inline(field)]))
+  }
+  const kept = Object.entries($defs).filter(([name]) => !isSingle(`#/$defs/${name}`))
+  return inline({ ...schema, $defs: Object.fromEntries(kept) }) as object
 }
