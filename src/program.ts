@@ -145,7 +145,7 @@ function rootHelp(command_name: string, columns = widest, bold = plain): string 
       isNarrow ? `  ${command}\n      ${text}` : `  ${command.padEnd(stepWidth)}${text}`,
     ),
     '',
-    ...labelled('All take', ['-o text|json|jsonl|csv|tsv|none', '--jq EXPR', '--template TEXT']),
+    ...labelled('All take', ['-o text|json|jsonl|csv|tsv|none', '--jq EXPR']),
     ...labelled('', ['--base-url URL', '--client-id ID', '--secret-key KEY', '--profile NAME']),
     ...labelled('', ['--time absolute|relative|ms', '--color WHEN', '-q']),
     '',

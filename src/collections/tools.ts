@@ -1,3 +1,3 @@
-/** The tools that a collection is written for. `http`: the editors that run handlers in .http files. */
-export const collectionTools = ['postman', 'bruno', 'http', 'rest-client'] as const
+/** The tools that a collection is written for. Bruno and others import that of Postman. */
+export const collectionTools = ['postman', 'http'] as const
 export type CollectionTool = (typeof collectionTools)[number]

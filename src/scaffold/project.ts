@@ -22,7 +22,7 @@ import { findEntry } from '#foundation/table-entry.ts'
 import { packPackage } from './package-archive.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
-export interface ProjectFile {
+interface ProjectFile {
   /** Relative, with forward slashes. */
   path: string
   mode: number

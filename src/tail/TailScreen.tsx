@@ -178,8 +178,8 @@ function listLines(state: TailState, columns: number, page: number, style: Style
     const text = state.is_loading
       ? 'Loading'
       : items.length === 0
-        ? `No ${source.noun} yet.`
-        : `None of ${items.length} ${source.noun}s passes the filter.`
+        ? 'No beacon yet.'
+        : `None of ${items.length} beacons passes the filter.`
     return [style.dim(`  ${text}`)]
   }
   const cursor = findCursor(state)
@@ -243,7 +243,7 @@ function titleLine(state: TailState, base_url: string, style: Style): string {
   const { status } = state.connection
   const { color, text } = connections[state.is_loading && status === 'live' ? 'loading' : status]
   const kept = state.counts.total > maxItems ? style.dim(`  newest ${amount(maxItems)} kept`) : ''
-  const title = `${style.bold(`${state.source.noun}s`)} ${style.dim(base_url)}  ${style[color](text)}${kept}`
+  const title = `${style.bold('beacons')} ${style.dim(base_url)}  ${style[color](text)}${kept}`
   return state.held === null ? title : `${title}  ${style.yellow(`paused, ${amount(state.held.length)} held`)}`
 }
 
@@ -254,7 +254,7 @@ function countLines(state: TailState, columns: number, style: Style): string[] {
   const shown = seconds.slice(-Math.max(0, Math.min(minuteSeconds, columns - sparklineLabel.length - 8)))
   const peak = Math.max(...seconds)
   const totals = [
-    `${amount(counts.total)} ${source.noun}${counts.total === 1 ? '' : 's'}`,
+    `${amount(counts.total)} beacon${counts.total === 1 ? '' : 's'}`,
     ...source.tallies.map((name) => `${amount(counts.tallies[name] ?? 0)} ${name}`),
   ].join('   ')
   const cells = source.groups.map((group) => {

@@ -21,8 +21,8 @@ import type { PlacementDetail } from '#contract/resources/placements.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { parseJson } from '#foundation/json.ts'
 import { findEntry, tableNames } from '#foundation/table-entry.ts'
+import { exchangeLines } from './exchange.ts'
 import type { TailBeacon } from './feed.ts'
-import { exchangeLines } from './requests.ts'
 import type { Details, TailSource } from './source.ts'
 
 type SlotState = Details['slot']
@@ -210,9 +210,7 @@ function timeText(epoch_ms: number | null): string {
 }
 
 export const beaconSource: TailSource<TailBeacon> = {
-  noun: 'beacon',
   choices: { event: BeaconEvent.options, format: Format.options, verdict: Verdict.options },
-  has_slot: true,
   groups: BeaconEvent.options,
   tallies: ['duplicate', 'rejected', 'would bill'],
   findGroup: ({ event }) => event,

@@ -35,16 +35,16 @@ type KeyAction = TailAction | Effect
 
 type KeyHelp = readonly (readonly [keys: string, meaning: string])[]
 
-export const keyHelp = ({ noun, has_slot, choices }: TailSource): KeyHelp => [
+export const keyHelp = ({ choices }: TailSource): KeyHelp => [
   ['↑ ↓  j k', 'move; at the end the list follows again'],
   ['g G  home end', 'first, last'],
   ['page up, down', 'a page at a time'],
-  ['enter', has_slot ? `details: ${noun}, slot, consent, evidence` : 'details: headers, bodies, what was refused'],
+  ['enter', 'details: beacon, slot, consent, evidence'],
   ['f', `filter by ${Object.keys(choices).join(', ')}`],
   ['/', 'search in all of them'],
   ['space', 'pause, continue'],
-  ['r', `replay: send this ${noun} again`],
-  ['o', `open the page of its ${has_slot ? 'slot' : 'request'} in the inspector`],
+  ['r', 'replay: send this beacon again'],
+  ['o', 'open the page of its slot in the inspector'],
   ['y', 'copy the id (the terminal must allow OSC 52)'],
   ['Y', 'copy the request as a curl command'],
   ['c', 'clear'],

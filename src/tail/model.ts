@@ -157,7 +157,7 @@ function move(state: TailState, by: number): TailState {
 function openDetails(state: TailState): TailState {
   const item = selectedItem(state)
   if (item === null) return state
-  const slot: SlotState = { status: item.slot_id === null || !state.source.has_slot ? 'none' : 'loading' }
+  const slot: SlotState = { status: item.slot_id === null ? 'none' : 'loading' }
   const request: RequestState = { status: 'loading' }
   const screen: Screen = { name: 'details', item, slot, request, scroll: 0 }
   return { ...state, selected_seq: item.seq, screen, notice: null }

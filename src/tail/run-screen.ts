@@ -143,7 +143,7 @@ async function copySelected({ context, source, store, client, signal }: Tail, as
     notice(done)
   }
   const item = selectedItem(store.state())
-  if (item === null) return notice(`There is no ${source.noun} to copy.`)
+  if (item === null) return notice('There is no beacon to copy.')
   const id = source.readId(item)
   if (as === 'id' && id !== null) return copy(id, `Copied ${id}`)
   const request_id = await source.findRequestId(item, client, signal)
@@ -186,9 +186,9 @@ async function loadRequest({ source, store, client, signal }: Tail, item: TailIt
 }
 
 async function replaySelected(tail: Tail): Promise<void> {
-  const { source, store } = tail
+  const { store } = tail
   const item = selectedItem(store.state())
-  if (item === null) return store.dispatch({ type: 'notice', text: `There is no ${source.noun} to send again.` })
+  if (item === null) return store.dispatch({ type: 'notice', text: 'There is no beacon to send again.' })
   store.dispatch({ type: 'notice', text: 'Sending it again.' })
   store.dispatch({ type: 'notice', text: await replay(tail, item) })
 }

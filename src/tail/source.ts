@@ -1,4 +1,4 @@
-/** The sources of a tail: each defines how its items are filtered, counted, shown and sent again. The rest is shared. */
+/** The source of a tail: it defines how its items are filtered, counted, shown and sent again. The rest is shared. */
 import type { Style } from '#cli/output/terminal.ts'
 import type { Client } from '#client/client.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
@@ -37,11 +37,8 @@ export type RequestState =
   | { status: 'loaded'; detail: RequestDetail }
 
 export interface TailSource<Item extends TailItem = TailItem> {
-  noun: 'beacon' | 'request'
   /** The fields of the filter that can be chosen, with their values. */
   choices: Readonly<Record<string, readonly string[]>>
-  /** Whether the details show the slot of an item. */
-  has_slot: boolean
   /** The groups that are counted. */
   groups: readonly string[]
   /** Further counts, in the order of the screen. */

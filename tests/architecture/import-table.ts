@@ -97,7 +97,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/cli',
     modules: base,
-    packages: ['handlebars', 'jq-wasm/dist/build/jq.js', 'commander', 'chalk', 'string-width', 'zod', 'selfsigned'],
+    packages: ['jq-wasm/dist/build/jq.js', 'commander', 'chalk', 'string-width', 'zod', 'selfsigned'],
     builtins: 'all',
   },
   { path: 'src/tail', modules: [...base, 'src/cli'], packages: ['ink', 'react', 'zod'], builtins: 'all' },

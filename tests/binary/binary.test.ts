@@ -48,17 +48,13 @@ test('does what the package does, in an empty folder without Node on the path an
   await runsCommands(program, version)
 })
 
-test('has what is loaded only when it is asked for: jq, templates, the driver of --store, the inspector', async () => {
+test('has what is loaded only when it is asked for: jq, the driver of --store, the inspector', async () => {
   const program: Program = { command: [binary], cwd: folder, env }
   await withSandbox(program, ['--ephemeral'], async (url) => {
     const create = ['placements', 'create', '--format', 'banner', '--base-url', url, '--quiet']
     expect(await svc(program, [...create, '--jq', '.decision | [.fill, .format] | @csv'])).toEqual({
       code: 0,
       output: 'true,"banner"\n',
-    })
-    expect(await svc(program, [...create, '--template', '{{decision.format}}: {{status}}'])).toEqual({
-      code: 0,
-      output: 'banner: ready\n',
     })
     const page = await (await fetch(`${url}/_sandbox/`)).text()
     const parts = [...page.matchAll(/(?:src|href)="(\/_sandbox\/[^"]+\.(?:js|css))"/g)].map(([, path = '']) => path)

@@ -1,17 +1,15 @@
 /**
- * `svc openapi --for`: collections for Postman, Bruno and .http files. That the tools themselves run them is shown in
+ * `svc openapi --for`: collections for Postman and .http files. That the tools themselves run them is shown in
  * tests/interop/collections.test.ts.
  */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Collection, type CollectionRequest, demoProject, describeCollection } from '#collections/collection.ts'
 import { collectionTools } from '#collections/tools.ts'
 import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
 import { contract, type EndpointId, v1 } from '#contract/index.ts'
-import { startSandbox } from '#sandbox/index.ts'
 import { PostmanCollection } from './postman-collection.ts'
-import { sendHttpFile } from './rest-client.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
@@ -131,69 +129,8 @@ describe('for Postman', () => {
   })
 })
 
-describe('for Bruno', () => {
-  test('it is a folder, whose secrets are in .env alone', async () => {
-    const cwd = temporaryDirectory()
-    const { code, stdout, stderr } = await cli.svc('openapi --for bruno --out api', { cwd })
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toBe(
-      `Wrote ${join(cwd, 'api')}: 26 requests in 7 folders.\nOpen it in Bruno and run it, or: cd ${join(cwd, 'api')} && npx @usebruno/cli run -r --env sandbox\n`,
-    )
-    const files = filesIn(join(cwd, 'api'))
-    expect(JSON.parse(files.get('bruno.json')!)).toMatchObject({ version: '1', type: 'collection' })
-    expect(files.get('.env')).toBe('SVC_SECRET_KEY=sk_test_sandbox_demo\n')
-    expect(files.get('.gitignore')).toBe('.env\n')
-    expect(files.get('environments/sandbox.bru')).toBe(
-      [
-        'vars {',
-        `  base_url: ${cli.sandbox.url}`,
-        '  client_id: proj_demo',
-        '  secret_key: {{process.env.SVC_SECRET_KEY}}',
-        '  publishable_key: pk_test_sandbox_demo',
-        '  origin: http://localhost:3000',
-        '  session_id: collection-session',
-        '}',
-        '',
-      ].join('\n'),
-    )
-    const others = [...files].filter(([path]) => path !== '.env')
-    expect(others.filter(([, text]) => text.includes('sk_test_'))).toEqual([])
-    expect(others.filter(([path]) => path.endsWith('.bru')).length).toBe(26 + 7 + 2)
-    expect(files.get('3 Beacons/2 Report the view.bru')).toContain(
-      "script:pre-request {\n  bru.setVar('a_second_later', new Date(Date.now() + 1000).toISOString());\n}\n",
-    )
-  })
-
-  test('a folder with other files is left alone; --force replaces its own and keeps them', async () => {
-    const cwd = temporaryDirectory()
-    mkdirSync(join(cwd, 'api'))
-    writeFileSync(join(cwd, 'api/mine.bru'), 'mine')
-    writeFileSync(join(cwd, 'api/bruno.json'), 'old')
-    const refused = await cli.svc('openapi --for bruno --out api', { cwd })
-    expect(refused).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        'error: api is not empty: bruno.json, mine.bru.\nhint: Choose another name, or add --overwrite: it replaces files of the same name and keeps all others.\n',
-    })
-    expect([...filesIn(join(cwd, 'api')).keys()].toSorted()).toEqual(['bruno.json', 'mine.bru'])
-    expect((await cli.svc('openapi --for bruno --out api --force', { cwd })).code).toBe(0)
-    const files = filesIn(join(cwd, 'api'))
-    expect(files.get('mine.bru')).toBe('mine')
-    expect(files.get('bruno.json')).toContain('Sponsored placements')
-  })
-
-  test('it needs a folder', async () => {
-    expect(await cli.svc('openapi --for bruno')).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: 'error: A collection of Bruno is a folder.\nhint: Name a folder that is new or empty: --out svc-bruno\n',
-    })
-  })
-})
-
 describe('as an .http file', () => {
-  test('for editors with handlers, a request names what it needs, and takes what others need', async () => {
+  test(' a request names what it needs, and takes what others need', async () => {
     const cwd = temporaryDirectory()
     expect((await svc('openapi --for http --out api.http', { env: none, cwd })).code).toBe(0)
     const text = readFileSync(join(cwd, 'api.http'), 'utf8')
@@ -219,25 +156,6 @@ describe('as an .http file', () => {
     const again = await svc('openapi --for http --out api.http', { env: none, cwd })
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('api.http exists.') })
   })
-
-  test('for the REST Client, requests refer to each other, and all of them succeed', async () => {
-    await using sandbox = await startSandbox()
-    const { stdout } = await svc(`openapi --for rest-client --base-url ${sandbox.url}`, { env: none })
-    const text = stdout
-      .replace('@client_id = \n', `@client_id = ${demoProject.client_id}\n`)
-      .replace('@secret_key = \n', `@secret_key = ${demoProject.secret_key}\n`)
-      .replace('@publishable_key = \n', `@publishable_key = ${demoProject.publishable_key}\n`)
-    const sent = await sendHttpFile(text)
-    expect(sent.map(({ name, status }) => [name, status])).toEqual(requests.map(({ id, status }) => [id, status]))
-    expect(sent.find(({ name }) => name === 'decision')?.body).toMatchObject({ decision: { fill: true } })
-    expect(sent.find(({ name }) => name === 'beacons')?.body).toMatchObject({
-      items: [
-        { event: 'click', verdict: 'accepted' },
-        { event: 'visible', verdict: 'accepted', would_bill: true },
-        { event: 'render', verdict: 'accepted' },
-      ],
-    })
-  })
 })
 
 test.each(collectionTools)('a key of another service is not written: %s', async (tool) => {
@@ -249,11 +167,10 @@ test.each(collectionTools)('a key of another service is not written: %s', async 
     code: 0,
     stderr: 'No key is written for https://ads.example: set secret_key and publishable_key in the tool.\n',
   })
-  const path = join(cwd, 'made')
-  const texts = statSync(path).isDirectory() ? [...filesIn(path).values()] : [readFileSync(path, 'utf8')]
-  expect(texts.join('\n')).toContain('https://ads.example')
-  expect(texts.join('\n')).toContain('proj_own')
-  expect(texts.join('\n')).not.toMatch(/[sp]k_(live|test)_/)
+  const text = readFileSync(join(cwd, 'made'), 'utf8')
+  expect(text).toContain('https://ads.example')
+  expect(text).toContain('proj_own')
+  expect(text).not.toMatch(/[sp]k_(live|test)_/)
 })
 
 test('with -o json, it says what it wrote; the document can be written too', async () => {
@@ -288,11 +205,4 @@ function usedVariables({ path, query, headers, bearer, body }: CollectionRequest
   const sent = [...query, ...headers].filter(({ is_sent }) => is_sent)
   const text = JSON.stringify([path, sent.map(({ value }) => value), bearer === null ? '' : `{{${bearer}}}`, body])
   return new Set([...text.matchAll(/{{(\w+)}}/g)].map(([, name]) => name!))
-}
-
-/** The texts of the files of a folder, by their paths. */
-function filesIn(directory: string): Map<string, string> {
-  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
-  const files = names.filter((name) => statSync(join(directory, name)).isFile())
-  return new Map(files.map((name) => [name.replaceAll('\\', '/'), readFileSync(join(directory, name), 'utf8')]))
 }

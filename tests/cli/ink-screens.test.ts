@@ -17,7 +17,6 @@ import { isObject, parseJson } from '#foundation/json.ts'
 import { beaconSource } from '#tail/beacons.ts'
 import { describeInterruption } from '#tail/feed.ts'
 import { type Screen, startState, type TailState } from '#tail/model.ts'
-import { requestSource } from '#tail/requests.ts'
 import type { RequestState, SlotState, TailItem, TailSource } from '#tail/source.ts'
 import { createTailStore } from '#tail/store.ts'
 import { showTail } from '#tail/TailScreen.tsx'
@@ -37,7 +36,7 @@ const screens: Readonly<Record<string, () => Promise<string[]>>> = {
 }
 /** The second has room for everything. */
 const sizes: readonly TerminalSize[] = [usualSize, { columns: 200, rows: 120 }]
-const sources: Readonly<Record<string, TailSource>> = { beaconSource, requestSource }
+const sources: Readonly<Record<string, TailSource>> = { beaconSource }
 
 test('every file that draws with Ink and every source of a tail is here', () => {
   const files = (readdirSync(join(root, 'src'), { recursive: true }) as string[])
@@ -180,9 +179,7 @@ async function receivedItems(): Promise<Received[]> {
   const exchanges = await Promise.all((await client.requests.list({})).items.map(show))
   const [rejected, accepted] = beacons
   const refused = exchanges.find(({ status }) => status === 400)
-  const filled = exchanges.find(({ path }) => path === '/v1/placements')
-  if (rejected?.verdict !== 'rejected' || !accepted?.slot_id || !refused || !filled)
-    throw new Error('The turn is not whole.')
+  if (rejected?.verdict !== 'rejected' || !accepted?.slot_id || !refused) throw new Error('The turn is not whole.')
   const detail = await client.placements.explain({ params: { slot_id: accepted.slot_id } })
   const kept = ['verdict', 'kind']
   const ofBeacons = [[accepted, kept] as const, [rejected, kept] as const, [rejected, []] as const].map(
@@ -191,11 +188,7 @@ async function receivedItems(): Promise<Received[]> {
       return { source: beaconSource, ...withHostileText({ item, detail, exchange: refused }, kept) }
     },
   )
-  const ofRequests = [filled, refused, { ...filled, request_body: 'no JSON' }].map((exchange) => {
-    const item = { ...exchange, seq: 1 }
-    return { source: requestSource, ...withHostileText({ item, detail, exchange }) }
-  })
-  return [...ofBeacons, ...ofRequests]
+  return ofBeacons
 }
 
 /**

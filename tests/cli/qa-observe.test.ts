@@ -428,7 +428,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
 
   test('every reporter has the findings', { tags: 'depth' }, async () => {
     const file = join(home, 'observe.xml')
-    await run(`-q --reporter junit=${file} --reporter tap ${command(script, 'beacon-missing')}`)
+    await run(`-q --reporter junit=${file} --reporter list ${command(script, 'beacon-missing')}`)
     const xml = readFileSync(file, 'utf8')
     expect(xml).toContain('<testcase name="every loaded frame is reported as rendered" classname="observe"')
     expect(xml).toContain('A frame was loaded in a page that loaded no render.js and no beacon arrived, once')

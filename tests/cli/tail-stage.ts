@@ -14,7 +14,7 @@ export const keys = { up: '\u001b[A', enter: '\r', backspace: '\u007f', ctrl_c: 
 export type Open = (args: string, env: Record<string, string>, options?: TerminalOptions) => Promise<Terminal>
 
 /** A sandbox with a database of its own, and the tail of it in a terminal. */
-export async function openStage(open: Open, args = '', preload = '', has_jobs = false, command = 'beacons tail') {
+export async function openStage(open: Open, args = '', preload = '', has_jobs = false) {
   const home = temporaryDirectory()
   const database = join(home, 'sandbox.db')
   let sandbox: Sandbox = await startSandbox({ database })
@@ -29,7 +29,7 @@ export async function openStage(open: Open, args = '', preload = '', has_jobs = 
     PATH: `${home}:${process.env.PATH}`,
     NODE_OPTIONS: preload === '' ? '' : `--import=data:text/javascript,${encodeURIComponent(preload)}`,
   }
-  const terminal = await open(`${command} ${args}`, environment, { ...usualSize, has_jobs })
+  const terminal = await open(`beacons tail ${args}`, environment, { ...usualSize, has_jobs })
   onTestFinished(async () => {
     await terminal.close()
     await sandbox.close()

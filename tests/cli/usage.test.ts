@@ -30,7 +30,7 @@ describe('svc --help', () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([])
     for (const { name } of commands.filter(({ isOtherName }) => isOtherName !== true))
       expect(stdout).toMatch(new RegExp(`  ${name}(  |$)`, 'm'))
-    for (const flag of ['--jq', '--template', '--time', '--base-url', '-o text|json']) expect(stdout).toContain(flag)
+    for (const flag of ['--jq', '--time', '--base-url', '-o text|json']) expect(stdout).toContain(flag)
   })
 
   test('nor is the help of any command or topic wider, whose examples go on with a backslash', async () => {
@@ -304,7 +304,7 @@ describe('a usage error', () => {
     [
       'qa observe --reporter x',
       "There is no reporter 'x'.",
-      'Reporters: list, dot, junit, json, tap, html, markdown, ctrf, sarif.',
+      'Reporters: list, junit, json, html, markdown, ctrf, sarif.',
     ],
     ['qa observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
     [

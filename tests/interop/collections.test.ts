@@ -1,20 +1,18 @@
 /**
  * The collections of `svc openapi --for`, run by the tools that they are for, as they are, against a new sandbox: Postman by
- * newman, Bruno by its own command line, .http files by httpYac.
+ * newman, .http files by httpYac.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { writeBruno } from '../../src/collections/bruno.ts'
 import { type Collection, demoProject, describeCollection } from '../../src/collections/collection.ts'
 import { writeHttpFile } from '../../src/collections/http-file.ts'
 import { writePostman } from '../../src/collections/postman.ts'
 import { environment, run } from '../templates/run.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { installTools } from './tools.ts'
-import { writeFiles } from './write-files.ts'
 
 let tools = ''
 beforeAll(async () => {
@@ -53,24 +51,9 @@ const runners: Readonly<Record<string, Runner>> = {
     }))
   },
 
-  'Bruno, by its command line': async (collection) => {
-    const folder = temporaryDirectory()
-    writeFiles(folder, writeBruno(collection))
-    await start('@usebruno/cli/bin/bru.js', ['run', '-r', '--reporter-json', 'ran.json'], folder)
-    const [report] = readJson<BrunoReport>(join(folder, 'ran.json'))
-    return report.results.map(({ name, response, testResults, error }) => ({
-      name,
-      status: response.status ?? 0,
-      failed: [
-        ...testResults.flatMap((each) => (each.status === 'pass' ? [] : [each.description])),
-        ...(error === null ? [] : [error]),
-      ],
-    }))
-  },
-
   '.http, by httpYac': async (collection) => {
     const folder = temporaryDirectory()
-    writeFileSync(join(folder, 'api.http'), writeHttpFile(collection, 'handlers'))
+    writeFileSync(join(folder, 'api.http'), writeHttpFile(collection))
     // Without bodies: it exits before a pipe has taken more than 64 kB.
     const flags = ['--all', '--json', '--output', 'short', '--output-failed', 'short']
     const stdout = await start('httpyac/bin/httpyac.js', ['send', 'api.http', ...flags], folder)
@@ -83,9 +66,8 @@ const runners: Readonly<Record<string, Runner>> = {
   },
 }
 
-describe.each(Object.entries(runners))('%s', (tool, runCollection) => {
-  // Bruno takes a second for each request, whatever its response.
-  const times = tool.startsWith('Bruno') ? 1 : 2
+describe.each(Object.entries(runners))('%s', (_tool, runCollection) => {
+  const times = 2
 
   test('every request succeeds, also a second time, and the ad would be billed', async () => {
     const sandbox = await startSandbox()
@@ -216,17 +198,6 @@ interface NewmanReport {
     }[]
   }
 }
-
-type BrunoReport = [
-  {
-    results: {
-      name: string
-      error: string | null
-      response: { status?: number }
-      testResults: { description: string; status: string }[]
-    }[]
-  },
-]
 
 interface HttpYacReport {
   requests: {

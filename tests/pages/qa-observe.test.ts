@@ -246,7 +246,7 @@ describe.concurrent('the command', () => {
     await using cli = await startTestCli()
     await using app = await startApp(cli.sandbox.url, askingPage)
     const browser = `--browser-path ${await chromium.executablePath()}`
-    const { code, stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 500ms --reporter dot`)
+    const { code, stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 500ms --reporter markdown`)
     expect(code).toBe(5)
     expect(stderr).toMatch(
       /error: Nothing was judged: .*\nhint: The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
@@ -257,7 +257,7 @@ describe.concurrent('the command', () => {
     await using cli = await startTestCli()
     await using app = await startApp(cli.sandbox.url, mistypedPage)
     const browser = `--browser-path ${await chromium.executablePath()}`
-    const { stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 2s --reporter dot`)
+    const { stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 2s --reporter markdown`)
     expect(stderr).not.toContain('requested no ad')
   })
 

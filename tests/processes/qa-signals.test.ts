@@ -9,14 +9,15 @@ test('a pattern that never ends fails its step, and does not keep a signal from 
   const home = temporaryDirectory()
   const slow = `{ request: { path: /_sandbox/health }, expect: { body: { $text: { $matches: '^(([^!]+)+)+!$' } } } }`
   const cases = Array.from({ length: 40 }, (_, index) => `  - { name: c${index}, steps: [${slow}] }\n`).join('')
+  writeFileSync(join(home, 'first.yaml'), `suite: first\ntitle: First\ncases:\n  - { name: a, steps: [${slow}] }\n`)
   writeFileSync(join(home, 'slow.yaml'), `suite: slow\ntitle: Slow\ncases:\n${cases}`)
-  const words = 'qa run slow.yaml --fresh --workers 1 --reporter json=qa.json --reporter tap'.split(' ')
+  const words = 'qa run first.yaml slow.yaml --fresh --workers 1 --reporter json=qa.json --reporter list'.split(' ')
   const { child, ended } = spawnSvc(words, { SVC_HOME: home }, home)
   let printed = ''
   child.stdout!.on('data', (chunk: Buffer) => {
     printed += chunk.toString()
   })
-  await expect.poll(() => printed).toContain('not ok 1')
+  await expect.poll(() => printed).toContain('✗ first')
   child.kill('SIGTERM')
   expect((await ended).code).toBe(130)
   const { cases: results } = JSON.parse(readFileSync(join(home, 'qa.json'), 'utf8'))

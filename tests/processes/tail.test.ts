@@ -1,4 +1,4 @@
-/** `beacons tail` and `requests tail` on the whole screen, in each kind of terminal. */
+/** `beacons tail` on the whole screen, in each kind of terminal. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -165,42 +165,6 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await shows(terminal, '/REN')
     terminal.type(keys.enter)
     await shows(terminal, 'only /REN')
-    await restored(terminal, 'q', 0)
-  })
-
-  test('requests tail has the same screen: list, filter, details with headers, bodies and what was refused, copy', async () => {
-    const stage = await openStage(open, '', '', false, 'requests tail')
-    const { terminal } = stage
-    await shows(terminal, 'No request yet.', 'when      method   path')
-    await stage.fill()
-    await stage.reject()
-    await shows(terminal, '2 requests   1 failed')
-    await expect
-      .poll(() => listed(terminal))
-      .toEqual([
-        expect.stringMatching(/^ {2}\d\d:\d\d:\d\d {2}POST {5}\/v1\/placements +200 {5}- {18,}[\d.]+$/),
-        expect.stringMatching(/POST {5}\/v1\/beacons +400 {5}asset_token_invalid {3}[\d.]+$/),
-      ])
-
-    terminal.type(keys.enter)
-    await shows(terminal, 'POST /v1/beacons', 'hint: ', 'Sent', 'beacon_id: "tail_rejected"', 'connection: keep-alive')
-    const request_id = /id +(req_\w+)/.exec(textOf(terminal))?.[1]
-    terminal.type('y')
-    await shows(terminal, `Copied ${request_id}`)
-    await expect.poll(() => terminal.clipboard()).toBe(request_id)
-    terminal.type('G'.repeat(2))
-    await shows(terminal, `x-request-id: ${request_id}`)
-    terminal.type('q')
-    terminal.type('fjl')
-    await shows(terminal, '‹ 2xx ›')
-    terminal.type('f')
-    await shows(terminal, 'only 2xx')
-    await expect.poll(() => listed(terminal)).toHaveLength(1)
-    writeFileSync(join(stage.home, 'no-browser'), '')
-    terminal.type('o')
-    await shows(terminal, '/_sandbox/id/req_')
-    terminal.resize(110, 24)
-    await shows(terminal, 'request\n')
     await restored(terminal, 'q', 0)
   })
 

@@ -1,6 +1,5 @@
-/** TAP and JSON, read back, and what every reporter has. */
+/** JSON, read back, and what every reporter has. */
 import { expect, test } from 'vitest'
-import { parse } from 'yaml'
 import { createReporters } from '#qa/report/reporters.ts'
 import type { RunResult } from '#qa/result.ts'
 import { check, everything, failedItem, hostile, item, run, screenshot, step } from './results.ts'
@@ -11,104 +10,6 @@ async function written(name: string, result: RunResult): Promise<string> {
   await reportRun(createReporters([name], tools), result)
   return tools.out()
 }
-
-interface Point {
-  isOk: boolean
-  number: number
-  description: string
-  skip: string | null
-  diagnostics: unknown
-}
-
-/** A reader of TAP 14 that accepts nothing but what the format defines. */
-function readTap(text: string): { points: Point[]; plan: number; bail_out: string | null } {
-  const lines = text.split('\n')
-  expect(lines.shift()).toBe('TAP version 14')
-  expect(lines.pop()).toBe('')
-  const points: Point[] = []
-  let plan = -1
-  let bail_out: string | null = null
-  for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
-    const point = /^(not )?ok (\d+) - ((?:[^#\\]|\\[#\\])*?)(?: # SKIP ((?:[^#\\]|\\[#\\])*))?$/.exec(line)
-    const bail = /^Bail out! (.+)$/.exec(line)
-    if (point !== null) {
-      const [, not, number, description = '', skip = null] = point
-      points.push({ isOk: not === undefined, number: Number(number), description, skip, diagnostics: null })
-    } else if (line === '  ---') {
-      const end = lines.indexOf('  ...')
-      const block = lines.splice(0, end + 1).slice(0, -1)
-      for (const indented of block) expect(indented).toMatch(/^( {2}|$)/)
-      points.at(-1)!.diagnostics = parse(block.map((indented) => indented.slice(2)).join('\n'))
-    } else if (bail !== null) bail_out = bail[1]!
-    else {
-      expect(line).toMatch(/^1\.\.\d+( # SKIP .+)?$/)
-      plan = Number(line.slice(3).split(' ')[0])
-    }
-  }
-  return { points, plan, bail_out }
-}
-
-test('tap: numbered points, a plan, what is skipped and why', async () => {
-  const result = everything()
-  const { points, plan, bail_out } = readTap(await written('tap', result))
-  expect(plan).toBe(result.cases.length)
-  expect(points.map(({ number }) => number)).toEqual(result.cases.map((_, index) => index + 1))
-  expect(points.map(({ isOk }) => isOk)).toEqual(result.cases.map(({ outcome }) => outcome !== 'failed'))
-  expect(points.filter(({ skip }) => skip !== null).map(({ description, skip }) => `${description}: ${skip}`)).toEqual([
-    'control: clock can be set: needs a sandbox: the target is a service',
-    'control: faults can be set: needs a sandbox: the target is a service',
-    'control: scenario can be set: needs a sandbox: the target is a service',
-    'limits: the rate limit answers 429: not run: stopped after 4 failures (--bail 4)',
-  ])
-  expect(bail_out).toBeNull()
-})
-
-test('tap: a failure carries its values as YAML', async () => {
-  const { points } = readTap(await written('tap', run([failedItem()])))
-  expect(points[0]!.diagnostics).toEqual({
-    message: 'A check failed',
-    severity: 'fail',
-    at: 'suites/beacons.yaml:30:5',
-    duration_ms: 34,
-    steps: [
-      {
-        step: 'beacon visible, again',
-        at: 'suites/beacons.yaml:36:9',
-        failures: [
-          {
-            subject: 'body.verdict',
-            expected: 'duplicate',
-            actual: 'accepted',
-            hint: 'The same event of one slot counts once.',
-          },
-        ],
-        exchange: 'POST /v1/beacons → 202 in 4 ms',
-        curl: "curl -sS 'http://127.0.0.1:4010/v1/beacons'",
-      },
-    ],
-  })
-})
-
-test('tap: names with # and \\ and line ends stay one point', async () => {
-  const { points } = readTap(await written('tap', run([item({ name: 'a # SKIP \\ b\nnot ok 2' })])))
-  expect(points).toMatchObject([{ isOk: true, description: 'beacons: a \\# SKIP \\\\ b not ok 2', skip: null }])
-})
-
-test('tap: an interrupted run bails out, after the cases that were never reported', async () => {
-  const tools = testTools()
-  const reporter = createReporters(['tap'], tools)
-  const cases = [item(), item({ name: 'second', id: 'beacons/second', outcome: 'not_run', reason: 'interrupted' })]
-  const { target, svc_version, started_at_ms } = run([])
-  await reporter.start?.({ target, svc_version, started_at_ms, cases: 2 })
-  await reporter.case?.(cases[0]!)
-  await reporter.end?.(run(cases, { interrupted: 'SIGINT' }))
-  expect(tools.out()).toBe(`TAP version 14
-ok 1 - beacons: a visible beacon is accepted
-ok 2 - beacons: second # SKIP not run: interrupted
-1..2
-Bail out! Interrupted by SIGINT
-`)
-})
 
 test('json: the whole result, with totals', async () => {
   const result = everything()
@@ -162,7 +63,7 @@ const unseen = step({
   ],
 })
 
-test.each(['list', 'dot', 'junit', 'json', 'tap', 'html', 'markdown', 'ctrf', 'sarif'])(
+test.each(['list', 'junit', 'json', 'html', 'markdown', 'ctrf', 'sarif'])(
   '%s has the reason that the response of a failed step gives',
   async (name) => {
     const cases = [failedItem({ steps: [unseen] })]

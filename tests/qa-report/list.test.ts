@@ -278,19 +278,3 @@ test('colours change nothing else: a style of the command line is a paint', asyn
   expect(tools.out()).toContain('\u001b[31m✗\u001b[39m')
   expect(stripVTControlCharacters(tools.out())).toBe(await listOf(everything()))
 })
-
-test('dot: a character a case, then the failures', async () => {
-  const tools = testTools({ is_terminal: true, columns: 20 })
-  await reportRun(createReporters(['dot'], tools), everything())
-  expect(tools.out()).toMatch(/^\.\.\.\.F\.{9}F\.F\.F-\n--!\.FF\n\n6 failures\n/)
-  expect(tools.err()).toBe('')
-})
-
-test('dot marks cases that an interrupt kept from being reported', async () => {
-  const tools = testTools()
-  const reporter = createReporters(['dot'], tools)
-  const cases = [item(), item({ name: 'second', outcome: 'not_run', reason: 'interrupted' })]
-  await reporter.case?.(cases[0]!)
-  await reporter.end?.(run(cases, { interrupted: 'SIGINT' }))
-  expect(tools.out()).toMatch(/^\.!\n/)
-})

@@ -1,37 +1,26 @@
-/** Prints values through `--jq` or `--template`, in the order of the calls. */
+/** Prints values through `--jq`, in the order of the calls. */
 import type { SystemStream } from '../run/system.ts'
-import type { Style } from './terminal.ts'
-
-/** The result of `--jq` or `--template` for a value. */
-type OutputFilter = (value: unknown) => Promise<string> | string
-
-/** The transformation of the JSON that replaces the text. */
-export interface ValueFilter {
-  kind: 'jq' | 'template'
-  text: string
-}
+import type { JqFilter } from './jq.ts'
 
 interface FilterPrinter {
   print(values: readonly unknown[]): void
-  /** Compiles the filter, so that a typo has no effect. Throws CliError. */
+  /** Compiles the expression, so that a typo has no effect. Throws CliError. */
   prepare(): Promise<void>
-  /** Resolves when everything is printed. Throws CliError where the filter does not fit the value. */
+  /** Resolves when everything is printed. Throws CliError where the expression does not fit the value. */
   flush(): Promise<void>
 }
 
-export function createFilterPrinter(
-  stdout: SystemStream,
-  filter: ValueFilter | null,
-  style: () => Style,
-): FilterPrinter {
-  let compiled: Promise<OutputFilter> | undefined
+/** `expression` is null without `--jq`. */
+export function createFilterPrinter(stdout: SystemStream, expression: string | null): FilterPrinter {
+  let compiled: Promise<JqFilter> | undefined
   let printed = Promise.resolve()
   const loadOnce = () => {
-    compiled ??= loadFilter(filter, style)
+    // It is 1.3 MB.
+    compiled ??= import('./jq.ts').then(({ compileJq }) => compileJq(expression ?? '.'))
     return compiled
   }
   const printAll = async (values: readonly unknown[]) => {
-    const apply = await loadOnce()
+    const { apply } = await loadOnce()
     for (const value of values) {
       const text = await apply(value)
       if (text !== '') stdout.write(text.endsWith('\n') ? text : `${text}\n`)
@@ -45,15 +34,8 @@ export function createFilterPrinter(
       printed.catch(() => {})
     },
     async prepare() {
-      if (filter !== null) await loadOnce()
+      if (expression !== null) await loadOnce()
     },
     flush: () => printed,
   }
-}
-
-/** Loads the code for a filter: jq is 1.3 MB, templates a tenth of that. */
-async function loadFilter(filter: ValueFilter | null, style: () => Style): Promise<OutputFilter> {
-  const [{ compileJq }, { compileTemplate }] = await Promise.all([import('./jq.ts'), import('./template.ts')])
-  if (filter?.kind === 'jq') return (await compileJq(filter.text)).apply
-  return compileTemplate(filter?.text ?? '', style())
 }

@@ -14,7 +14,7 @@ interface Program {
 }
 
 /** A jq expression, ready to be applied. */
-interface JqFilter {
+export interface JqFilter {
   /** Returns the results, one per line: strings unquoted, everything else as JSON. */
   apply(value: unknown): Promise<string>
 }

@@ -3,7 +3,7 @@ import type { SeparatedForm, SeparatedFormat } from '#contract/separated.ts'
 import type { Failure } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
-import { createFilterPrinter, type ValueFilter } from './filter-printer.ts'
+import { createFilterPrinter } from './filter-printer.ts'
 import { showInPager } from './pager.ts'
 import { showBytes, showProgress } from './progress.ts'
 import { type NamedField, printedRows } from './separated.ts'
@@ -17,8 +17,8 @@ export interface OutputOptions {
   /** Whether a long list may be shown in a pager. */
   isPaged: boolean
   view?: View
-  /** The transformation of the JSON that replaces the text: `--jq`, `--template`, or null. */
-  filter?: ValueFilter | null
+  /** The transformation of the JSON that replaces the text: an expression of jq, or null. */
+  filter?: string | null
   /** How csv is written, by `--delimiter` and `--bom`. */
   separated?: SeparatedForm | undefined
 }
@@ -71,9 +71,9 @@ export interface Output {
    * `text  12.3 of 45.6 MB  26 %`. Anywhere else nothing is printed. `total` is null when unknown.
    */
   bytes<T>(text: string, total: number | null, work: (done: (bytes: number) => void) => Promise<T>): Promise<T>
-  /** Compiles `--jq` or `--template`, so that a typo has no effect. Throws CliError. */
+  /** Compiles `--jq`, so that a typo has no effect. Throws CliError. */
   prepare(): Promise<void>
-  /** Resolves when everything is printed. Throws CliError where `--jq` or `--template` does not fit the value. */
+  /** Resolves when everything is printed. Throws CliError where `--jq` does not fit the value. */
   flush(): Promise<void>
 }
 
@@ -89,7 +89,7 @@ export function createOutput(
   // Reading the properties of a stream opens it, so each is read only when something is printed to it.
   const out = once(() => chooseStyle(system.stdout, color, system.env, view))
   const err = once(() => chooseStyle(system.stderr, color, system.env, view))
-  const filtered = createFilterPrinter(system.stdout, filter, out)
+  const filtered = createFilterPrinter(system.stdout, filter)
   const isFiltered = filter !== null && format !== 'none'
   const isJson = format === 'json' || format === 'jsonl'
   const separated = format === 'csv' || format === 'tsv' ? format : null

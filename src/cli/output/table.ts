@@ -155,7 +155,7 @@ function cellText({ name, field = name, kind, text }: Column, row: TableRow, sty
 }
 
 /** Returns milliseconds with at most one decimal. */
-export function formatMs(duration_ms: number): string {
+function formatMs(duration_ms: number): string {
   return String(Math.round(duration_ms * 10) / 10)
 }
 

@@ -100,7 +100,7 @@ function guarded(stream: () => SystemStream): SystemStream {
 
 /** Chalk has the codes. They are marked as this program's own, so that the guard of the stream lets them pass. */
 const codes = new Chalk({ level: 1 })
-export const colorNames = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan'] as const
+const colorNames = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan'] as const
 
 type Paint = (text: string) => string
 

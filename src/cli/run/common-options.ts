@@ -38,7 +38,7 @@ export interface CommonOptions {
   isPaged: boolean
   /** How times are shown; null without the flag. */
   time: TimeChoice | null
-  /** The transformation of the JSON: `--jq` or `--template`. */
+  /** The transformation of the JSON: `--jq`. */
   filter: OutputOptions['filter']
   /** How csv is written; undefined without a flag for it. */
   separated: OutputOptions['separated']
@@ -55,10 +55,6 @@ export function commonOptions(): Option[] {
     new Option('--json', 'short for -o json'),
     new Option('--allow-http', 'also send keys without TLS beyond this computer'),
     new Option('--jq <expression>', 'filter the JSON with jq: .items[].slot_id'),
-    new Option(
-      '--template <text>',
-      'format the JSON with a Handlebars template: {{slot_id}}; svc docs output',
-    ).conflicts('jq'),
     new Option('--time <form>', 'show times as 12:03:41, as 2m ago, or in milliseconds')
       .choices(timeChoices)
       .argParser(String),
@@ -102,11 +98,6 @@ export function readCommonOptions(options: Record<string, unknown>): CommonOptio
       options.bom === true || typeof options.delimiter === 'string'
         ? { bom: options.bom === true, delimiter: findEntry(delimiters, String(options.delimiter)) ?? ',' }
         : undefined,
-    filter:
-      typeof options.jq === 'string'
-        ? { kind: 'jq', text: options.jq }
-        : typeof options.template === 'string'
-          ? { kind: 'template', text: options.template }
-          : null,
+    filter: typeof options.jq === 'string' ? options.jq : null,
   }
 }

@@ -130,7 +130,7 @@ export function commandHelp(
     ...examples.flatMap((example) => exampleLines(`${command_name} ${example}`, columns)),
     '',
     style.bold('Flags of every command:'),
-    '  -o text|json|jsonl|csv|tsv|none  --jq EXPR  --template TEXT  --time FORM  -q',
+    '  -o text|json|jsonl|csv|tsv|none  --jq EXPR  --time FORM  -q',
     `  --base-url URL  --client-id ID  --secret-key KEY   ${style.dim('svc help settings')}`,
     ...(node.options?.some(({ provenance }) => provenance !== undefined)
       ? ['', style.dim(`What a field means, and whether it is documented: ${command_name} contract show FIELD`)]

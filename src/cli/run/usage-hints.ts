@@ -71,8 +71,17 @@ export interface ReachedCommand {
   path: string
 }
 
+/** Flags that existed, and what does the same. */
+const removedFlags: Readonly<Record<string, string>> = {
+  '--compact': 'It prints lines everywhere.',
+  '--template': 'Use --jq, whose strings have values in them: --jq \'.items[] | "\\(.slot_id) \\(.status)"\'',
+}
+
 export function unknownFlagHint(message: string, { command, path }: ReachedCommand, hasDashes: boolean): string | null {
   if (/'-\d/.test(message)) return command.negativeHint ?? null
+  const [, flag = ''] = /unknown option '([^'=]+)/.exec(message) ?? []
+  const instead = findEntry(removedFlags, flag)
+  if (instead !== undefined) return instead
   if (!command.passesThrough || hasDashes) return argumentHint(message, path, command)
   return message.includes('Did you mean') ? null : `Write the command after --: svc ${command.examples[0]}`
 }

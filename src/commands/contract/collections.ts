@@ -1,28 +1,21 @@
-/** `svc openapi --for`: the API as a collection of requests for Postman, Bruno and editors. */
+/** `svc openapi --for`: the API as a collection of requests for Postman and editors. */
 import { resolve } from 'node:path'
 import { plural } from '#cli/output/text.ts'
 import { type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
-import { CliError, exitCodes } from '#cli/run/errors.ts'
+import { exitCodes } from '#cli/run/errors.ts'
 import type { Settings } from '#cli/settings/settings.ts'
-import { writeBruno } from '#collections/bruno.ts'
 import { type Collection, type CollectionSettings, demoProject, describeCollection } from '#collections/collection.ts'
 import { writeHttpFile } from '#collections/http-file.ts'
 import { writePostman } from '#collections/postman.ts'
 import type { CollectionTool } from '#collections/tools.ts'
-import { checkDirectory, type ProjectFile, writeProject } from '#scaffold/project.ts'
-import { ScaffoldError } from '#scaffold/templates.ts'
 import { oneText, quotePath, writeAtomically } from '../files.ts'
 
-/** The tools whose collection is one text. */
-const writers: Readonly<
-  Record<Exclude<CollectionTool, 'bruno'>, { media_type: string; write(of: Collection): string }>
-> = {
+const writers: Readonly<Record<CollectionTool, { media_type: string; write(of: Collection): string }>> = {
   postman: {
     media_type: 'application/json',
     write: (collection) => `${JSON.stringify(writePostman(collection), null, 2)}\n`,
   },
-  http: { media_type: 'text/plain', write: (collection) => writeHttpFile(collection, 'handlers') },
-  'rest-client': { media_type: 'text/plain', write: (collection) => writeHttpFile(collection, 'references') },
+  http: { media_type: 'text/plain', write: writeHttpFile },
 }
 
 /** Prints or writes the collection of a tool. Returns the exit code. @throws CliError */
@@ -37,12 +30,6 @@ export async function writeCollection(
   const how = { overwrite: options.overwrite === true, shown: named ?? '' }
   if (collection.variables.some(({ name, value }) => name === 'secret_key' && value === '')) {
     out.note(`No key is written for ${settings.base_url}: set secret_key and publishable_key in the tool.`)
-  }
-  if (tool === 'bruno') {
-    const hint = 'Name a folder that is new or empty: --out svc-bruno'
-    if (named === undefined) throw new CliError('usage', 'out_missing', 'A collection of Bruno is a folder.', hint)
-    const files = await writeFolder(resolve(system.cwd, named), writeBruno(collection), how)
-    return report(context, { tool, path: resolve(system.cwd, named), files, collection })
   }
   const { write, media_type } = writers[tool]
   const text = write(collection)
@@ -75,31 +62,6 @@ function collectionSettings({ base_url, client_id, secret_key, publishable_key, 
   } satisfies CollectionSettings
 }
 
-/** Writes a folder, all or nothing, and returns its files. A folder with other files is left alone. @throws CliError */
-async function writeFolder(
-  directory: string,
-  texts: ReadonlyMap<string, string>,
-  { overwrite, shown }: { overwrite: boolean; shown: string },
-): Promise<string[]> {
-  const files = [...texts].map(
-    ([path, text]): ProjectFile => ({
-      path,
-      mode: 0o644,
-      read: async () => Buffer.from(text),
-    }),
-  )
-  try {
-    checkDirectory(directory, files, { overwrite, shown })
-    await writeProject(directory, files)
-  } catch (error) {
-    if (error instanceof ScaffoldError) throw new CliError('usage', error.code, error.message, error.hint)
-    if (!(error instanceof Error && 'code' in error)) throw error
-    const hint = 'Nothing was written. Choose another directory, or fix the cause.'
-    throw new CliError('usage', 'directory_unwritable', `${shown} cannot be written: ${error.message}.`, hint)
-  }
-  return [...texts.keys()]
-}
-
 interface Written {
   tool: CollectionTool
   path: string
@@ -118,7 +80,5 @@ function report({ out }: CommandContext, { tool, path, files, collection }: Writ
 
 const nextSteps: Readonly<Record<CollectionTool, (path: string) => string>> = {
   postman: (path) => `Import it in Postman and run it, or: npx newman run ${path}`,
-  bruno: (path) => `Open it in Bruno and run it, or: cd ${path} && npx @usebruno/cli run -r --env sandbox`,
   http: (path) => `Open it in a JetBrains IDE or with httpYac, or: npx httpyac send ${path} --all`,
-  'rest-client': () => 'Open it in Visual Studio Code with the REST Client, and send from top to bottom.',
 }

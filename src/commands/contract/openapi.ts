@@ -12,16 +12,16 @@ export const openapi: Command = {
   summary: 'Print the OpenAPI 3.1 document of the contract, or a collection made of it',
   details: [
     'Covers v1 and the control plane, with x-provenance on every field; --v1 or --control selects one of them. Needs no sandbox. Always JSON.',
-    'With --for, a collection of requests for Postman, for Bruno (a folder), for the .http files of JetBrains IDEs and httpYac, or for those of the REST Client. It has one turn in order, from consent to beacons, with the URL and the test keys of the running sandbox, or of proj_demo, and runs as it is. Keys of another service are not written.',
+    'With --for, a collection of requests for Postman, which Bruno imports too, or as an .http file for JetBrains IDEs and httpYac. It has one turn in order, from consent to beacons, with the URL and the test keys of the running sandbox, or of proj_demo, and runs as it is. Keys of another service are not written.',
   ].join('\n\n'),
   options: [
     new Option('--v1', 'only the public API').conflicts('control'),
     new Option('--control', 'only the control plane of the sandbox').conflicts('for'),
     new Option('--for <tool>', 'a collection for this tool').choices(collectionTools),
-    new Option('--out <path>', 'file to write, or folder for bruno; default: stdout'),
+    new Option('--out <path>', 'file to write; default: stdout'),
     forceOption(),
   ],
-  examples: ['openapi --v1', 'openapi --for postman', 'openapi --for bruno --out svc-bruno --force'],
+  examples: ['openapi --v1', 'openapi --for postman', 'openapi --for http --out svc.http --force'],
   acceptsInvalidSettings: true,
   async run(context, input) {
     const tool = input.options.for

@@ -15,10 +15,8 @@ import { qaFailure } from './failure.ts'
 
 const suggestions = [
   'list',
-  'dot',
   'junit=qa.xml',
   'json=qa.json',
-  'tap',
   'html=qa.html',
   'markdown=qa.md',
   'ctrf=qa.ctrf.json',
@@ -27,7 +25,7 @@ const suggestions = [
 
 /** Returns the options of a command whose verdict is reported; `without` is what it prints without them. */
 function reporterOptions(without: string): Option[] {
-  const names = 'list, dot, junit, json, tap, html, markdown, ctrf or sarif'
+  const names = 'list, junit, json, html, markdown, ctrf or sarif'
   return [
     suggestValues(repeatable('--reporter <name[=file]>', `${names}; default: ${without}`), suggestions),
     new Option('--compare-with <file>', 'say what changed against an earlier run: a file of --reporter ctrf or json'),

@@ -5,13 +5,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
 import { emptyNote } from '#cli/endpoint/listed-page.ts'
-import { type Command, type CommandContext, hasScreen, noteFollowing } from '#cli/run/command.ts'
+import { type Command, type CommandContext, noteFollowing } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'
 import { type Client, nextCursor } from '#client/client.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { connect, describeInterruption, follow, type Interruption } from '#tail/feed.ts'
 import { requestLine } from '#tail/request-line.ts'
-import type { TailMessage } from '#tail/store.ts'
 import { emptyJournal, listOptions, listQuery } from './match.ts'
 
 const options = listOptions()
@@ -28,25 +27,11 @@ export const tail: Command = {
   name: 'tail',
   summary: 'Follow the request journal',
   details:
-    'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each request when it is answered, until Ctrl-C, with exit code 130. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
-  options: [...options.values(), new Option('--compact', 'Print lines even on a terminal.')],
+    'Prints one line for each request when it is answered, until Ctrl-C, with exit code 130. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
+  options: [...options.values()],
   examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
   async run(context, input) {
     const query = await listQuery(context, options, input)
-    if (input.options.compact !== true && hasScreen(context)) {
-      const [{ runScreen }, { requestSource }, { noFilter }] = await Promise.all([
-        import('#tail/run-screen.ts'),
-        import('#tail/requests.ts'),
-        import('#tail/model.ts'),
-      ])
-      return runScreen(context, {
-        source: requestSource,
-        filter: noFilter,
-        has_history: query.since !== undefined,
-        connect: () => connect(context),
-        follow: (connect, signal) => followItems(connect, query, signal),
-      })
-    }
     return untilCtrlC(printFollowed(context, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY))
   },
 }
@@ -107,20 +92,6 @@ function followRequests(
     if (is_new_history) reader.restart()
     return poll(reader, first, client, signal)
   })
-}
-
-/** Numbers the requests as they arrive, for the screen. */
-async function* followItems(
-  connect: () => Promise<Client>,
-  query: RequestQuery,
-  signal: AbortSignal,
-): AsyncGenerator<TailMessage> {
-  let seq = 0
-  const latest = query.since === undefined ? 0 : Number.POSITIVE_INFINITY
-  for await (const message of followRequests(connect, query, latest, signal)) {
-    if (message.kind !== 'request') yield message
-    else yield { ...message, kind: 'item', item: { ...message.item, seq: ++seq } }
-  }
 }
 
 async function* poll(

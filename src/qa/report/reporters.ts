@@ -5,16 +5,17 @@ import { sizeText } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { readMessage } from '#foundation/system-error.ts'
-import { tableNames } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import { countTotals, QaError, type Reporter, type RunResult } from '../result.ts'
 import { changesText, compareRuns } from './changes.ts'
 import { createCtrfReporter } from './ctrf.ts'
-import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
+import { createJsonReporter } from './json.ts'
+import { createJunitReporter } from './junit.ts'
 import { createMarkdownReporter } from './markdown.ts'
 import { createProgressLine, type ProgressLine } from './progress-line.ts'
 import { createSarifReporter } from './sarif.ts'
-import { createDotReporter, createListReporter } from './terminal.ts'
+import { createListReporter } from './terminal.ts'
 import { countsText, type Destination, plain, type ReportTools } from './text.ts'
 
 type Creator = (to: Destination) => Reporter
@@ -24,15 +25,15 @@ export type OwnReporters = Readonly<Partial<Record<ReporterName, Creator>>>
 /** Each reporter, with a file as messages name one. */
 const known = {
   list: { create: createListReporter, example: 'qa.txt' },
-  dot: { create: createDotReporter, example: 'qa-dots.txt' },
   junit: { create: createJunitReporter, example: 'report.xml' },
   json: { create: createJsonReporter, example: 'qa.json' },
-  tap: { create: createTapReporter, example: 'qa.tap' },
   html: { create: createHtmlReporter, example: 'qa.html' },
   markdown: { create: createMarkdownReporter, example: 'qa.md' },
   ctrf: { create: createCtrfReporter, example: 'qa.ctrf.json' },
   sarif: { create: createSarifReporter, example: 'qa.sarif' },
 } as const
+/** Reporters that existed, and what does the same. */
+const removed: Readonly<Record<string, ReporterName>> = { dot: 'list', tap: 'junit' }
 type ReporterName = keyof typeof known
 const reporterNames = tableNames(known)
 
@@ -46,7 +47,7 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
   const parsed = parseReporterSpecs(specs)
   const shown = parsed.find(({ file }) => file === null)?.name
   const progress = createProgressLine(tools)
-  const isDrawn = shown !== 'dot' && !(shown !== undefined && shown !== 'list' && tools.stdout.is_terminal)
+  const isDrawn = shown === undefined || shown === 'list' || !tools.stdout.is_terminal
   const all = together([
     ...parsed.map(({ name, file }) =>
       file === null
@@ -54,7 +55,7 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
         : toFile({ name, create: creator(name), file }, tools, progress),
     ),
     ...(isDrawn ? [progress] : []),
-    ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
+    ...(shown === 'list' ? [] : [noteOfTotals(tools, progress)]),
   ])
   return { ...all, end: (result) => all.end?.(withChanges(result, tools, progress)) }
 }
@@ -174,7 +175,7 @@ function parseSpec(text: string): ReporterSpec {
   const [written = '', ...rest] = text.split('=')
   const name = reporterNames.find((known) => known === written)
   if (name === undefined) {
-    const near = nearestName(written, reporterNames)
+    const near = findEntry(removed, written) ?? nearestName(written, reporterNames)
     throw new QaError(
       'reporter_unknown',
       `There is no reporter '${written}'.`,

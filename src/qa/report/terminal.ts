@@ -1,8 +1,8 @@
-/** The reporters for people, `list` and `dot`: lines as suites end, failures in full, totals, and a progress line. */
+/** The reporter for people, `list`: lines as suites end, failures in full, totals, and a progress line. */
 import { oneLine } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
-import { type CaseResult, countTotals, type Outcome, type Reporter, type RunResult } from '../result.ts'
+import { type CaseResult, countTotals, type Reporter, type RunResult } from '../result.ts'
 import { failureLines } from './failure.ts'
 import {
   bySuite,
@@ -80,39 +80,6 @@ function suiteLines(suite: string, cases: readonly CaseResult[], width: number, 
 function timeText(cases: readonly CaseResult[], paint: Paint): string {
   const duration_ms = sumDurations(cases)
   return duration_ms === 0 ? '' : paint.dim(`  ${measuredTime(duration_ms)}`)
-}
-
-const marks: Record<Outcome, string> = { passed: '.', failed: 'F', not_applicable: '-', not_run: '!' }
-
-export function createDotReporter({ write, stream, paint }: Destination): Reporter {
-  const paints = { passed: paint.green, failed: paint.red, not_applicable: paint.yellow, not_run: paint.yellow }
-  let column = 0
-  let reported = 0
-  function mark(outcome: Outcome): void {
-    write(paints[outcome](marks[outcome]))
-    reported++
-    column++
-    if (column < (stream?.columns ?? 80)) return
-    write('\n')
-    column = 0
-  }
-  return {
-    case: ({ outcome }) => mark(outcome),
-    end(result) {
-      // Cases that did not run because of an interrupt may not have been reported one by one.
-      for (const { outcome } of result.cases
-        .filter(({ outcome }) => outcome === 'not_run')
-        .slice(0, result.cases.length - reported)) {
-        mark(outcome)
-      }
-      if (column > 0) write('\n')
-      write(
-        summaryLines(result, paint)
-          .map((line) => `${line}\n`)
-          .join(''),
-      )
-    },
-  }
 }
 
 function summaryLines(result: RunResult, paint: Paint): string[] {
