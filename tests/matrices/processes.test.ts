@@ -2,6 +2,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { Client, request } from 'undici'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { contract } from '#contract/index.ts'
@@ -30,6 +31,40 @@ test('of several processes that open one database at a time, exactly one succeed
     await Promise.all(owners.map((owner) => owner.close()))
     expect(existsSync(`${database}.lock`)).toBe(false)
   }
+})
+
+describe('a database that another program holds', () => {
+  const held = async () => {
+    const database = newDatabase()
+    const child = await startChild({ database })
+    onTestFinished(() => child.kill())
+    const other = new Database(database)
+    onTestFinished(() => void other.close())
+    other.exec('BEGIN IMMEDIATE')
+    return { child, other }
+  }
+
+  test('is waited for', async () => {
+    const { child, other } = await held()
+    const placed = post(child, '/v1/placements', placementOf('waits'))
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    other.exec('ROLLBACK')
+    expect(await placed).toMatchObject({ status: 200 })
+    expect(child.reports).toEqual([])
+  })
+
+  test('and does not let go of is named, and needs no more once it does', async () => {
+    const { child, other } = await held()
+    const { status, headers, body } = await post(child, '/v1/placements', placementOf('refused'))
+    expect([status, headers['retry-after']]).toEqual([503, '1'])
+    expect(body).toMatchObject({
+      reason_code: 'storage_unavailable',
+      message: 'Another program holds the database of the sandbox, and did not let go of it in time.',
+      hint: 'Close the program that has it open, such as a database browser with a transaction, then send it again.',
+    })
+    other.exec('ROLLBACK')
+    await place(child, 'refused')
+  })
 })
 
 describe('storage that is full', () => {

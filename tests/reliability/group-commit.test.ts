@@ -91,6 +91,41 @@ test('while another connection writes, writes wait and reads go on; a close wait
   db.close()
 })
 
+test('while another program holds the file, writes wait, in order, and reads go on; a close does not wait', async () => {
+  const file = join(temporaryDirectory(), 'one.db')
+  const db = new Database(file, { timeout: 0 })
+  db.pragma('journal_mode = WAL')
+  db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
+  const insert = db.prepare('INSERT INTO entry VALUES (?)')
+  const names = db.prepare('SELECT name FROM entry ORDER BY rowid').pluck()
+  let tries = 0
+  const { write, read, close } = groupCommit(db, {
+    beforeCommit() {},
+    afterCommit() {},
+    afterRollback: () => void tries++,
+    measured() {},
+  })
+  const add = (name: string) => write(() => insert.run(name).changes)
+  const other = new Database(file, { timeout: 0 })
+  const hold = () => other.exec("BEGIN IMMEDIATE; INSERT INTO entry VALUES ('other')")
+  hold()
+  expect(read(() => names.all())).toEqual([])
+  const added = [add('first'), add('second')]
+  await expect.poll(() => tries).toBeGreaterThan(2)
+  expect(read(() => names.all())).toEqual([])
+  added.push(add('third'))
+  other.exec('COMMIT')
+  await Promise.all(added)
+  expect(names.all()).toEqual(['other', 'first', 'second', 'third'])
+  other.exec('DELETE FROM entry')
+  hold()
+  const late = expect(add('late')).rejects.toMatchObject({ name: 'StorageError', cause: { code: 'SQLITE_BUSY' } })
+  await close()
+  await late
+  other.close()
+  db.close()
+})
+
 test('a lone write waits for no other; under load, writes of later rounds of the event loop join a turn', async () => {
   const db = new Database(':memory:')
   db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')

@@ -3,12 +3,14 @@
  * a read outside a transaction pays for its own lock; writes run at the end of the turn. After a turn of several
  * writes, the next one takes more than one round of the event loop. When one of them throws, the turn is rolled back
  * and run again with a savepoint around each write, so one failure affects no other: a write must change nothing but
- * rows, and caches that `afterRollback` clears. A write's promise resolves only after the commit, so a response is
+ * rows, and caches that `afterRollback` clears. While another program holds the file, a turn is rolled back and run
+ * again a little later: SQLite itself does not wait once a transaction has read. A write's promise resolves only after the commit, so a response is
  * never sent before the data it acknowledges is in the file.
  */
 import type Database from 'better-sqlite3'
 import { StorageError } from '../store.ts'
 import { isStorageFailure, readFailure } from './failures.ts'
+import { isBusy } from './file/explain.ts'
 
 interface Pending {
   run: () => unknown
@@ -95,6 +97,10 @@ export function groupCommit(db: Database.Database, hooks: Hooks): Connection {
 /** The number of writes from which a turn waits for no more. */
 const maxGatheredWrites = 64
 
+/** How long writes wait for another program that holds the file, and how often they try, real milliseconds. */
+const maxHeldMs = 2_000
+const heldRetryMs = 20
+
 /** Queues writes, and commits those of a turn together. */
 function createTurns(db: Database.Database, hooks: Hooks) {
   const transaction = turnTransaction(db, hooks)
@@ -103,6 +109,8 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   /** Whether another connection writes. */
   let isHeld = false
   let isClosed = false
+  /** Since when the queued writes wait for another program; null when they do not. */
+  let waitsSince: number | null = null
 
   return { write, read, nudge, flush, flushAlone, refuseClosed, hold, close }
 
@@ -126,15 +134,22 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   }
 
   function flush(): void {
-    if (!isHeld) endTurn()
+    if (!isHeld) endTurn(true)
   }
 
-  function endTurn(): void {
+  function endTurn(mayWait: boolean): void {
     if (isClosed) return
     const turn = queue
     queue = []
     timer.startNext(turn.length)
-    transaction.commit(turn)
+    const hasTime = waitsSince === null || performance.now() - waitsSince < maxHeldMs
+    if (transaction.commit(turn, mayWait && hasTime && turn.length > 0)) {
+      waitsSince = null
+      return
+    }
+    waitsSince ??= performance.now()
+    queue = [...turn, ...queue]
+    timer.retry()
   }
 
   /**
@@ -145,7 +160,7 @@ function createTurns(db: Database.Database, hooks: Hooks) {
     if (isHeld) return
     isHeld = true
     try {
-      endTurn()
+      endTurn(false)
     } finally {
       isHeld = false
     }
@@ -165,7 +180,7 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   }
 
   function close(): void {
-    flush()
+    if (!isHeld) endTurn(false)
     isClosed = true
     timer.startNext(0)
   }
@@ -179,7 +194,7 @@ function turnTimer(countQueued: () => number, endTurn: () => void) {
   let gathered = 0
   let idleTimer: NodeJS.Timeout | undefined
 
-  return { schedule, nudge, startNext }
+  return { schedule, nudge, retry, startNext }
 
   function schedule(): void {
     if (isScheduled) return
@@ -200,6 +215,11 @@ function turnTimer(countQueued: () => number, endTurn: () => void) {
   function nudge(): void {
     if (isScheduled || idleTimer !== undefined) return
     idleTimer = setTimeout(endTurn, 15)
+  }
+
+  function retry(): void {
+    isScheduled = true
+    idleTimer = setTimeout(endTurn, heldRetryMs)
   }
 
   function startNext(writes: number): void {
@@ -227,8 +247,11 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
     isOpen = true
   }
 
-  /** Runs and commits the writes of a turn, and resolves or rejects each. */
-  function commit(turn: readonly Pending[]): void {
+  /**
+   * Runs and commits the writes of a turn, and resolves or rejects each. Returns false when nothing was done because
+   * another program holds the file, if they may wait.
+   */
+  function commit(turn: readonly Pending[], mayWait: boolean): boolean {
     const resolves: (() => void)[] = []
     const started = performance.now()
     try {
@@ -245,13 +268,15 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
       isOpen = false
     } catch (error) {
       const failure = undo(error)
+      if (mayWait && isBusy(error)) return false
       for (const { reject } of turn) reject(failure)
       if (turn.length > 0) hooks.measured((performance.now() - started) / 1_000, false)
-      return
+      return true
     }
     if (turn.length > 0) hooks.measured((performance.now() - started) / 1_000, true)
     for (const resolve of resolves) resolve()
     hooks.afterCommit(turn.length)
+    return true
   }
 
   /** Undoes a turn, and returns why it failed. */
