@@ -297,10 +297,13 @@ describe('with --otlp a turn is one trace', () => {
 })
 
 describe('a receiver', () => {
-  test('that is gone costs no request: one warning, and a count of what is lost', async () => {
+  test.each([
+    ['http://127.0.0.1:1', ''],
+    ['http://127.0.0.1:4317', ' Port 4317 is that of OTLP over gRPC; over HTTP, receivers listen on 4318.'],
+  ])('that is gone costs no request: one warning, and a count of what is lost: %s', async (otlp, advice) => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '300')
     const reports: unknown[] = []
-    await using on = await stage({ otlp: 'http://127.0.0.1:1', report: (error) => reports.push(error) })
+    await using on = await stage({ otlp, report: (error) => reports.push(error) })
     for (let count = 0; count < 3; count++) await fill(on.api)
     const failed = async () => {
       const text = await (await fetch(`${on.sandbox.url}/_sandbox/metrics`)).text()
@@ -310,7 +313,7 @@ describe('a receiver', () => {
     await fill(on.api)
     await on.sandbox.close()
     expect(reports.map(String)).toEqual([
-      'TraceWarning: traces do not reach http://127.0.0.1:1/v1/traces: nothing listens there. The sandbox goes on without them: svc_trace_spans_total of its metrics counts what is lost.',
+      `TraceWarning: traces do not reach ${otlp}/v1/traces: nothing listens there.${advice} The sandbox goes on without them: svc_trace_spans_total of its metrics counts what is lost.`,
     ])
   })
 

@@ -110,6 +110,15 @@ test('two cases of one name, and text that is not YAML', () => {
   expect(problems('suite: shop\ntitle: A shop\ncases: []\n')).toEqual(['3:8: cases must not be empty.'])
 })
 
+test('several documents in one file are refused where the second begins; the marks of one are not', () => {
+  const one = step('placement:')
+  expect(problems(`---\n${one}...\n`)).toEqual(problems(one))
+  const second = one.split('\n').length
+  expect(problems(`${one}---\n${one}`)).toEqual([
+    `${second}:1: This file has several YAML documents, and only one is read. Write a file for each, and leave out the lines with ---.`,
+  ])
+})
+
 test('a matrix of more cases than a suite may have is refused with their number', () => {
   const values = `[${Array.from({ length: 50 }, (_, index) => index).join(', ')}]`
   const axes = ['a', 'b', 'c', 'd', 'e', 'f']
