@@ -108,6 +108,79 @@ describe('the log of a sandbox that was killed', () => {
   })
 })
 
+describe('a copy of the database file alone', () => {
+  test.each([
+    ['of a sandbox that has stopped', async () => stoppedOne()],
+    ['of one that was killed, with its log', async () => copied(await killed(), ['', '-wal', '.key'])],
+    [
+      'of a snapshot',
+      async () => {
+        const database = await stoppedOne()
+        await using sandbox = await start(database)
+        await post(sandbox, '/_sandbox/snapshots/copied', '{}')
+        return copied(`${database}.snapshots/snapshot-copied.db`, [''])
+      },
+    ],
+    [
+      'of a sandbox that could not start',
+      async () => {
+        const database = await stoppedOne()
+        const refused = await startSandbox({ database, host: '192.0.2.1' }).catch((error: SandboxError) => error.code)
+        expect(refused).toEqual(expect.any(String))
+        return copied(database, [''])
+      },
+    ],
+  ])('%s: no warning', async (_whose, make) => {
+    const copy = await make()
+    await using sandbox = await start(copy)
+    expect(sandbox.warnings).toEqual([])
+  })
+
+  const alone = (database: string) =>
+    `${database} comes from a sandbox that had not stopped, without the log of that sandbox: what was only in the log is missing. Stop a sandbox before you copy its files, or use: svc sandbox export`
+
+  test.each([
+    ['of a running sandbox', async (_sandbox: Sandbox) => {}],
+    ['of one that was reset', async (sandbox: Sandbox) => post(sandbox, '/_sandbox/reset', '{}')],
+    [
+      'of one whose state was restored',
+      async (sandbox: Sandbox) => {
+        await post(sandbox, '/_sandbox/snapshots/back', '{}')
+        await post(sandbox, '/_sandbox/snapshots/back/restore', '{}')
+      },
+    ],
+  ])('%s: the start warns, the info too, and once it has stopped no longer', async (_whose, change) => {
+    const database = await stoppedOne()
+    await using running = await start(database)
+    await change(running)
+    const checkpointed = new Database(database)
+    checkpointed.pragma('wal_checkpoint(PASSIVE)')
+    checkpointed.close()
+    await write(running)
+    const copy = copied(database, [''])
+    const first = await start(copy)
+    expect([first.warnings, await warningsOf(first)]).toEqual([[alone(copy)], [alone(copy)]])
+    await pause(checkStarts_ms)
+    await first.close()
+    await using second = await start(copy)
+    expect(second.warnings).toEqual([])
+  })
+})
+
+/** Copies the files with these endings into another folder. */
+function copied(path: string, endings: string[]): string {
+  const copy = join(temporaryDirectory(), 'copy.db')
+  for (const ending of endings) copyFileSync(`${path}${ending}`, `${copy}${ending}`)
+  return copy
+}
+
+async function stoppedOne(): Promise<string> {
+  const database = join(temporaryDirectory(), 'sandbox.db')
+  await using sandbox = await start(database)
+  await write(sandbox)
+  return database
+}
+
 /** A copy of a database whose sandbox was killed, with what that left: most pages are in the file, the newest in the log. */
 async function killed(): Promise<string> {
   example ??= killOne()
@@ -167,6 +240,15 @@ function damagePage(database: string): void {
   const file = openSync(database, 'r+')
   writeSync(file, Buffer.alloc(page_bytes, 0x55), 0, page_bytes, (page - 1) * page_bytes)
   closeSync(file)
+}
+
+async function post({ url }: Sandbox, path: string, body: string): Promise<void> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  expect(response.ok, await response.text()).toBe(true)
 }
 
 async function warningsOf({ url }: { url: string }): Promise<string[]> {

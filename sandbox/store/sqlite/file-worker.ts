@@ -10,6 +10,7 @@ import { stateEvent } from '../writes/state.ts'
 import { countBilling } from './billing.ts'
 import { latestStoredMs } from './copies/state-problem.ts'
 import { prepareEvent } from './events.ts'
+import { copyInto, setInUseMark } from './file/in-use.ts'
 import { planOnce } from './file/open.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
 import { adoptPageSize, applySeed, overwriteFile } from './state.ts'
@@ -120,7 +121,7 @@ function restWhenBusy(): () => void {
 }
 
 function copy(to: string): string[] {
-  db.prepare('VACUUM INTO ?').run(to)
+  copyInto(db, to)
   const file = openSync(to, 'r+')
   fsyncSync(file)
   closeSync(file)
@@ -136,6 +137,7 @@ async function replace({ path, from, seed, at_ms, last_event_seq }: { path: stri
     image.pragma('journal_mode = MEMORY')
     const catalogue_id = image.transaction(() => applySeed(image, seed, at_ms))()
     const event_seq = Math.max(last_event_seq, count('SELECT max(seq) FROM event')) + 1
+    setInUseMark(image)
     prepareEvent(image)(event_seq, stateEvent('sandbox.restored', at_ms))
     const [events, exchanges] = [count('SELECT count(*) FROM event'), count('SELECT count(*) FROM exchange')]
     adoptPageSize(image, db)

@@ -82,6 +82,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   try {
     const problem = path === ':memory:' ? null : stateProblem(opened.db, true)
     if (problem !== null) throw damaged(path, `it holds what no sandbox writes: ${problem}`)
+    if (options.isReceived !== true) opened.markInUse()
     const store = composeStore(opened, options)
     // Read here, as a start does, so that damage is explained here.
     findLargestId(opened.db)

@@ -4,6 +4,7 @@ import { type Seed, StorageError } from '../store.ts'
 import { stateEvent } from '../writes/state.ts'
 import type { MemoryState } from './copies/memory-state.ts'
 import { prepareEvent } from './events.ts'
+import { setInUseMark } from './file/in-use.ts'
 import { openDatabase } from './file/open.ts'
 import { removedWarning } from './file/warnings.ts'
 import { replaceFile } from './file-work.ts'
@@ -92,6 +93,7 @@ function fileReplacement(
       let catalogue_id: number
       try {
         catalogue_id = image.transaction(() => applySeed(image, seed, at_ms))()
+        setInUseMark(image)
         prepareEvent(image)(event_seq, stateEvent('sandbox.reset', at_ms))
         await overwriteFile(db, path, image)
       } finally {

@@ -14,6 +14,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { createFolder, createPrivate, flushNames, renameOver } from '#foundation/file-system.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { type PreparedState, type SnapshotRow, type SnapshotStore, StorageError, type Store } from '../../store.ts'
+import { copyInto } from '../file/in-use.ts'
 import { openDatabase } from '../file/open.ts'
 import { copyFile } from '../file-work.ts'
 import type { Connection } from '../group-commit.ts'
@@ -163,7 +164,7 @@ function snapshotFolder(
           await copyFile(path, to)
         } else {
           // Only this connection can still read it: requests wait.
-          runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
+          runExclusive(() => copyInto(db, to))
         }
         return to
       } catch (error) {

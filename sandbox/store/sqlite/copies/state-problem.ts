@@ -81,6 +81,7 @@ const metaRules = {
     isCount(value.added) &&
     Array.isArray(value.rules) &&
     value.rules.every(isStoredFault),
+  in_use: (value) => value === true,
   journal_dropped: isCount,
   events_dropped: (value) => isObject(value) && isCount(value.count) && isCount(value.last_seq),
 } satisfies Record<string, (value: Json | undefined) => boolean>

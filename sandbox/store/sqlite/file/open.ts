@@ -6,6 +6,7 @@ import { readErrorCode } from '#foundation/system-error.ts'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { applicationId, migrations } from '../migrations.ts'
 import { explain, unfinished } from './explain.ts'
+import { isMarkedInUse, markInUse, removeInUseMark } from './in-use.ts'
 import { claim } from './lock.ts'
 import { fileAt, makePrivate } from './names.ts'
 import type { LeftBehind, Lost, UncleanEnd } from './unclean-end.ts'
@@ -16,6 +17,8 @@ export interface OpenDatabase {
   backup: string | null
   /** How the last owner ended, when it did not shut down cleanly; null when it did. */
   unclean: UncleanEnd | null
+  /** Marks the file as in use, until it is closed. */
+  markInUse(): void
   /** Whether the file still has its name: no other program has removed or replaced it. */
   isInPlace(): boolean
   /**
@@ -63,6 +66,7 @@ export function openDatabase(
     db.pragma('cache_size = -2000')
     db.pragma('foreign_keys = OFF')
     const backup = migrate(db, path, version)
+    if (!isInMemory && left === null && isMarkedInUse(db)) unclean = { lost: 'alone' }
     if (!isInMemory) shortenLog(db, path)
     for (const file of isInMemory ? [] : [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) makePrivate(file)
     const opened = db
@@ -71,21 +75,29 @@ export function openDatabase(
       db,
       backup,
       unclean,
+      markInUse() {
+        if (!isInMemory) markInUse(opened)
+      },
       isInPlace: () => fileAt(path) === file,
       close(due = null) {
         let failure: unknown = null
         try {
-          if (!isInMemory) opened.pragma('wal_checkpoint(TRUNCATE)')
+          if (!isInMemory) {
+            removeInUseMark(opened)
+            opened.pragma('wal_checkpoint(TRUNCATE)')
+          }
         } catch (error) {
           failure = error
         }
         opened.close()
-        release(due)
+        // Its mark may still be in the file: the lock then says that it was not copied.
+        release(failure === null ? due : (due ?? { lost: 'no' }))
         if (failure !== null) throw unfinished(failure, path)
       },
       abandon() {
+        const isUnmarked = isInMemory || unmarkAbandoned(opened)
         opened.close()
-        release(unclean)
+        release(unclean ?? (isUnmarked ? null : { lost: 'no' }))
       },
     }
   } catch (error) {
@@ -93,6 +105,18 @@ export function openDatabase(
     if (isCreated && statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path, { force: true })
     release(unclean)
     throw explain(error, path)
+  }
+}
+
+/** Removes the mark of a database that could not be used, and returns whether it is gone. */
+function unmarkAbandoned(db: Database.Database): boolean {
+  try {
+    if (db.inTransaction) db.exec('ROLLBACK')
+    if (isMarkedInUse(db)) removeInUseMark(db)
+    return true
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error
+    return false
   }
 }
 

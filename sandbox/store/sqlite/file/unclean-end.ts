@@ -3,12 +3,15 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 /** An end without a clean shutdown, such as a kill. */
 export interface UncleanEnd {
-  /** Whether commits from the log next to the file are missing: `maybe` when their number is unknown. */
+  /**
+   * Whether commits from the log next to the file are missing: `maybe` when their number is unknown, `alone` when the
+   * file was copied or moved while it was in use, without the log.
+   */
   lost: Lost
 }
 
 /** In the order of their numbers in the lock file, from 1. */
-export const losses = ['no', 'maybe', 'yes'] as const
+export const losses = ['no', 'maybe', 'yes', 'alone'] as const
 export type Lost = (typeof losses)[number]
 
 /** The last owner in the lock file: pid 0 when it shut down cleanly or there was none. */

@@ -63,6 +63,11 @@ function lossWarnings(path: string, lost: Lost): string[] {
   const log = `${path}-wal, the log of a sandbox that was killed,`
   if (lost === 'yes') return [`${log} was cut or removed: the last of what it had acknowledged is missing`]
   if (lost === 'no') return []
+  if (lost === 'alone') {
+    return [
+      `${path} comes from a sandbox that had not stopped, without the log of that sandbox: what was only in the log is missing. Stop a sandbox before you copy its files, or use: svc sandbox export`,
+    ]
+  }
   return [`${log} is gone: unless another program copied it, the last of what it had acknowledged is missing`]
 }
 
