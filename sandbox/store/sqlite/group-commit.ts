@@ -109,8 +109,6 @@ function createTurns(db: Database.Database, hooks: Hooks) {
   /** Whether another connection writes. */
   let isHeld = false
   let isClosed = false
-  /** Since when the queued writes wait for another program; null when they do not. */
-  let waitsSince: number | null = null
 
   return { write, read, nudge, flush, flushAlone, refuseClosed, hold, close }
 
@@ -142,12 +140,7 @@ function createTurns(db: Database.Database, hooks: Hooks) {
     const turn = queue
     queue = []
     timer.startNext(turn.length)
-    const hasTime = waitsSince === null || performance.now() - waitsSince < maxHeldMs
-    if (transaction.commit(turn, mayWait && hasTime && turn.length > 0)) {
-      waitsSince = null
-      return
-    }
-    waitsSince ??= performance.now()
+    if (transaction.commit(turn, mayWait && turn.length > 0)) return
     queue = [...turn, ...queue]
     timer.retry()
   }
@@ -238,6 +231,8 @@ function stopped(): StorageError {
 function turnTransaction(db: Database.Database, hooks: Hooks) {
   const statements = prepareTransaction(db)
   let isOpen = false
+  /** Since when writes wait for another program; null when they do not. */
+  let waitsSince: number | null = null
 
   return { begin, commit }
 
@@ -268,11 +263,16 @@ function turnTransaction(db: Database.Database, hooks: Hooks) {
       isOpen = false
     } catch (error) {
       const failure = undo(error)
-      if (mayWait && isBusy(error)) return false
+      if (mayWait && isBusy(error) && performance.now() - (waitsSince ?? started) < maxHeldMs) {
+        waitsSince ??= started
+        return false
+      }
+      waitsSince = null
       for (const { reject } of turn) reject(failure)
       if (turn.length > 0) hooks.measured((performance.now() - started) / 1_000, false)
       return true
     }
+    waitsSince = null
     if (turn.length > 0) hooks.measured((performance.now() - started) / 1_000, true)
     for (const resolve of resolves) resolve()
     hooks.afterCommit(turn.length)

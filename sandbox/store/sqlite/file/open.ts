@@ -58,54 +58,71 @@ export function openDatabase(
     const version = Number(db.pragma('user_version', { simple: true }))
     refuseForeign(db, path, version)
     if (left !== null) unclean = { lost: left.lost ?? findLoss(db, left) }
-    if (version === 0) db.pragma(`page_size = ${page_bytes}`)
-    db.pragma('journal_mode = WAL')
-    db.pragma('synchronous = NORMAL')
-    db.pragma(`journal_size_limit = ${maxLogBytes}`)
-    db.pragma('temp_store = MEMORY')
-    db.pragma('cache_size = -2000')
-    db.pragma('foreign_keys = OFF')
+    configure(db, version, page_bytes)
     const backup = migrate(db, path, version)
-    if (!isInMemory && left === null && isMarkedInUse(db)) unclean = { lost: 'alone' }
-    if (!isInMemory) shortenLog(db, path)
-    for (const file of isInMemory ? [] : [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) makePrivate(file)
-    const opened = db
-    const file = fileAt(path)
-    return {
-      db,
-      backup,
-      unclean,
-      markInUse() {
-        if (!isInMemory) markInUse(opened)
-      },
-      isInPlace: () => fileAt(path) === file,
-      close(due = null) {
-        let failure: unknown = null
-        try {
-          if (!isInMemory) {
-            removeInUseMark(opened)
-            opened.pragma('wal_checkpoint(TRUNCATE)')
-          }
-        } catch (error) {
-          failure = error
-        }
-        opened.close()
-        // Its mark may still be in the file: the lock then says that it was not copied.
-        release(failure === null ? due : (due ?? { lost: 'no' }))
-        if (failure !== null) throw unfinished(failure, path)
-      },
-      abandon() {
-        const isUnmarked = isInMemory || unmarkAbandoned(opened)
-        opened.close()
-        release(unclean ?? (isUnmarked ? null : { lost: 'no' }))
-      },
+    if (!isInMemory) {
+      if (left === null && isMarkedInUse(db)) unclean = { lost: 'alone' }
+      shortenLog(db, path)
+      for (const ending of ['', '-wal', '-shm', '.lock']) makePrivate(`${path}${ending}`)
     }
+    return { db, backup, unclean, ...ends(db, { path, isInMemory, unclean, release }) }
   } catch (error) {
     db?.close()
     if (isCreated && statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path, { force: true })
     release(unclean)
     throw explain(error, path)
   }
+}
+
+function configure(db: Database.Database, version: number, page_bytes: number): void {
+  if (version === 0) db.pragma(`page_size = ${page_bytes}`)
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = NORMAL')
+  db.pragma(`journal_size_limit = ${maxLogBytes}`)
+  db.pragma('temp_store = MEMORY')
+  db.pragma('cache_size = -2000')
+  db.pragma('foreign_keys = OFF')
+}
+
+/** The ways in which an open database ends, and the mark that it has until then. */
+function ends(
+  db: Database.Database,
+  { path, isInMemory, unclean, release }: Ends,
+): Pick<OpenDatabase, 'markInUse' | 'isInPlace' | 'close' | 'abandon'> {
+  const file = fileAt(path)
+  return {
+    markInUse() {
+      if (!isInMemory) markInUse(db)
+    },
+    isInPlace: () => fileAt(path) === file,
+    close(due = null) {
+      let failure: unknown = null
+      try {
+        if (!isInMemory) {
+          removeInUseMark(db)
+          db.pragma('wal_checkpoint(TRUNCATE)')
+        }
+      } catch (error) {
+        failure = error
+      }
+      db.close()
+      // Its mark may still be in the file: the lock then says that it was not copied.
+      release(failure === null ? due : (due ?? { lost: 'no' }))
+      if (failure !== null) throw unfinished(failure, path)
+    },
+    abandon() {
+      const isUnmarked = isInMemory || unmarkAbandoned(db)
+      db.close()
+      release(unclean ?? (isUnmarked ? null : { lost: 'no' }))
+    },
+  }
+}
+
+interface Ends {
+  path: string
+  isInMemory: boolean
+  unclean: UncleanEnd | null
+  release: (due?: UncleanEnd | null) => void
 }
 
 /** Removes the mark of a database that could not be used, and returns whether it is gone. */
