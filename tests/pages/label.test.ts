@@ -168,6 +168,21 @@ describe.concurrent('a label that the page', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
+  test('has touched is left alone when the ad is cleared before it was judged', async () => {
+    const { host } = await showAd()
+    await using _ = host
+    // A text, since an import would be rewritten. What judges the label has loaded then.
+    await host.page.evaluate(`(async () => {
+      findAll('[data-sp-label]')[0].setAttribute('lang', 'en')
+      await Promise.resolve()
+      SponsoredPlacement.destroy()
+      await import(document.querySelector('script[src$="/judge.js"]').src)
+      await new Promise((resolve) => setTimeout(resolve))
+    })()`)
+    expect(await host.shown()).toEqual(nothing)
+    expect(host.console_lines).toEqual([])
+  })
+
   test('removes repeatedly costs it the ad, and its view', async () => {
     await using host = await openTurnHost(stage, { html: '<div id="slot"></div><div id="other"></div>' })
     await host.page.evaluate(() => {

@@ -45,6 +45,7 @@ export function keepLabel(
   let redraws = 0
   let failures = 0
   let isRewordingKept = false
+  let isClosed = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const inspect = (): ReturnType<Label['check']> => {
     const { label } = parts
@@ -64,7 +65,9 @@ export function keepLabel(
     parts.label.remove()
     parts = draw()
   }
+  /** Also called once the judgement has loaded: the ad may have been cleared meanwhile. */
   const check: Label['check'] = () => {
+    if (isClosed) return 'pending'
     for (const name of ['aria-hidden', 'inert']) wrapper.removeAttribute(name)
     if (isBad(inspect())) {
       redraws += 1
@@ -99,6 +102,7 @@ export function keepLabel(
     },
     check,
     close: () => {
+      isClosed = true
       observer.disconnect()
       clearTimeout(timer)
     },
