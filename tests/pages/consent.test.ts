@@ -39,8 +39,9 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** Stores consent of a session as the integrator's backend does. */
-async function store({ client, sandbox }: Stage, { session_id }: Host, more: Partial<ConsentRequest>) {
+async function store({ client, sandbox }: Stage, given: Host | string, more: Partial<ConsentRequest>) {
   const { client_id } = sandbox.keys
+  const session_id = typeof given === 'string' ? given : given.session_id
   const { authoritative_consent } = await client.consent.set({ body: { client_id, session_id, ...more } })
   return authoritative_consent
 }
@@ -244,20 +245,27 @@ describe.concurrent('a snapshot that permits nothing', () => {
 
   test.concurrent('of sessions that the response names, or nobody, does not affect another', async () => {
     await using host = await stage.open()
-    const response = await host.place({ format: 'banner' })
-    const newer = { ...response, authoritative_consent: { ...granted(), revision: 5 } }
-    for (const sessions of [
-      ['first', 'second'],
-      [undefined, undefined],
-    ]) {
-      for (const [index, session_id] of sessions.entries()) {
-        host.backend_responses.push({ body: JSON.stringify({ ...(index === 0 ? newer : response), session_id }) })
-        await startTurn(host, { body: {} })
-        await expect.poll(() => turnState(host)).toBe('rendered')
-      }
+    const [first, second] = ['first', 'second'].map((name) => `${host.session_id}-${name}`) as [string, string]
+    /** Requests as a backend does that chooses the session itself. */
+    const placeIn = (session_id: string) => host.place({ format: 'banner', more: { session_id } })
+    await store(stage, first, { decision: 'granted' })
+    const older = await placeIn(first)
+    await store(stage, first, { decision: 'granted', purposes: { semantic_targeting: true } })
+    const newer = await placeIn(first)
+    const other = await placeIn(second)
+    const revisions = [older, newer, other].map((response) => response.authoritative_consent!.revision)
+    expect(revisions).toEqual([1, 2, 1])
+    const show = async (response: PlacementResponse, session_id?: string): Promise<void> => {
+      host.backend_responses.push({ body: JSON.stringify({ ...response, session_id }) })
+      await startTurn(host, { body: {} })
     }
-    host.backend_responses.push({ body: JSON.stringify({ ...response, session_id: 'first' }) })
-    await startTurn(host, { body: {} })
+    const shown: [PlacementResponse, string?][] = [[newer, first], [other, second], [newer], [other]]
+    for (const [response, session_id] of shown) {
+      await show(response, session_id)
+      await until(() => turnState(host), 'rendered')
+    }
+    expect(warnings(host)).toEqual([])
+    await show(older, first)
     await expectBlocked(host, 'consent_superseded')
   })
 
