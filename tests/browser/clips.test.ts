@@ -288,7 +288,8 @@ describe.concurrent('a clip that cannot play is cleared, and sends nothing', { t
     const { slot_id } = await host.show(place)
     await asked.promise
     const code = answer === null ? 'render_timeout' : 'creative_failed'
-    if (answer === null) await host.pass(15_000)
+    // The frame has 5 s to start, and may do so at any moment of this; then its creative has 15 s.
+    if (answer === null) await host.pass(20_000)
     expect(await host.emitted('cleared')).toMatchObject({ reason: code })
     expect(await host.events()).toMatchObject([{ type: 'error', code }, { type: 'cleared' }])
     expect(await readBill(stage, slot_id)).toEqual(noView)
