@@ -106,30 +106,30 @@ export function openChannel(page: ConsolePage, onChange: () => void): Channel {
   }
 }
 
-/** POSTs JSON to the sandbox, without cookies. Rejects on network errors, abort or after 5 s. */
-export function post(
+/** POSTs JSON to the sandbox, without cookies. Rejects on network errors, abort or after 5 s without a response. */
+export async function post(
   url: string,
   { body, token = null, signal }: { body: object; token?: string | null; signal: AbortSignal },
 ): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) },
-    body: JSON.stringify(body),
-    credentials: 'omit',
-    cache: 'no-store',
-    referrerPolicy: 'no-referrer',
-    signal: withTimeout(signal),
-  })
-}
-
-/** Browsers before 2024 cannot join two signals. */
-function withTimeout(signal: AbortSignal): AbortSignal {
+  // Browsers before 2024 cannot join two signals.
   const either = new AbortController()
   const stop = (): void => either.abort()
-  setTimeout(stop, timeoutMs)
+  const timer = setTimeout(stop, timeoutMs)
   signal.addEventListener('abort', stop, { signal: either.signal })
   if (signal.aborted) stop()
-  return either.signal
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify(body),
+      credentials: 'omit',
+      cache: 'no-store',
+      referrerPolicy: 'no-referrer',
+      signal: either.signal,
+    })
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function isSlots(value: unknown): value is ConsoleSlots {

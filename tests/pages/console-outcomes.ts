@@ -2,7 +2,7 @@
  * The console on the demo page: what it shows of each outcome of each format. The table knows no browser; `npm test` runs it in
  * Chromium, and tests/engines in Firefox and WebKit.
  */
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { createClient } from '#client/index.ts'
 import { type Format, formats } from '#contract/fields.ts'
 import { startSandbox } from '#sandbox/index.ts'
@@ -33,34 +33,42 @@ export interface DemoHosts extends AsyncDisposable {
   show(outcome: Outcome): Promise<string[]>
 }
 
-/** Starts two sandboxes with their demos: one, and one whose placements are refused with a 503. */
-export async function openDemoHosts(browser: Browser): Promise<DemoHosts> {
+/**
+ * Starts two sandboxes with their demos: one, and one whose placements are refused with a 503. Time flows in their pages, or is held
+ * by `hold`.
+ */
+export async function openDemoHosts(browser: Browser, hold?: (page: Page) => Promise<void>): Promise<DemoHosts> {
   const [working, broken] = await Promise.all([startSandbox({ port: 0 }), startSandbox({ port: 0 })])
   const client = createClient({ base_url: broken.url, credential: broken.keys.secret_key })
   await client.faults.add({ body: { path: '/v1/placements', status: 503 } })
   return {
-    show: (outcome) => showOutcome(browser, (outcome.isBroken ? broken : working).url, outcome),
+    show: async (outcome) => {
+      const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
+      try {
+        const page = await context.newPage()
+        await page.addInitScript(recordStates)
+        await page.addInitScript(waitLonger)
+        await hold?.(page)
+        return await showOutcome(page, (outcome.isBroken ? broken : working).url, outcome)
+      } finally {
+        await context.close()
+      }
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all([working.close(), broken.close()])
     },
   }
 }
 
-async function showOutcome(browser: Browser, url: string, { format, query, shows }: Outcome): Promise<string[]> {
-  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
-  try {
-    const page = await context.newPage()
-    await page.addInitScript(recordStates)
-    await page.addInitScript(waitLonger)
-    const choices = ['svc_console=1', 'surface=image', `format=${format}`, query].filter(Boolean).join('&')
-    await page.goto(`${url}/_sandbox/demo?${choices}`)
-    const last = shows.at(-1)!
-    const isLastShown = (last: string) => window.consoleStates?.includes(last)
-    await page.waitForFunction(isLastShown, last, { polling: 100 }).catch(() => null)
-    return await page.evaluate(() => window.consoleStates ?? [])
-  } finally {
-    await context.close()
-  }
+async function showOutcome(page: Page, url: string, { format, query, shows }: Outcome): Promise<string[]> {
+  const choices = ['svc_console=1', 'surface=image', `format=${format}`, query].filter(Boolean).join('&')
+  await page.goto(`${url}/_sandbox/demo?${choices}`)
+  return page.evaluate(async (last) => {
+    const isShown = (): boolean => window.consoleStates?.includes(last) ?? false
+    if ('passTimeUntil' in window) await window.passTimeUntil(isShown)
+    else while (!isShown()) await new Promise(requestAnimationFrame)
+    return window.consoleStates ?? []
+  }, shows.at(-1)!)
 }
 
 declare global {

@@ -5,6 +5,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { violations } from '#tests/browser/axe.ts'
+import { holdTime } from '#tests/browser/held-time.ts'
 import { type Host, type OpenOptions, openStage, type Stage } from '#tests/browser/stage.ts'
 import { type DemoHosts, openDemoHosts, outcomes } from './console-outcomes.ts'
 
@@ -15,7 +16,7 @@ let demos: DemoHosts
 
 beforeAll(async () => {
   stage = await openStage({}, undefined, 'flows')
-  demos = await openDemoHosts(stage.browser)
+  demos = await openDemoHosts(stage.browser, holdTime)
 })
 afterAll(async () => {
   await demos?.[Symbol.asyncDispose]()
