@@ -41,8 +41,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   ],
   'a response of the sandbox, or a message of a browser that we started': [
     ...['sandbox/inspector/views/controls/DataControls.tsx', 'sandbox/inspector/views/placements/BundlePages.tsx'],
-    ...['src/qa/browser/firefox.ts', 'src/qa/browser/host-page.ts', 'src/qa/browser/webkit/frame.ts'],
-    ...['src/qa/browser/webkit/proxy.ts', 'src/qa/browser/webkit/webdriver.ts', 'src/qa/run/control.ts'],
+    ...['src/qa/browser/firefox.ts', 'src/qa/browser/host-page.ts', 'src/qa/run/control.ts'],
     'src/testing/testcontainers.ts',
   ],
   'known fields of it are read, and nothing walks through it': [

@@ -143,6 +143,5 @@ export const ownTexts: Readonly<Record<string, string>> = {
   'sandbox/renderer/host/judge/layers.ts': 'a computed shadow, as the browser writes it',
   'src/tail/TailScreen.tsx': 'a number',
   'src/foundation/personal-data/phone-numbers.ts': 'at most 40 characters around a number',
-  'src/qa/browser/webkit/in-page.ts': 'a selector of a suite',
   'sandbox/demo/timeline.ts': 'JSON that we wrote, whose strings all end',
 }

@@ -137,8 +137,6 @@ const senderNames = new Set([
 const keylessSenders = new Set([
   // The drivers of browsers on this computer, and the requests of their pages.
   'src/qa/browser/firefox.ts',
-  'src/qa/browser/webkit/proxy.ts',
-  'src/qa/browser/webkit/webdriver.ts',
   // Receives callbacks and forwards them as they came: it sends no key.
   'src/commands/callbacks.ts',
   // Certificates only: no connection.
@@ -213,7 +211,6 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/commands/sandbox/archive.ts': 'an archive, which is not text',
   'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
   'src/qa/browser/screenshot.ts': 'pictures',
-  'src/qa/browser/webkit/picture.ts': 'pictures',
   'src/cli/process/certificate.ts': 'certificates that svc wrote, and lists of certificates',
   'src/cli/process/trust.ts': 'lists of certificates',
   'src/cli/process/background.ts': 'the log of a sandbox',

@@ -108,7 +108,7 @@ function chosenService({ settings }: CommandContext, { allowLive }: TargetFlags)
 
 export const browserPathOption = new Option(
   '--browser-path <file>',
-  'program of the browser (for webkit WebKitWebDriver); default: the first one found',
+  'program of the browser; default: the first one found',
 )
 
 export function isEngine(word: string): boolean {

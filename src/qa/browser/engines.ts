@@ -8,14 +8,14 @@ export type Engine = (typeof engines)[number]
 export const installHints: Readonly<Record<Engine, string>> = {
   chromium: 'Install one (npx playwright install chromium), or name it: --browser-path FILE.',
   firefox: 'Install it (apt-get install firefox-esr), or name it: --browser-path FILE.',
-  webkit: 'Install it (apt-get install webkit2gtk-driver xvfb), or name WebKitWebDriver: --browser-path FILE.',
+  webkit: 'Install it (npx playwright install webkit), or name it: --browser-path FILE.',
 }
 
 /** What a missing browser is called. */
 export const engineNames: Readonly<Record<Engine, string>> = {
   chromium: 'Chrome or Chromium',
   firefox: 'Firefox',
-  webkit: 'WebKitWebDriver with its MiniBrowser',
+  webkit: "Playwright's WebKit",
 }
 
 /** The computer that a browser runs on: the part of the command line's Host that concerns browsers. */
@@ -27,6 +27,26 @@ export interface BrowserComputer {
   cwd: string
   /** `length` random characters of a-z and 0-9. */
   randomText(length: number): string
+  /** Engines that are opened in another way than by playwright-core. */
+  own_engines?: Readonly<Partial<Record<Engine, OwnEngine>>>
+}
+
+/** An engine of a computer for which Playwright has no build. */
+export interface OwnEngine {
+  /** What verdicts call it. */
+  name: string
+  findProgram(is_headed: boolean): Promise<string | null>
+  launch(options: EngineOptions): Promise<Launched>
+}
+
+export interface EngineOptions {
+  /** Its program file. */
+  path: string
+  computer: BrowserComputer
+  /** Host names that pages may reach beside loopback: that of the service. Any other does not resolve. */
+  reachable: readonly string[] | 'anything'
+  /** In a window that you can use. */
+  is_headed?: boolean
 }
 
 /** A preference of the user that a page may be opened with. */

@@ -4,7 +4,6 @@ import { access, constants } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import type { BrowserComputer, Engine } from './engines.ts'
-import type { WebKitPrograms } from './webkit/webdriver.ts'
 
 /** The computer that a browser is looked for on. */
 export type BrowserPlaces = Omit<BrowserComputer, 'randomText'>
@@ -23,38 +22,21 @@ export async function findEngine(
   is_headed = false,
 ): Promise<FoundBrowser | null> {
   if (engine === 'chromium') return findBrowser(places, is_headed)
-  const path = await firstExecutable(engine === 'firefox' ? installedFirefoxes(places) : inFolders(places, webkitNames))
-  if (path === null || (engine === 'webkit' && miniBrowser() === null)) return null
-  return { path, program: async () => path }
+  const own = places.own_engines?.[engine]
+  const path = await (own?.findProgram(is_headed) ??
+    firstExecutable(engine === 'firefox' ? installedFirefoxes(places) : await playwrightWebKit()))
+  return path === null ? null : { path, program: async () => path }
 }
 
-/** Returns the programs beside a WebKitWebDriver; null without its browser. A screen is taken from Xvfb, or the user's own. */
-export async function webkitPrograms(
-  driver: string,
-  places: BrowserPlaces,
-  is_headed: boolean,
-): Promise<WebKitPrograms | null> {
-  const browser = miniBrowser()
-  const screen = is_headed ? null : await firstExecutable(inFolders(places, ['Xvfb']))
-  return browser === null ? null : { driver, browser, screen }
+/** Returns where playwright-core looks for its WebKit; nothing where it is not installed, or has none for this system. */
+async function playwrightWebKit(): Promise<string[]> {
+  try {
+    return [(await import('playwright-core')).webkit.executablePath()]
+  } catch {
+    return []
+  }
 }
 
-/** The newest that is installed. Fedora has it in /usr/libexec, Debian in a folder of the processor. */
-function miniBrowser(): string | null {
-  const found = [
-    '/usr/lib/*/webkit2gtk-4.*/MiniBrowser',
-    '/usr/lib*/webkit*gtk-*/MiniBrowser',
-    '/usr/libexec/webkit*gtk-*/MiniBrowser',
-  ]
-  return (
-    found
-      .flatMap((pattern) => globSync(pattern))
-      .toSorted()
-      .at(-1) ?? null
-  )
-}
-
-const webkitNames = ['WebKitWebDriver']
 const firefoxNames = ['firefox', 'firefox-esr']
 
 function installedFirefoxes(places: BrowserPlaces): string[] {

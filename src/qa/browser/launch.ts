@@ -1,11 +1,10 @@
-/** The browser of a run: starting it, starting it again. Chromium and Firefox are driven by playwright-core. */
+/** The browser of a run: starting it, starting it again. It is driven by playwright-core. */
 
 import { stripVTControlCharacters } from 'node:util'
 import type { Browser, LaunchOptions } from 'playwright-core'
 import { readMessage } from '#foundation/system-error.ts'
 import { QaError } from '../result.ts'
-import { type BrowserComputer, type Engine, engineNames, installHints, type Launched, type Limit } from './engines.ts'
-import { webkitPrograms } from './find.ts'
+import { type Engine, type EngineOptions, engineNames, installHints, type Launched, type Limit } from './engines.ts'
 
 /** The browser of a run. Pages of all cases share it, each in a separate context. */
 export interface BrowserHost {
@@ -21,16 +20,9 @@ export interface BrowserHost {
   close(): Promise<void>
 }
 
-export interface BrowserOptions {
+export interface BrowserOptions extends EngineOptions {
   /** Default: chromium. */
   engine?: Engine
-  /** Its program file. */
-  path: string
-  computer: BrowserComputer
-  /** Host names that pages may reach beside loopback: that of the service. Any other does not resolve. */
-  reachable: readonly string[] | 'anything'
-  /** In a window that you can use. */
-  is_headed?: boolean
 }
 
 /** How long it may take to start, and to end, milliseconds. */
@@ -45,7 +37,7 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
   let current: Promise<Launched> = launch(options)
   const { browser, cannot } = await current
   return {
-    name: `${shownNames[options.engine ?? 'chromium']} ${browser.version()}`,
+    name: `${shownName(options)} ${browser.version()}`,
     cannot,
     async get() {
       const known = current
@@ -72,12 +64,16 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
   }
 }
 
-const shownNames: Readonly<Record<Engine, string>> = { chromium: 'Chromium', firefox: 'Firefox', webkit: 'WebKitGTK' }
+const shownNames: Readonly<Record<Engine, string>> = { chromium: 'Chromium', firefox: 'Firefox', webkit: 'WebKit' }
 
-async function launch(options: BrowserOptions): Promise<Launched> {
-  const { path, engine = 'chromium' } = options
+function shownName({ engine = 'chromium', computer }: BrowserOptions): string {
+  return computer.own_engines?.[engine]?.name ?? shownNames[engine]
+}
+
+async function launch({ engine = 'chromium', ...options }: BrowserOptions): Promise<Launched> {
+  const { path, computer } = options
   try {
-    return await (engine === 'webkit' ? launchWebKit(options) : launchByPlaywright(engine, options))
+    return await (computer.own_engines?.[engine]?.launch(options) ?? launchByPlaywright(engine, options))
   } catch (error) {
     if (error instanceof QaError) throw error
     const hint =
@@ -91,10 +87,10 @@ async function launch(options: BrowserOptions): Promise<Launched> {
  * check of requests to local addresses is off.
  */
 async function launchByPlaywright(
-  engine: 'chromium' | 'firefox',
-  { path, computer, reachable, is_headed = false }: BrowserOptions,
+  engine: Engine,
+  { path, computer, reachable, is_headed = false }: EngineOptions,
 ): Promise<Launched> {
-  const { chromium, firefox } = await import('playwright-core').catch(() => {
+  const { chromium, firefox, webkit } = await import('playwright-core').catch(() => {
     throw new QaError(
       'browser_missing',
       'The package playwright-core, which drives the browser, is not installed.',
@@ -116,6 +112,10 @@ async function launchByPlaywright(
     const preferences = hosts === null ? {} : onlyTo(hosts)
     return launchFirefox(firefox, { ...launched, firefoxUserPrefs: preferences }, computer.platform)
   }
+  if (engine === 'webkit') {
+    const server = await webkit.launchServer({ ...launched, ...(hosts !== null && { proxy: nowhereBut(hosts) }) })
+    return { browser: await webkit.connect(server.wsEndpoint()), process: server, cannot: [] }
+  }
   const server = await chromium.launchServer({
     ...launched,
     args: [
@@ -133,7 +133,7 @@ async function launchByPlaywright(
   return { browser: await chromium.connect(server.wsEndpoint()), process: server, cannot: [] }
 }
 
-/** Firefox has no rules for names: whatever else is asked for goes to a proxy that is not there. */
+/** Firefox and WebKit have no rules for names: whatever else is asked for goes to a proxy that is not there. */
 function onlyTo(hosts: readonly string[]): NonNullable<LaunchOptions['firefoxUserPrefs']> {
   return {
     'network.proxy.type': 1,
@@ -145,16 +145,8 @@ function onlyTo(hosts: readonly string[]): NonNullable<LaunchOptions['firefoxUse
   }
 }
 
-async function launchWebKit({ path, computer, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
-  const programs = await webkitPrograms(path, computer, is_headed)
-  const isBlind = programs?.screen === null && computer.env.DISPLAY === undefined
-  if (programs === null || isBlind) {
-    const what = programs === null ? 'MiniBrowser, which WebKitWebDriver opens,' : 'A display for WebKit: Xvfb'
-    throw new QaError('browser_missing', `${what} was not found.`, installHints.webkit)
-  }
-  const { openWebKit } = await import('./webkit/browser.ts')
-  const { browser, kill } = await openWebKit({ programs, computer, reachable })
-  return { browser, process: { kill }, cannot: [] }
+function nowhereBut(hosts: readonly string[]): NonNullable<LaunchOptions['proxy']> {
+  return { server: 'http://127.0.0.1:9', bypass: hosts.join(',') }
 }
 
 /** Returns the line of a long message that names the cause. */

@@ -4,12 +4,13 @@ import { writeLocator } from '#cli/settings/state-directory.ts'
 import type { RunResult } from '#qa/result.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
+import { computer } from '#tests/computer.ts'
 import { startApp } from '#tests/observe/app.ts'
 import { cleanPage, type Page, wrongPages } from '#tests/observe/pages.ts'
 
 const engine = process.env.SVC_ENGINE
 const home = temporaryDirectory()
-const context = { env: { SVC_HOME: home }, host: { now: () => Date.now() } }
+const context = { env: { SVC_HOME: home }, system: { now: () => Date.now(), own_engines: computer.own_engines } }
 
 let shared: Sandbox
 beforeAll(async () => {

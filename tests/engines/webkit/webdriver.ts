@@ -10,7 +10,7 @@ import { fetchText } from '#client/node-fetch.ts'
 import { createFolder } from '#foundation/file-system.ts'
 import { listeningPort } from '#foundation/http.ts'
 import { startProgram } from '#foundation/programs.ts'
-import type { BrowserComputer } from '../engines.ts'
+import type { BrowserComputer } from '#qa/browser/engines.ts'
 
 /** Where the programs of WebKit are. */
 export interface WebKitPrograms {

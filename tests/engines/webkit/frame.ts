@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '#foundation/json.ts'
 import { readMessage } from '#foundation/system-error.ts'
-import { NotSupported } from '../../result.ts'
+import { NotSupported } from '#qa/result.ts'
 import { areaInView, type DeepQuery, findAll, hasMatch } from './in-page.ts'
 import type { Area } from './picture.ts'
 import { type ElementReference, WebDriverError, type WebDriverSession } from './webdriver.ts'
