@@ -45,7 +45,6 @@ export function keepLabel(
   let redraws = 0
   let failures = 0
   let isRewordingKept = false
-  let isClosed = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const inspect = (): ReturnType<Label['check']> => {
     const { label } = parts
@@ -67,7 +66,7 @@ export function keepLabel(
   }
   /** Also called once the judgement has loaded: the ad may have been cleared meanwhile. */
   const check: Label['check'] = () => {
-    if (isClosed) return 'pending'
+    if (frame.parentNode !== root) return 'pending'
     for (const name of ['aria-hidden', 'inert']) wrapper.removeAttribute(name)
     if (isBad(inspect())) {
       redraws += 1
@@ -90,23 +89,27 @@ export function keepLabel(
       timer = setTimeout(checkAgain, redrawIntervalMs)
     }
   }
-  const observer = new MutationObserver((records) => {
+  const observer = watchParts(root, (records) => {
     isTouched ||= records.some(({ target }) => target !== root && target !== wrapper)
     check()
   })
-  observer.observe(root, { childList: true, subtree: true, characterData: true, attributes: true })
-  observer.observe(wrapper, { attributes: true })
   return {
     get element() {
       return parts.label
     },
     check,
     close: () => {
-      isClosed = true
       observer.disconnect()
       clearTimeout(timer)
     },
   }
+}
+
+function watchParts(root: ShadowRoot, listener: MutationCallback): MutationObserver {
+  const observer = new MutationObserver(listener)
+  observer.observe(root, { childList: true, subtree: true, characterData: true, attributes: true })
+  observer.observe(root.host, { attributes: true })
+  return observer
 }
 
 /** Texts of the page by which it is known later whether it was translated. */
