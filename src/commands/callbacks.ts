@@ -12,7 +12,8 @@ import { paintStatus, paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { formatTime } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
-import { CliError, noSandbox, untilCtrlC } from '#cli/run/errors.ts'
+import { noteOtherFolder } from '#cli/run/command-client.ts'
+import { CliError, noSandboxFor, untilCtrlC } from '#cli/run/errors.ts'
 import { permittedSecretKey } from '#cli/settings/settings.ts'
 import { ServiceError } from '#client/errors.ts'
 import { verifyCallback } from '#client/integration.ts'
@@ -107,10 +108,11 @@ function forwardUrl(text: string): URL {
 }
 
 /** Returns the key in use, then the keys that the sandbox was started with. */
-function listSigningKeys({ settings }: CommandContext): string[] {
+function listSigningKeys({ system, settings }: CommandContext): string[] {
+  noteOtherFolder(system, settings)
   const { secret_key, sandbox, source } = settings
   if (secret_key === null) {
-    if (source.base_url === 'default') throw noSandbox('Start one: svc start. Or give --secret-key KEY.')
+    if (source.base_url === 'default') throw noSandboxFor(settings, 'Start one: svc start. Or give --secret-key KEY.')
     const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
     throw new CliError('credentials', 'secret_key_missing', 'No secret key is set to verify signatures with.', hint)
   }

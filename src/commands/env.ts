@@ -1,8 +1,8 @@
 /** `svc env` prints the SVC_* variables of the running sandbox. */
 import type { Output } from '#cli/output/output.ts'
 import type { Command } from '#cli/run/command.ts'
+import { noteOtherFolder } from '#cli/run/command-client.ts'
 import { CliError, noSandboxFor } from '#cli/run/errors.ts'
-import { severalSandboxesNote } from '#cli/run/parsed-command.ts'
 import type { System } from '#cli/run/system.ts'
 import { permittedSecretKey, type Settings, toEnvironment } from '#cli/settings/settings.ts'
 import { stateDirectory } from '#cli/settings/state-directory.ts'
@@ -16,10 +16,9 @@ export const env: Command = {
   ].join('\n\n'),
   formats: ['dotenv', 'shell'],
   examples: ['env', 'env -o shell', 'env -o json'],
-  async run({ settings, system, flags, out, command_name }) {
+  async run({ settings, system, flags, out }) {
     if (settings.source.base_url === 'default') throw noSandboxFor(settings)
-    const note = severalSandboxesNote(settings, command_name)
-    if (note !== null) out.note(note)
+    noteOtherFolder(system, settings)
     // Another program will send the key to the base URL printed next to it.
     permittedSecretKey(settings)
     const variables = { ...toEnvironment(settings), ...(await certificateVariables(settings, system, out)) }

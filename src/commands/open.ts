@@ -2,6 +2,7 @@
 import { Argument } from 'commander'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
+import { noteOtherFolder } from '#cli/run/command-client.ts'
 import { CliError, noSandboxFor } from '#cli/run/errors.ts'
 import { nextCursor } from '#client/client.ts'
 
@@ -28,6 +29,7 @@ export const open: Command = {
   async run(context, { args: [id] }) {
     const { out, settings } = context
     if (settings.sandbox === null) throw noSandboxFor(settings)
+    noteOtherFolder(context.system, settings)
     const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
     if (id !== undefined && id !== consolePage) await checkKnown(context, id)
     const token = admin_token === undefined ? '' : `?token=${admin_token}`

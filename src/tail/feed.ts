@@ -7,6 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CommandContext } from '#cli/run/command.ts'
 import { serviceClient } from '#cli/run/command-client.ts'
+import { chooseSandbox, findRoot } from '#cli/settings/sandbox-folder.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
 import type { Client } from '#client/client.ts'
 import { UnreachableError } from '#client/errors.ts'
@@ -183,8 +184,9 @@ function isOther(before: SandboxInfo, now: SandboxInfo): boolean {
 export async function connect({ system, settings, client }: CommandContext): Promise<Client> {
   if (settings.source.base_url !== 'sandbox') return client()
   const running = await runningSandboxes(stateDirectory(system), system)
-  const sandbox = running.find(({ url }) => url === settings.base_url) ?? running[0]
-  if (sandbox === undefined || sandbox.url === settings.base_url) return client()
+  const same = running.find(({ url }) => url === settings.base_url)
+  const sandbox = same ?? chooseSandbox(running, findRoot(system.cwd)).sandbox
+  if (sandbox === null || sandbox.url === settings.base_url) return client()
   return serviceClient(system, { ...settings, base_url: sandbox.url, sandbox })
 }
 

@@ -19,7 +19,7 @@ const shortLength = 1_000
 const suspiciousTime_ms = 0.1
 /** 4 for work that is linear, 16 for the square. */
 const maxRatio = 9
-/** The processor's time is counted in steps of some milliseconds. */
+/** Of this thread: what collects its garbage beside it is not the scanner's work. It is counted in steps of some milliseconds. */
 const measurableCost_us = 8_000
 const maxLength = 64 * shortLength
 
@@ -58,9 +58,9 @@ function isSuperlinear(run: (text: string) => unknown, make: (length: number) =>
   if (clockOf(4 * shortLength) / clockOf(shortLength) < maxRatio) return false
   const costOf = (length: number) => {
     const text = make(length)
-    const { user, system } = process.cpuUsage()
+    const { user, system } = process.threadCpuUsage()
     run(text)
-    const after = process.cpuUsage()
+    const after = process.threadCpuUsage()
     return after.user + after.system - user - system
   }
   let length = 2 * shortLength

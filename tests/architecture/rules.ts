@@ -217,6 +217,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/cli/process/port-holder.ts': '/proc',
   'src/cli/process/proc.ts': '/proc',
   'src/cli/settings/files.ts': 'the state directory',
+  'src/cli/settings/sandbox-folder.ts': 'the state directory',
   'src/cli/settings/state-directory.ts': 'the state directory',
   'src/cli/endpoint/last-placement.ts': 'the state directory',
   'src/commands/render.ts': 'a file of the package',

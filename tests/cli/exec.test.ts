@@ -110,7 +110,7 @@ describe('what the command sees', () => {
     writeFileSync(join(own, name.replace(/^\d+/, '4711')), JSON.stringify({ ...other, pid: 4711 }))
     const bothRun = { isRunning: () => true }
     const two = await svc('requests list', { env, cwd: running.directory, system: bothRun })
-    expect(two).toMatchObject({ code: 7, stderr: expect.stringContaining('2 sandboxes of svc exec are running') })
+    expect(two).toMatchObject({ code: 2, stderr: expect.stringContaining('2 sandboxes are running, and nothing says') })
     running.signal('SIGTERM')
     expect((await running.ended).code).toBe(143)
     expect(readdirSync(own)).toEqual([expect.stringMatching(/^4711/)])

@@ -43,7 +43,7 @@ export function follow(args: string, options: RunOptions = {}): Following {
       return () => handlers.delete(handler)
     },
     signal(pid, name) {
-      if (pid !== process.pid) return realProcesses.signal(pid, name)
+      if (pid !== (options.system?.pid ?? process.pid)) return realProcesses.signal(pid, name)
       if (name !== 0 && name !== 'SIGKILL' && name !== 'SIGTSTP') signal(name)
       return true
     },

@@ -1,7 +1,7 @@
 /** `npm start`, as a shell with job control runs it, and what it may leave behind. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
@@ -51,7 +51,7 @@ export async function npmStart(...flags: string[]): Promise<Started> {
 
 export async function isGone({ home, pid, npm, url }: Started): Promise<void> {
   await expect.poll(() => isRunning(pid) || isRunning(-npm)).toBe(false)
-  expect(existsSync(join(home, 'sandbox.db'))).toBe(true)
+  expect(readdirSync(home, { recursive: true }).filter((path) => `${path}`.endsWith('sandbox.db'))).toHaveLength(1)
   const listed = await svc('sandbox ps -o json', { env: { SVC_HOME: home }, system: { isRunning } })
   expect(listed).toMatchObject({ code: 0, stdout: '[]\n' })
   expect(readdirSync(join(home, 'sandboxes'))).toEqual([])

@@ -1,7 +1,7 @@
 /** Every way in which a start is refused: its exit code, its error code, its words, and nothing lost or left behind. */
 import { chmodSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stateDirectory, stateFailure } from '#cli/settings/state-directory.ts'
@@ -29,18 +29,19 @@ describe('a start is refused', () => {
   test('on a database that another sandbox uses, which is named and goes on', async () => {
     const home = temporaryDirectory()
     await using running = follow('start --port 0 -o json', { env: { SVC_HOME: home } })
-    const { url } = JSON.parse(await running.firstLine) as { url: string }
+    const { url, database } = JSON.parse(await running.firstLine) as { url: string; database: string }
     const refusal = await refused(home)
     expect(refusal).toMatchObject({ code: 8, error: { category: 'busy', code: 'database_in_use' } })
     expect(refusal.error.message).toContain(`${url} (pid ${process.pid}`)
     // Nor does another state directory hide it.
-    const elsewhere = await refused(temporaryDirectory(), `--db ${join(home, 'sandbox.db')}`)
+    const elsewhere = await refused(temporaryDirectory(), `--db ${database}`)
     expect(elsewhere).toMatchObject({ code: 8, error: { code: 'database_in_use' } })
     expect(elsewhere.error.message).toContain(`pid ${process.pid}`)
     expect((await fetch(`${url}/_sandbox/readyz`)).status).toBe(200)
     running.signal('SIGTERM')
     expect((await running.ended).code).toBe(0)
-    expect(readdirSync(home).toSorted()).toEqual(['sandbox.db', 'sandbox.db.key', 'sandboxes'])
+    expect(readdirSync(home).toSorted()).toEqual(['folders', 'sandboxes'])
+    expect(readdirSync(dirname(database)).toSorted()).toEqual(['sandbox.db', 'sandbox.db.key'])
   })
 
   test('on a PostgreSQL that does not run, whose address is named without the password', {
@@ -136,7 +137,7 @@ describe('a state directory that cannot be written', () => {
 
 /** Runs a start that is refused, with its error as JSON. */
 async function refused(home: string, flags = ''): Promise<Refusal> {
-  const { code, stdout, stderr } = await svc(`start --port 0 ${flags} -o json`, { env: { SVC_HOME: home }, cwd: '/' })
+  const { code, stdout, stderr } = await svc(`start --port 0 ${flags} -o json`, { env: { SVC_HOME: home }, cwd: home })
   expect(stdout).toBe('')
   return { code, ...(JSON.parse(stderr) as Pick<Refusal, 'error'>) }
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import { folderDatabase, folderState } from '#cli/settings/sandbox-folder.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { root } from './process.ts'
@@ -49,7 +50,9 @@ export function unprivileged(): User {
 export async function usedDatabase(): Promise<{ home: string; database: string }> {
   const home = temporaryDirectory()
   mkdirSync(join(home, 'sandboxes'))
-  const database = join(home, 'sandbox.db')
+  const folder = folderState({ cwd: home, env: { SVC_HOME: home }, home, platform: process.platform })
+  const database = folderDatabase(folder)
+  mkdirSync(folder.directory, { recursive: true })
   await using sandbox = await startSandbox({ database })
   await fetch(`${sandbox.url}/_sandbox/readyz`)
   onTestFinished(() => chmodSync(home, 0o755))

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { basename, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { plainStyle } from '#cli/output/terminal.ts'
+import { folderState, keepPort } from '#cli/settings/sandbox-folder.ts'
 import { failureReport } from '#commands/sandbox/emulator.ts'
 import { startBlock } from '#commands/sandbox/start-block.ts'
 import { StorageError } from '#store/store.ts'
@@ -58,7 +59,7 @@ test('svc sandbox stop asks it, without a signal, which on Windows would end it 
   const env = { SVC_HOME: home }
   await using running = follow('start --port 0 -o json', { env })
   const { url, pid, database } = JSON.parse(await running.firstLine) as Ready
-  expect(database).toBe(join(home, 'sandbox.db'))
+  expect(database).toMatch(new RegExp(`^${join(home, 'folders')}/[^/]+-[0-9a-f]{12}/sandbox\\.db$`))
   const terminate = () => {
     throw new Error('It got a signal.')
   }
@@ -176,11 +177,13 @@ describe('a port that is taken', () => {
     expect(stderr).toContain(`hint: Stop it, or try: svc start --port ${port + 1}, or --port 0 for any free one.\n`)
   })
 
-  test('is noted when it is the default one, and the next free one is used', async () => {
-    await occupy(4010)
-    await using running = follow('start --ephemeral -o json', { env: { SVC_HOME: temporaryDirectory() } })
-    const { port } = new URL((JSON.parse(await running.firstLine) as Ready).url)
-    expect(running.stderr()).toMatch(new RegExp(`^Port 4010 is taken by .*: using ${port}\\.\n$`))
+  test('is refused with its holder when the folder would have it and another program does', async () => {
+    const port = await occupy(0)
+    const cwd = temporaryDirectory()
+    const env = { SVC_HOME: temporaryDirectory() }
+    keepPort(folderState({ cwd, env, home: '', platform: process.platform }), port)
+    const { code, stderr } = await svc('start --ephemeral', { env, cwd })
+    expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringContaining(`error: Port ${port} is taken by `) })
   })
 })
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { describeServer } from '#cli/process/port-holder.ts'
 import { isSandboxAt } from '#cli/run/command-client.ts'
@@ -84,8 +85,9 @@ describe('svc start on a port', () => {
 
 test('a database that a sandbox of another folder has open is named with that folder', async () => {
   const [home, shop] = [temporaryDirectory(), temporaryDirectory()]
-  const { url, pid } = await startIn(shop, home, '')
-  const { code, stderr } = await runAt('start --port 0', home)
+  const db = join(home, 'shared.db')
+  const { url, pid } = await startIn(shop, home, `--db ${db}`)
+  const { code, stderr } = await runAt(`start --port 0 --db ${db}`, home)
   expect(code).toBe(8)
   expect(stderr).toContain(`is already running: ${url} (pid ${pid}, started in ${shop}).\n`)
 })

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { folderState } from '#cli/settings/sandbox-folder.ts'
 import { root, spawnSvc } from '#tests/cli/process.ts'
 import type { Result } from '#tests/cli/test-cli.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
@@ -21,6 +22,11 @@ function ownHome(): string {
     await spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }).ended
   })
   return home
+}
+
+/** What a state directory has for a working directory. */
+function partOf(home: string, cwd = home): string {
+  return folderState({ cwd, env: { SVC_HOME: home }, home, platform: process.platform }).directory
 }
 
 /** Runs a command line in a state directory. */
@@ -62,7 +68,7 @@ test('prints the block, with the log file and how to stop it', async () => {
   const { code, stdout } = await svc(home, 'start --detach --port 0 --ephemeral')
   expect(code).toBe(0)
   expect(stdout).toMatch(/^svc \S+: the sandbox is ready$/m)
-  expect(stdout).toContain(join(home, 'logs'))
+  expect(stdout).toContain(join(partOf(home), 'logs'))
   expect(stdout).toMatch(/^It runs in the background. Stop it: svc sandbox stop$/m)
   expect(stdout).not.toContain('Ctrl-C')
   const second = await svc(home, 'start --detach --port 0 --ephemeral')
@@ -78,7 +84,7 @@ test('a failing start reports the same as in the foreground, and leaves neither 
   expect(await svc(home, 'start --port 0 --detach')).toEqual(inForeground)
   const asJson = await svc(home, 'start --port 0 --detach -o json')
   expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { category: 'busy', code: 'database_in_use' } })
-  expect(readdirSync(join(home, 'logs'))).toHaveLength(1)
+  expect(readdirSync(join(partOf(home), 'logs'))).toHaveLength(1)
   expect(readdirSync(join(home, 'sandboxes'))).toEqual([expect.stringMatching(`^${first.pid}(-\\d+)?\\.json$`)])
 })
 
@@ -89,24 +95,25 @@ test('a disk with no room for its log is reported as that, and no empty log is l
   const { stdout, stderr, status } = spawnSync('sh', [...words, 'start', '--detach', '--port', '0'], {
     encoding: 'utf8',
     env: { PATH: process.env.PATH, SVC_HOME: home },
+    cwd: home,
   })
   const reported = patient({ code: 0, stdout, stderr }).stderr.replace(/(?<=logs\/)\S+/, 'LOG')
   expect({ stdout, stderr: reported, status }).toEqual({
     stdout: '',
     stderr: [
-      `error: ${home}/logs/LOG cannot be written: the file is too large.`,
+      `error: ${partOf(home)}/logs/LOG cannot be written: the file is too large.`,
       'hint: Set SVC_HOME to a directory that you own. Without one: svc start --ephemeral, or svc exec -- CMD',
       '',
     ].join('\n'),
     status: 2,
   })
-  expect(readdirSync(join(home, 'logs'))).toEqual([])
+  expect(readdirSync(join(partOf(home), 'logs'))).toEqual([])
 })
 
 test('an interrupt before it is ready leaves no process', async () => {
   const home = ownHome()
   const { child, ended } = spawnSvc(['start', '--detach', '--port', '0', '-o', 'json'], { SVC_HOME: home }, home)
-  const logs = join(home, 'logs')
+  const logs = join(partOf(home), 'logs')
   await expect.poll(() => existsSync(logs) && readdirSync(logs).length).toBe(1)
   child.kill('SIGINT')
   const { code, stdout } = await ended
@@ -115,7 +122,7 @@ test('an interrupt before it is ready leaves no process', async () => {
   const listed = JSON.parse((await svc(home, 'sandbox ps -o json')).stdout) as unknown[]
   expect(listed).toHaveLength(code === 0 ? 1 : 0)
   expect(stdout === '').toBe(code === 130)
-  expect(existsSync(join(home, 'sandbox.db.lock'))).toBe(code === 0)
+  expect(existsSync(join(partOf(home), 'sandbox.db.lock'))).toBe(code === 0)
 })
 
 test('options of svc.config.json reach the process in the background', async () => {

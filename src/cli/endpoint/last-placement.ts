@@ -18,8 +18,8 @@ import { readMessage } from '#foundation/system-error.ts'
 import type { CommandContext } from '../run/command.ts'
 import { CliError, noSandboxFor } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
+import { folderState } from '../settings/sandbox-folder.ts'
 import type { Settings } from '../settings/settings.ts'
-import { stateDirectory } from '../settings/state-directory.ts'
 import { callEndpoint } from './endpoint-command.ts'
 
 interface LastPlacement {
@@ -181,5 +181,5 @@ function inMemorySince({ sandbox }: Settings): number | null {
 }
 
 function lastPath(system: System): string {
-  return join(stateDirectory(system), 'last-placement.json')
+  return join(folderState(system).directory, 'last-placement.json')
 }

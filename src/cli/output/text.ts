@@ -219,3 +219,8 @@ function relativeTime(from_now_ms: number): string {
   const count = `${Math.floor(span / size)}${unit}`
   return from_now_ms < 0 ? `${count} ago` : `in ${count}`
 }
+
+/** Returns a path under the home directory as `~/...`. */
+export function shortenPath(path: string, home: string): string {
+  return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}

@@ -35,9 +35,9 @@ interface Background {
 export async function startInBackground(
   system: System,
   words: readonly string[],
-  { home, signal, variables = {} }: { home: string; signal: AbortSignal; variables?: Record<string, string> },
+  { directory, signal, variables = {} }: { directory: string; signal: AbortSignal; variables?: Record<string, string> },
 ): Promise<Background> {
-  const log_file = await newLogFile(system, home)
+  const log_file = await newLogFile(system, directory)
   createPrivate(log_file)
   const log = openSync(log_file, 'a')
   const options: SpawnOptions = {
@@ -133,9 +133,9 @@ function readLines(log_file: string): string[] {
     .filter((line) => line !== '')
 }
 
-/** Returns `logs/2026-01-31T12-00-00-000Z-4711.log` in the state directory, and removes the oldest logs. */
-async function newLogFile(system: System, home: string): Promise<string> {
-  const directory = join(home, 'logs')
+/** Returns `logs/2026-01-31T12-00-00-000Z-4711.log` in a folder of the state directory, and removes the oldest logs there. */
+async function newLogFile(system: System, parent: string): Promise<string> {
+  const directory = join(parent, 'logs')
   createStateDirectory(directory)
   const logs = (await readdir(directory)).filter((name) => name.endsWith('.log')).toSorted()
   for (const name of logs.slice(0, Math.max(0, logs.length - logsKept + 1)))

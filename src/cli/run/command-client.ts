@@ -5,6 +5,7 @@ import { exchange, type HttpRequest, type RawResponse, readToEnd, streaming } fr
 import type { EndpointId } from '#contract/index.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
+import { oneLine } from '../output/terminal.ts'
 import { type PermittedKey, permittedControlToken, permittedSecretKey, type Settings } from '../settings/settings.ts'
 import { httpFetch } from './http-fetch.ts'
 import { type System, version } from './system.ts'
@@ -16,6 +17,7 @@ import { type System, version } from './system.ts'
  */
 export function serviceClient(system: System, settings: Settings, credential?: PermittedKey): Client {
   const { sandbox } = settings
+  noteOtherFolder(system, settings)
   return commandClient(system, {
     base_url: settings.base_url,
     // Resolved by the first request that needs a credential: others work without one.
@@ -27,6 +29,20 @@ export function serviceClient(system: System, settings: Settings, credential?: P
       return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'
     },
   })
+}
+
+/** Systems whose user knows which sandbox is used, by its URL. */
+const noted = new WeakMap<System, string>()
+
+/**
+ * Says on stderr, once and however quiet, that the sandbox of another folder is used, since no other one is running: what a
+ * command changes there, somebody else may see. Contract A105.
+ */
+export function noteOtherFolder(system: System, { is_other_folder, base_url, sandbox }: Settings): void {
+  if (!is_other_folder || noted.get(system) === base_url) return
+  noted.set(system, base_url)
+  const folder = oneLine(sandbox?.folder ?? 'another folder')
+  system.stderr.write(`Using the sandbox of ${folder} (${base_url}): no other one is running.\n`)
 }
 
 /** Secrets that the settings permit for this service. */

@@ -74,16 +74,22 @@ export function noSandbox(hint = 'Start one: svc start. Or name a service: --bas
   return new NoSandboxError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
 }
 
-/** The same failure by the settings: several sandboxes of `svc exec` are none that a command could choose. */
-export function noSandboxFor({ of_exec }: { of_exec: readonly string[] }, hint?: string): CliError {
-  if (of_exec.length < 2) return noSandbox(hint)
-  const message = `${of_exec.length} sandboxes of svc exec are running, and none of svc start.`
+/** The same failure by the settings: between several, nothing decides. Contract A105. */
+export function noSandboxFor({ several }: { several: readonly Running[] }, hint?: string): CliError {
+  if (several.length === 0) return noSandbox(hint)
+  const list = several.map(({ url, folder }) => (folder === undefined ? url : `${url} in ${folder}`)).join(', ')
   return new CliError(
-    'unreachable',
+    'usage',
     'sandbox_ambiguous',
-    message,
-    `Name one: --base-url ${of_exec[0]}. List them: svc sandbox ps`,
+    `${several.length} sandboxes are running, and nothing says which one is meant: ${list}.`,
+    `Name one: --base-url ${several[0]?.url}. Or start one for this folder: svc start`,
   )
+}
+
+/** A running sandbox, and the folder in which it was started. */
+interface Running {
+  url: string
+  folder?: string | undefined
 }
 
 export class NoSandboxError extends CliError {}

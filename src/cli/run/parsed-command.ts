@@ -49,7 +49,6 @@ export async function runParsedCommand(
   }
   const unwatch = system.env.npm_lifecycle_event === undefined ? () => {} : watchParents(system, onParentEnd)
   const command_name = commandName(system)
-  let note = severalSandboxesNote(settings, command_name)
   try {
     const context: CommandContext = {
       system,
@@ -66,8 +65,6 @@ export async function runParsedCommand(
       },
       client: ({ credential } = {}) => {
         if (settings.source.base_url === 'default') throw noSandboxFor(settings)
-        if (note !== null) out.note(note)
-        note = null
         return serviceClient(system, settings, credential)
       },
     }
@@ -127,6 +124,7 @@ async function loadCommandSettings(command: Command, values: Flags, system: Syst
       config: {},
       profile: {},
       sandboxes: [],
+      root: system.cwd,
     })
   })
 }
@@ -152,10 +150,4 @@ function handleSignals(system: System, outlives: boolean, first: (signal: string
     else if (now - received_at >= maxDoubledSignalMs) system.exitNow(exitCodes.interrupted.exit_code)
     received_at ??= now
   })
-}
-
-/** Returns a note that several sandboxes are running and which one is used; null when the choice is clear. */
-export function severalSandboxesNote({ running, source, base_url }: Settings, command_name: string): string | null {
-  if (running < 2 || source.base_url !== 'sandbox') return null
-  return `${running} sandboxes are running: using ${base_url}, the newest. For another: --base-url URL; list them: ${command_name} sandbox ps`
 }

@@ -8,6 +8,7 @@ import { ownerOnly } from '#foundation/permissions.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import { unwritable } from '../run/file-errors.ts'
 import type { System } from '../run/system.ts'
+import { findRoot } from './sandbox-folder.ts'
 import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
 import {
@@ -17,9 +18,7 @@ import {
   stateDirectory,
   stateFailure,
 } from './state-directory.ts'
-import { type Flags, type SettingValues, settingNames, settingsTable } from './table.ts'
-
-export const configFileName = 'svc.config.json'
+import { configFileName, type Flags, type SettingValues, settingNames, settingsTable } from './table.ts'
 
 interface SettingFiles {
   config: { path: string; values: ConfigFile } | null
@@ -43,6 +42,7 @@ export async function loadSettings(system: System, flags: Flags): Promise<Settin
     config,
     profile: files.profile === undefined ? {} : profileNamed(files.profile, files.profiles),
     sandboxes,
+    root: findRoot(system.cwd),
     config_path: files.config?.path,
     profile_name: files.profile,
     allow_http: flags.allow_http === true,

@@ -12,7 +12,8 @@ import { pageOrigin, serializeOrigin } from '#contract/origins.ts'
 import { isLoopback, isSameService, usualAddress } from '#foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
-import { type Locator, type LocatorProject, usedByDefault } from './state-directory.ts'
+import { chooseSandbox } from './sandbox-folder.ts'
+import type { Locator, LocatorProject } from './state-directory.ts'
 import {
   type FileSettingName,
   fileSettingNames,
@@ -63,6 +64,8 @@ export interface Layers {
   profile: SettingValues
   /** The running sandboxes, newest first. */
   sandboxes: readonly Locator[]
+  /** The folder whose sandbox is addressed: see findRoot. */
+  root: string
   /** Projects of the service that this user created, with their keys. */
   created?: readonly LocatorProject[]
   /** Path of the config file, and name of the profile, for messages. */
@@ -82,10 +85,10 @@ export interface Settings {
   origin: string | null
   /** The running sandbox that base_url names, with all its keys. */
   sandbox: Locator | null
-  /** Number of running sandboxes that commands use by default. */
-  running: number
-  /** The URLs of the running sandboxes of `svc exec`. */
-  of_exec: readonly string[]
+  /** Whether the sandbox is the one of another folder, taken because no other one is running. */
+  is_other_folder: boolean
+  /** The running sandboxes between which nothing decides; none when one is addressed. */
+  several: readonly Locator[]
   source: Record<FileSettingName, Source>
   /** The source of the service and of the key, in words: `SVC_BASE_URL`, `/shop/svc.config.json`, `profile local`. */
   where: Record<'base_url' | 'secret_key', string>
@@ -95,8 +98,8 @@ export interface Settings {
 
 /** Resolves every setting from its layers. Throws CliError for a value that its schema rejects. */
 export function resolveSettings(layers: Layers): Settings {
-  const candidates = usedByDefault(layers.sandboxes)
-  const base_url = pick('base_url', layers, candidates[0]?.url, usualAddress)
+  const choice = chooseSandbox(layers.sandboxes, layers.root)
+  const base_url = pick('base_url', layers, choice.sandbox?.url, usualAddress)
   const sandbox = sandboxAt(base_url.value, layers.sandboxes)
   const projects = [...(sandbox?.projects ?? []), ...(layers.created ?? [])]
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)
@@ -118,8 +121,8 @@ export function resolveSettings(layers: Layers): Settings {
   return {
     ...each('value'),
     sandbox: sandbox && { ...sandbox, projects },
-    running: candidates.length,
-    of_exec: layers.sandboxes.filter(({ command }) => command !== undefined).map(({ url }) => url),
+    is_other_folder: choice.isOther && source.base_url === 'sandbox',
+    several: source.base_url === 'default' ? choice.several : [],
     where: {
       base_url: describeSource('base_url', source.base_url, layers),
       secret_key: describeSource('secret_key', source.secret_key, layers),

@@ -26,11 +26,16 @@ export const defaultPort = 4010
 export const maxPort = 65_535
 export const defaultHost = '127.0.0.1'
 
+/** Of a namespace, and of a second sandbox. */
+const NameText = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, 'must be lower-case letters and digits, with - and _ in between')
+
 const table = {
   port: {
     schema: z.int('must be a whole number').min(0, 'must be 0 to 65535').max(maxPort, 'must be 0 to 65535'),
     flag: '--port <n>',
-    description: `port; 0 picks a free one; default: ${defaultPort}, or the next free one`,
+    description: `port; 0 picks a free one; default: ${defaultPort}, or the next free one when another folder has it`,
   },
   host: {
     schema: z.string().min(1),
@@ -67,10 +72,15 @@ const table = {
     description: 'private key of --tls-cert, PEM without passphrase',
     env: 'SVC_TLS_KEY',
   },
+  name: {
+    schema: NameText,
+    flag: '--name <name>',
+    description: 'a second sandbox of this folder, with data and a port of its own; with --store, its namespace',
+  },
   db: {
     schema: z.string().min(1),
     flag: '--db <file>',
-    description: 'database file; default: sandbox.db in the state directory',
+    description: 'database file; default: one of this folder, in the state directory',
   },
   store: {
     schema: z
@@ -81,12 +91,7 @@ const table = {
     env: 'SVC_STORE',
   },
   namespace: {
-    schema: z
-      .string()
-      .regex(
-        /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/,
-        'must be lower-case letters and digits, with - and _ in between',
-      ),
+    schema: NameText,
     flag: '--namespace <name>',
     description: 'with --store: your own projects, clock, faults and reset on the same database',
     env: 'SVC_NAMESPACE',

@@ -100,6 +100,8 @@ export interface Locator {
   command?: string | undefined
   /** The working directory of its start. */
   folder?: string | undefined
+  /** Of a second sandbox of that folder. */
+  name?: string | undefined
   /** Where its pid is valid; none where the system shows no namespaces. */
   pid_scope?: string | undefined
   /** When its process started, as the system writes it: a later process with the same pid has another start. */
@@ -128,7 +130,7 @@ const locatorTypes = {
   ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
   ...{ public_url: 'string|undefined', certificate: 'string|undefined', namespace: 'string|undefined' },
   ...{ command: 'string|undefined', pid_scope: 'string|undefined', process_start: 'string|undefined' },
-  ...{ folder: 'string|undefined' },
+  ...{ folder: 'string|undefined', name: 'string|undefined' },
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
@@ -186,15 +188,6 @@ function isSameStart(start: number, written: number): boolean {
 export async function runningSandboxes(home: string, system: ProcessTable): Promise<Locator[]> {
   const running = (await readLocators(home, system)).flatMap(({ locator }) => locator ?? [])
   return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
-}
-
-/**
- * Returns the sandboxes that commands use by default, the first one if there are several: those that `svc start`
- * started, else the one of `svc exec` if there is only one.
- */
-export function usedByDefault(sandboxes: readonly Locator[]): Locator[] {
-  const started = sandboxes.filter(({ command }) => command === undefined)
-  return started.length > 0 || sandboxes.length !== 1 ? started : [...sandboxes]
 }
 
 /** Returns the paths of locators of running processes that this version or user cannot read: they are left alone. */

@@ -3,6 +3,9 @@
  * command line can be parsed, and its help printed, without loading schemas.
  */
 import { tableNames } from '#foundation/table-entry.ts'
+
+export const configFileName = 'svc.config.json'
+
 export const outputFormats = ['text', 'json', 'jsonl', 'csv', 'tsv', 'none'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
@@ -25,7 +28,7 @@ export const settingsTable = {
     env: 'SVC_BASE_URL',
     flag: '--base-url <url>',
     isFileSetting: true,
-    description: 'service to call; default: the running sandbox',
+    description: 'service to call; default: the sandbox of this folder, else the only one that runs',
   },
   client_id: {
     env: 'SVC_CLIENT_ID',

@@ -6,7 +6,7 @@ import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines, plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, suggestValues } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
-import { CliError, didYouMean, exitCodes, noSandbox } from '#cli/run/errors.ts'
+import { CliError, didYouMean, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
 import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
@@ -180,7 +180,7 @@ interface Service {
 async function openService(context: CommandContext, url: string | undefined): Promise<Service> {
   const { settings, system } = context
   const isMissing = settings.sandbox === null && settings.source.base_url === 'default'
-  if (isMissing && url !== undefined) throw noSandbox('The page needs one: svc start')
+  if (isMissing && url !== undefined) throw noSandboxFor(settings, 'The page needs one: svc start')
   const { openOwnPage } = await import('#hosts/own-page.ts')
   if (!isMissing) {
     const { base_url, client_id } = settings

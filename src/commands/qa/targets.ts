@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
 import type { CommandContext } from '#cli/run/command.ts'
-import { CliError, noSandbox } from '#cli/run/errors.ts'
+import { noteOtherFolder } from '#cli/run/command-client.ts'
+import { CliError, noSandboxFor } from '#cli/run/errors.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
 import { startOnFreePort } from '#commands/sandbox/emulator.ts'
 import { type Engine, engineNames, engines, installHints } from '#qa/browser/engines.ts'
@@ -86,13 +87,13 @@ async function startFresh(
   return choices
 }
 
-function chosenService({ settings }: CommandContext, { allowLive }: TargetFlags): TargetChoice {
+function chosenService({ system, settings }: CommandContext, { allowLive }: TargetFlags): TargetChoice {
   const { base_url, sandbox, secret_key, publishable_key, client_id, origin, source } = settings
   if (sandbox === null && source.base_url === 'default') {
-    throw noSandbox(
-      'Use a fresh one: svc qa run --fresh. Or start one (svc start), or name a service (--base-url URL).',
-    )
+    const hint = 'Use a fresh one: svc qa run --fresh. Or start one (svc start), or name a service (--base-url URL).'
+    throw noSandboxFor(settings, hint)
   }
+  noteOtherFolder(system, settings)
   if (allowLive !== true && [secret_key, publishable_key].some((key) => /^[sp]k_live_/.test(key ?? ''))) {
     throw new CliError(
       'usage',

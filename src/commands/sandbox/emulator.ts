@@ -1,4 +1,5 @@
 /** An emulator in this process: started on a free port for the commands that need one, closed, and its failures as errors. */
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { printable } from '#cli/output/terminal.ts'
@@ -7,6 +8,7 @@ import type { CommandContext } from '#cli/run/command.ts'
 import { type Category, CliError } from '#cli/run/errors.ts'
 import type { System } from '#cli/run/system.ts'
 import { parseUserJson, readUserText } from '#cli/run/user-file.ts'
+import { type FolderState, folderDatabase, folderState, keepPort, readKeptPort } from '#cli/settings/sandbox-folder.ts'
 import { defaultHost, defaultPort, maxPort, type StartOptions } from '#cli/settings/start-options.ts'
 import {
   createStateDirectory,
@@ -18,9 +20,10 @@ import {
 import { parseDuration } from '#foundation/duration.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { readMessage } from '#foundation/system-error.ts'
 import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
 
-/** The number of ports to try after the default one if it is taken. */
+/** The number of ports to try after the first one while sandboxes of other folders have them. */
 const portsTried = 50
 
 /** SQLite's own name for a database without a file. */
@@ -41,21 +44,26 @@ export const categories: Record<SandboxFailure['code'], Category> = {
 
 type SandboxFailure = import('#sandbox/index.ts').SandboxError
 
-/** Starts a sandbox, on the next free port if the default one is taken. Throws CliError if it cannot start. */
+/**
+ * Starts a sandbox of the folder, on the port that the folder had last, else the usual one; while a sandbox of another folder has
+ * that, on the next free one. The folder keeps it. Contract A105. Throws CliError if it cannot start.
+ */
 export async function startOnFreePort(
   context: CommandContext,
   options: StartOptions,
 ): Promise<{ sandbox: Sandbox; certificate: Certificate | null }> {
   const home = stateDirectory(context.system)
   const { store } = options
+  const folder = folderState(context.system)
   const isFile = store === undefined && options.ephemeral !== true
-  const database = !isFile ? memory : resolve(context.system.cwd, options.db ?? join(home, 'sandbox.db'))
-  if (isFile && options.db === undefined) createStateDirectory(home)
+  const own = folderDatabase(folder, options.name)
+  const database = !isFile ? memory : resolve(context.system.cwd, options.db ?? own)
+  if (database === own) prepareFolder(context, home, folder, own)
   const certificate = await loadCertificate(context.system, home, options)
   const files = await readStartFiles(context, options)
   const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
   const report = failureReport((line) => context.system.stderr.write(`${printable(line)}\n`))
-  const { host = defaultHost, port: first = defaultPort } = options
+  const { host = defaultHost, port: first = readKeptPort(folder, options.name) ?? defaultPort } = options
   for (let port = first; ; port++) {
     try {
       const chosen = { ...sandboxOptions(options, port, database, certificate), ...files }
@@ -64,13 +72,42 @@ export async function startOnFreePort(
       const sandbox = await startSandbox({ ...chosen, stop, report })
       if (port !== first)
         context.out.note(`Port ${first} is taken by ${await describeTaken(context, host, first)}: using ${port}.`)
+      if (options.port === undefined) keepPortOf(context, folder, port, options.name)
       return { sandbox, certificate }
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error
-      const isNextTried = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
-      if (!isNextTried) throw await startFailure(context, error, { host, port, database })
+      const isTaken = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
+      if (!isTaken || !(await isSandboxPort(context, host, port)))
+        throw await startFailure(context, error, { host, port, database })
     }
   }
+}
+
+/** Creates the folder's part of the state directory. Says where the data of earlier versions is, which kept one for everything. */
+function prepareFolder({ out }: CommandContext, home: string, { directory }: FolderState, database: string): void {
+  createStateDirectory(directory)
+  const earlier = join(home, 'sandbox.db')
+  if (existsSync(database) || !existsSync(earlier)) return
+  out.note(
+    `A sandbox now belongs to a folder, and this one has none yet. The data of before: svc start --db ${earlier}`,
+  )
+}
+
+/** A port that cannot be kept is looked for again by the next start. */
+function keepPortOf({ out }: CommandContext, folder: FolderState, port: number, name: string | undefined): void {
+  try {
+    keepPort(folder, port, name)
+  } catch (error) {
+    out.note(`warning: The port is not kept for the next start: ${readMessage(error)}.`)
+  }
+}
+
+/** Whether a sandbox has a port: one of this user, or one that responds as such. */
+async function isSandboxPort(context: CommandContext, host: string, port: number): Promise<boolean> {
+  const isOwn = (await running(context)).some(({ url }) => new URL(url).port === String(port))
+  if (isOwn) return true
+  const address = localHost(host)
+  return context.system.respondsAt(`http://${address.includes(':') ? `[${address}]` : address}:${port}`)
 }
 
 /** Resolves to the content of --overrides and the path of --playback. Throws CliError. */
@@ -101,7 +138,7 @@ async function readOverridesFile(system: System, file: string): Promise<unknown>
 /** Closes the sandbox. Throws CliError when the disk is full. */
 export async function closeEmulator(
   sandbox: Sandbox,
-  { home, pid_scope, drain_ms }: { home: string; pid_scope: string | undefined; drain_ms: number },
+  { home, pid, pid_scope, drain_ms }: { home: string; drain_ms: number } & Pick<Locator, 'pid' | 'pid_scope'>,
 ): Promise<void> {
   try {
     await sandbox.close({ drain_ms })
@@ -110,7 +147,7 @@ export async function closeEmulator(
     const { code, message, hint } = error as SandboxFailure
     throw new CliError(categories[code], code, message, hint)
   } finally {
-    await removeLocator(home, { pid: sandbox.pid, pid_scope })
+    await removeLocator(home, { pid, pid_scope })
   }
 }
 
@@ -159,7 +196,7 @@ function sandboxOptions(
       host: options.host,
       public_url: options.public_url,
       allowed_hosts: options.allowed_host,
-      namespace: db !== undefined || ephemeral === true ? undefined : options.namespace,
+      namespace: db !== undefined || ephemeral === true ? undefined : findNamespace(options),
       seed: options.seed,
       rate_limit: options.rate_limit,
       decision_latency_ms: options.decision_latency,
@@ -173,6 +210,11 @@ function sandboxOptions(
       otlp: options.otlp,
     }),
   }
+}
+
+/** A second sandbox of a folder is, on a shared store, a namespace. */
+function findNamespace({ store, namespace, name }: StartOptions): string | undefined {
+  return namespace ?? (store === undefined ? undefined : name)
 }
 
 /** Returns the failure with the process that holds the port, or the sandbox that has the database open. */
@@ -189,7 +231,7 @@ async function startFailure(
   }
   const user = sandboxes.find((sandbox) => sandbox.database === database)
   if (error.code === 'database_in_use' && user !== undefined) {
-    const hint = 'Use it, stop it with svc sandbox stop, or start another: svc start --ephemeral'
+    const hint = 'Use it, stop it with svc sandbox stop, or start a second one: svc start --name NAME'
     const { startedIn } = await import('#cli/process/port-holder.ts')
     const place = user.folder === context.system.cwd ? '' : startedIn(user)
     return failure(`A sandbox with this database is already running: ${user.url} (pid ${user.pid}${place}).`, hint)

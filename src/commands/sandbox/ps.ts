@@ -2,7 +2,7 @@
 
 import { type Column, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
-import { plural, timeText } from '#cli/output/text.ts'
+import { plural, shortenPath, timeText } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
 import { noOwnSandbox, noSandbox } from '#cli/run/errors.ts'
@@ -15,6 +15,7 @@ import {
   runningSandboxes,
   stateDirectory,
 } from '#cli/settings/state-directory.ts'
+import { withoutUndefined } from '#foundation/json.ts'
 import { readiness, responseTimeoutMs, type State, stateText, upTime } from './status.ts'
 
 const psColumns: readonly Column[] = [
@@ -23,6 +24,7 @@ const psColumns: readonly Column[] = [
   { name: 'pid', kind: 'id' },
   { name: 'state', paint: (cell, style) => stateText(cell as State, style) },
   { name: 'up' },
+  { name: 'folder', least: 12 },
   { name: 'database', least: 16 },
 ]
 
@@ -30,7 +32,7 @@ export const ps: Command = {
   name: 'ps',
   summary: 'List the running sandboxes',
   details:
-    'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else the newest that svc start started, else the one of svc exec if there is only one (exec: COMMAND). For its details: svc sandbox status',
+    'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else that of this folder, else the only one that runs. For its details: svc sandbox status',
   examples: ['sandbox ps', 'sandbox ps -o json'],
   tables: [psColumns],
   hasRows: true,
@@ -39,12 +41,12 @@ export const ps: Command = {
     const running = await runningSandboxes(stateDirectory(system), system)
     const rows = await Promise.all(
       running.map(async (sandbox) => {
-        const { url, inspector_url, database, pid, version, started_at_ms, command } = sandbox
+        const { url, inspector_url, database, pid, version, started_at_ms, command, name } = sandbox
         const used = pid === settings.sandbox?.pid
         const [state, shared] = await Promise.all([readiness(system, sandbox), sharedFields(system, sandbox)])
         const ready = state === 'ready'
-        const ofExec = command === undefined ? {} : { command }
-        return { state, url, inspector_url, database, pid, version, started_at_ms, ...shared, ...ofExec, ready, used }
+        const folder = { folder: sandbox.folder ?? null, ...withoutUndefined({ name, command }) }
+        return { state, url, inspector_url, database, pid, version, started_at_ms, ...folder, ...shared, ready, used }
       }),
     )
     if (rows.length === 0) {
@@ -62,6 +64,7 @@ export const ps: Command = {
       const shown = rows.map((row) => ({
         ...row,
         mark: row.used ? '*' : ' ',
+        folder: folderText(row, system.home),
         database: databaseText(row),
         up:
           style.view.time === null
@@ -97,6 +100,12 @@ async function sharedFields(system: System, sandbox: Locator): Promise<SharedFie
     return (await client.sandbox.info()).nodes?.length ?? null
   }
   return { namespace, nodes: await count().catch(() => null) }
+}
+
+/** The folder in which it was started, with the name of a second sandbox: `~/shop (review)`. */
+function folderText({ folder, name }: Pick<Locator, 'name'> & { folder: string | null }, home: string): string {
+  const place = folder === null ? '' : shortenPath(folder, home)
+  return name === undefined ? place : `${place} (${name})`
 }
 
 function databaseText({ database, namespace, nodes, command }: Listed & Partial<SharedFields>): string {

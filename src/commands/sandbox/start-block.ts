@@ -1,6 +1,6 @@
 /** The block that `svc start` prints when the sandbox is ready: where it is, with which keys, and what to try. */
 import type { Style } from '#cli/output/terminal.ts'
-import { alignPairs, plural, timeText } from '#cli/output/text.ts'
+import { alignPairs, plural, shortenPath, timeText } from '#cli/output/text.ts'
 import type { StartOptions } from '#cli/settings/start-options.ts'
 import type { Locator } from '#cli/settings/state-directory.ts'
 import type { PlaybackSource } from '#sandbox/index.ts'
@@ -34,7 +34,7 @@ export function startBlock(
           ...placePairs(sandbox, home, style),
           ...chosenPairs(chosen),
           ...projectPairs(sandbox),
-          ['log', log_file === null ? null : shorten(log_file, home)],
+          ['log', log_file === null ? null : shortenPath(log_file, home)],
         ],
         style,
       ),
@@ -64,8 +64,8 @@ function placePairs(sandbox: Ready, home: string, style: Style): Pair[] {
     ['public URL', public_url === undefined ? null : style.cyan(public_url)],
     ['demo', style.cyan(demoUrl(sandbox))],
     ['inspector', style.cyan(pageUrl(sandbox, '/_sandbox/'))],
-    ['certificate', certificate === undefined ? null : shorten(certificate, home)],
-    ['database', database === memory ? 'in memory, lost when it stops' : shorten(database, home)],
+    ['certificate', certificate === undefined ? null : shortenPath(certificate, home)],
+    ['database', database === memory ? 'in memory, lost when it stops' : shortenPath(database, home)],
     ['namespace', namespace ?? null],
     ['nodes', nodes === undefined ? null : String(nodes)],
     ...sourcePairs(sandbox.playback ?? null, home, style),
@@ -77,7 +77,7 @@ function sourcePairs(source: PlaybackSource | null, home: string, style: Style):
   const { file, exchanges, sessions, recorded_at_ms, fallback } = source
   const contents = `${plural(exchanges, 'exchange')} of ${plural(sessions, 'session')}`
   return [
-    ['plays', file === null ? contents : `${shorten(file, home)}, ${contents}`],
+    ['plays', file === null ? contents : `${shortenPath(file, home)}, ${contents}`],
     ['recorded', timeText(recorded_at_ms, style)],
     ['not recorded', fallback ? 'the emulator responds' : 'refused with not_recorded, 404'],
   ]
@@ -107,11 +107,6 @@ function projectPairs({ projects, admin_token }: Ready): Pair[] {
 
 function indent(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`)
-}
-
-/** Returns a path under the home directory as `~/...`. */
-function shorten(path: string, home: string): string {
-  return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 
 /**

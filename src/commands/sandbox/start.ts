@@ -6,7 +6,8 @@ import { startInBackground } from '#cli/process/background.ts'
 import type { Certificate } from '#cli/process/certificate.ts'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { configFileName, readSettingFiles } from '#cli/settings/files.ts'
+import { readSettingFiles } from '#cli/settings/files.ts'
+import { chooseSandbox, findRoot, folderState } from '#cli/settings/sandbox-folder.ts'
 import type { ConfigFile } from '#cli/settings/schemas.ts'
 import {
   mergeStartOptions,
@@ -16,6 +17,7 @@ import {
   startWords,
 } from '#cli/settings/start-options.ts'
 import { ownProcess, stateDirectory, stateProblem, writeLocator } from '#cli/settings/state-directory.ts'
+import { configFileName } from '#cli/settings/table.ts'
 import type { Sandbox } from '#sandbox/index.ts'
 import { closeEmulator, memory, running, startOnFreePort } from './emulator.ts'
 import { playbackNotes } from './playback-text.ts'
@@ -61,7 +63,7 @@ async function startHere(context: CommandContext, options: StartOptions, isOpene
   const { shared } = sandbox
   const ready = describeReady(sandbox, certificate)
   try {
-    if (unwritable === null) await writeOwnLocator(context, home, sandbox, ready)
+    if (unwritable === null) await writeOwnLocator(context, home, sandbox, { ...ready, name: options.name })
     else context.out.note(`warning: ${unwritable.message} Other commands need --base-url ${ready.url} and the keys.`)
     noteStart(context, sandbox, options)
     printReady(context, ready, { chosen: options })
@@ -72,7 +74,7 @@ async function startHere(context: CommandContext, options: StartOptions, isOpene
     // Ctrl-C comes from a user who waits for the end.
     if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrainMs
   } finally {
-    await closeEmulator(sandbox, { home, pid_scope, drain_ms })
+    await closeEmulator(sandbox, { home, pid: context.system.pid, pid_scope, drain_ms })
   }
   context.out.note('stopped')
   return 0
@@ -133,15 +135,19 @@ async function startDetached(context: CommandContext, options: StartOptions, isO
   const config = flags.config === undefined ? [] : [`--config=${flags.config}`]
   const { words, variables } = startWords(options)
   const starting = startInBackground(system, ['start', ...words, ...config, '-o', 'json'], {
-    home: stateDirectory(system),
+    directory: folderState(system).directory,
     signal,
     variables,
   })
   const { line, notes, log_file } = await out.progress('waiting until the sandbox is ready', starting)
   for (const note of notes) out.note(note)
   const ready = JSON.parse(line) as Ready
-  const isOnly = (await running(context)).length === 1
-  printReady(context, ready, { log_file, stop_options: isOnly ? '' : ` --base-url ${ready.url}`, chosen: options })
+  const { sandbox } = chooseSandbox(await running(context), findRoot(system.cwd))
+  printReady(context, ready, {
+    log_file,
+    stop_options: sandbox?.url === ready.url ? '' : ` --base-url ${ready.url}`,
+    chosen: options,
+  })
   if (isOpened) await openPage(context, demoUrl(ready))
   return 0
 }

@@ -63,14 +63,9 @@ function describeFound({ settings }: CommandContext, { place, state, info }: Fou
   }
 }
 
-function printNotes(
-  { settings, out, command_name }: CommandContext,
-  { state, info }: FoundSandbox,
-  refusal: ServiceError | null,
-): void {
+function printNotes({ out }: CommandContext, { state, info }: FoundSandbox, refusal: ServiceError | null): void {
   for (const warning of info?.warnings ?? []) out.note(`warning: ${warning}`)
   if (refusal !== null && state === 'ready') out.note(`${refusal.message} ${refusal.hint ?? ''}`.trim())
-  if (settings.running > 1) out.note(`${settings.running} sandboxes are running. List them: ${command_name} sandbox ps`)
 }
 
 async function notRunning({ settings, system }: CommandContext): Promise<CliError> {
@@ -125,13 +120,13 @@ function placePairs(
   style: Style,
 ): [string, string | null][] {
   const { url, inspector_url, database, pid, version, started_at_ms } = place
-  const { source, running, sandbox } = settings
-  const isNewest = source.base_url === 'sandbox' && running > 1
+  const { source, sandbox } = settings
   const started = started_at_ms ?? null
   return [
     ['state', stateText(state, style)],
     ['URL', style.cyan(url)],
-    ['chosen by', isNewest ? 'the newest' : sourceName(source.base_url)],
+    ['chosen by', settings.is_other_folder ? 'the only one that runs' : sourceName(source.base_url)],
+    ['folder', sandbox?.folder ?? null],
     ['inspector', inspector_url === null ? null : style.cyan(inspector_url)],
     ['started by', sandbox?.command === undefined ? null : `svc exec -- ${sandbox.command}`],
     ['database', database === ':memory:' ? 'in memory, lost when it stops' : database],
@@ -242,5 +237,5 @@ export function upTime(span_ms: number): string {
 function sourceName(source: Source): string {
   if (source === 'flag') return '--base-url'
   if (source === 'environment') return settingsTable.base_url.env
-  return source === 'sandbox' ? 'the only one' : source
+  return source === 'sandbox' ? 'this folder' : source
 }

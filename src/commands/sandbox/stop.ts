@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
 import { portHolder } from '#cli/process/port-holder.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { commandClient } from '#cli/run/command-client.ts'
-import { CliError } from '#cli/run/errors.ts'
+import { commandClient, noteOtherFolder } from '#cli/run/command-client.ts'
+import { CliError, noSandboxFor } from '#cli/run/errors.ts'
 import { type System, version } from '#cli/run/system.ts'
+import { chooseSandbox, findRoot } from '#cli/settings/sandbox-folder.ts'
 import { permittedControlToken } from '#cli/settings/settings.ts'
 import {
   checkReadable,
@@ -27,7 +28,7 @@ export const stop: Command = {
   name: 'stop',
   summary: 'Stop a running sandbox cleanly',
   details:
-    'First checks that the process is the sandbox, since any other process is left alone, then waits until it has ended. With several sandboxes, choose one with --base-url, or stop --all. One of svc exec ends with its command; --base-url stops both.',
+    'First checks that the process is the sandbox, since any other process is left alone, then waits until it has ended. It stops the sandbox of this folder, else the only one that runs; another with --base-url, every one with --all. One of svc exec ends with its command; --base-url stops both.',
   options: [new Option('--all', 'stop every running sandbox')],
   examples: ['sandbox stop', 'sandbox stop --all'],
   async run(context, { options }) {
@@ -108,27 +109,31 @@ function controlClient(system: System, sandbox: Locator, allow_http: boolean) {
   return commandClient(system, { base_url: url, timeout_ms: responseTimeoutMs, validate: false, admin_token })
 }
 
-function chooseOne({ settings: { source, base_url } }: CommandContext, running: readonly Locator[]): Locator {
+function chooseOne({ settings, system }: CommandContext, running: readonly Locator[]): Locator {
+  const { source, base_url } = settings
   const isNamed = source.base_url !== 'sandbox' && source.base_url !== 'default'
-  const [chosen, ...others] = isNamed
-    ? running.filter(({ url }) => isSameService(url, base_url))
-    : running.filter(isStarted)
-  const urls = running.map(({ url }) => url).join(', ')
-  if (chosen === undefined) {
-    const message = isNamed ? `No sandbox is running at ${base_url}.` : 'No sandbox is running.'
-    const ofExec = running.find((sandbox) => !isStarted(sandbox))
-    if (!isNamed && ofExec !== undefined) {
-      const hint = `It ends with its command. To stop both: svc sandbox stop --base-url ${ofExec.url}`
-      const message = `The sandbox at ${ofExec.url} is of svc exec -- ${ofExec.command}.`
-      throw new CliError('usage', 'sandbox_of_exec', message, hint)
-    }
+  if (isNamed) {
+    const named = running.find(({ url }) => isSameService(url, base_url))
+    if (named !== undefined) return named
+    const urls = running.map(({ url }) => url).join(', ')
     const hint = urls === '' ? 'Nothing to stop.' : `Running: ${urls}.`
-    throw new CliError('unreachable', 'sandbox_missing', message, hint)
+    throw new CliError('unreachable', 'sandbox_missing', `No sandbox is running at ${base_url}.`, hint)
   }
-  if (others.length === 0) return chosen
-  const message = `${running.length} sandboxes are running: ${urls}.`
-  const hint = `Stop one: svc sandbox stop --base-url ${chosen.url}. Or stop all: svc sandbox stop --all.`
-  throw new CliError('usage', 'sandbox_ambiguous', message, hint)
+  const { sandbox, several } = chooseSandbox(running, findRoot(system.cwd))
+  if (several.length > 0) {
+    const { message } = noSandboxFor({ several })
+    const hint = `Stop one: svc sandbox stop --base-url ${several[0]?.url}. Or stop all: svc sandbox stop --all.`
+    throw new CliError('usage', 'sandbox_ambiguous', message, hint)
+  }
+  if (sandbox === null)
+    throw new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', 'Nothing to stop.')
+  if (isStarted(sandbox)) {
+    noteOtherFolder(system, settings)
+    return sandbox
+  }
+  const hint = `It ends with its command. To stop both: svc sandbox stop --base-url ${sandbox.url}`
+  const message = `The sandbox at ${sandbox.url} is of svc exec -- ${sandbox.command}.`
+  throw new CliError('usage', 'sandbox_of_exec', message, hint)
 }
 
 /** Whether `svc start` started it, not `svc exec`. */

@@ -10,7 +10,6 @@ import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/comma
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import {
-  configFileName,
   environmentValues,
   findConfig,
   profileNamed,
@@ -30,7 +29,7 @@ import {
   readJson,
 } from '#cli/settings/schemas.ts'
 import { checkSetting } from '#cli/settings/settings.ts'
-import { type FileSettingName, fileSettingNames, type SettingName } from '#cli/settings/table.ts'
+import { configFileName, type FileSettingName, fileSettingNames, type SettingName } from '#cli/settings/table.ts'
 
 /** The profile that `config set` creates when there is none. */
 const firstProfile = 'default'

@@ -2,11 +2,12 @@
 import { Option } from 'commander'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { serviceClient } from '#cli/run/command-client.ts'
-import { CliError, noSandbox } from '#cli/run/errors.ts'
+import { CliError, noSandboxFor } from '#cli/run/errors.ts'
 import { loadSettings } from '#cli/settings/files.ts'
 import { permittedControlToken, permittedSecretKey, type Settings } from '#cli/settings/settings.ts'
 import {
   type Locator,
+  ownProcess,
   removeLocator,
   stateDirectory,
   stateProblem,
@@ -24,10 +25,10 @@ export const mcp: Command = {
   summary: 'Serve tools for coding agents, over stdin and stdout',
   details: [
     'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, doctor and lint, bundle a turn, reconcile counts, compare recordings, try hosts, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
-    'Uses the sandbox that is running when a tool is called, or the one of --base-url. With --start, if none is running, it starts one in memory, which ends with the agent. Nothing but the protocol is written to stdout; it ends when stdin ends.',
+    'Uses the sandbox of this folder that is running when a tool is called, or the one of --base-url. With --start, when the folder has none, it starts one in memory, which ends with the agent; the sandboxes of other folders are left alone. Nothing but the protocol is written to stdout; it ends when stdin ends.',
     'Its tools read and write files below the current folder only. Every sandbox also serves it over HTTP at /_sandbox/mcp, without the tools that need your files or a browser.',
   ].join('\n\n'),
-  options: [new Option('--start', 'start a sandbox in memory when none is running')],
+  options: [new Option('--start', 'start a sandbox in memory when this folder has none')],
   examples: ['mcp', 'mcp --start'],
   async run(context, { options }) {
     const { system, out, command_name } = context
@@ -37,10 +38,11 @@ export const mcp: Command = {
         `Waiting for messages from an agent, which normally starts this command itself: ${command_name} docs agents.`,
       )
     }
-    const own = options.start === true ? await startWhenNone(context) : null
+    const own = options.start === true ? createOwnSandbox(context) : null
     try {
+      await own?.startIfNone(context.settings)
       const { serveStdio } = await import('#mcp/stdio.ts')
-      await serveStdio(system, sandboxAccess(context), interrupt)
+      await serveStdio(system, sandboxAccess(context, own), interrupt)
     } finally {
       await own?.close()
     }
@@ -48,20 +50,42 @@ export const mcp: Command = {
   },
 }
 
-/** Starts a sandbox that other commands can find too, unless one is running or a service is named. */
-async function startWhenNone(context: CommandContext): Promise<{ close(): Promise<void> } | null> {
-  const { system, out, settings } = context
-  if (settings.source.base_url !== 'default') return null
+/** A sandbox that this server starts when its folder has none. */
+interface OwnSandbox {
+  /** Starts one that other commands find too. Resolves to whether it did: not when a service is named, or the folder has one. */
+  startIfNone(settings: Settings): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** Starts at most one at a time: the one of another agent in the folder can end at any time, and then its calls come here. */
+function createOwnSandbox(context: CommandContext): OwnSandbox {
+  let starting: Promise<{ close(): Promise<void> }> | null = null
+  return {
+    async startIfNone({ source, is_other_folder }) {
+      if (source.base_url !== 'default' && !is_other_folder) return false
+      starting ??= startListed(context)
+      await starting.catch((error) => {
+        starting = null
+        throw error
+      })
+      return true
+    },
+    async close() {
+      await (await starting)?.close()
+    },
+  }
+}
+
+async function startListed(context: CommandContext): Promise<{ close(): Promise<void> }> {
+  const { system, out } = context
   const { sandbox } = await startOnFreePort(context, { ephemeral: true })
   const home = stateDirectory(system)
-  const { url, inspector_url, database, pid, version, projects } = sandbox
-  const pid_scope = system.pid_scope ?? undefined
+  const { url, inspector_url, database, version, projects } = sandbox
   const locator: Locator = {
-    ...{ url, inspector_url, database, pid, pid_scope, version, projects },
+    ...{ url, inspector_url, database, version, projects, ...(await ownProcess(system)) },
     started_at_ms: system.now(),
   }
-  const isFound = stateProblem(home) === null
-  if (isFound) await writeLocator(home, locator)
+  if (stateProblem(home) === null) await writeLocator(home, locator)
   out.note(`Started a sandbox in memory at ${url}.`)
   return {
     async close() {
@@ -71,14 +95,18 @@ async function startWhenNone(context: CommandContext): Promise<{ close(): Promis
   }
 }
 
-function sandboxAccess(context: CommandContext): SandboxAccess {
+function sandboxAccess(context: CommandContext, own: OwnSandbox | null): SandboxAccess {
   const { system, flags, command_name } = context
   /** Read again on each call: a sandbox may have been started or stopped since. */
-  const settings = async (): Promise<Settings> => {
+  const read = async (): Promise<Settings> => {
     const current = await loadSettings(system, flags)
+    return (await own?.startIfNone(current)) ? loadSettings(system, flags) : current
+  }
+  const settings = async (): Promise<Settings> => {
+    const current = await read()
     if (current.source.base_url !== 'default') return current
     const hint = `Start one in another terminal: ${command_name} start. Or let this server do it: ${command_name} mcp --start.`
-    throw noSandbox(hint)
+    throw noSandboxFor(current, hint)
   }
   return {
     command_name,
@@ -100,7 +128,7 @@ function sandboxAccess(context: CommandContext): SandboxAccess {
       const kind = sandbox === null ? 'service' : 'sandbox'
       return { kind, base_url, client_id, origin, keys, admin_token: permittedControlToken(current) }
     },
-    local: localAccess(context, () => loadSettings(system, flags)),
+    local: localAccess(context, read),
     diagnose: async () => diagnose(await gather({ ...context, settings: await settings() }, undefined, [])),
     now: () => system.now(),
     randomText: (length) => system.randomText(length),

@@ -13,6 +13,7 @@ import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { version } from '#cli/run/system.ts'
 import { findConfig, loadSettings } from '#cli/settings/files.ts'
+import { findRoot } from '#cli/settings/sandbox-folder.ts'
 import { resolveSettings, type Settings } from '#cli/settings/settings.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
 import type { Client } from '#client/client.ts'
@@ -68,7 +69,14 @@ export async function settingsOrProblem({ system, flags }: CommandContext): Prom
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     const sandboxes = await runningSandboxes(stateDirectory(system), system)
-    const settings = resolveSettings({ flags, environment: {}, config: {}, profile: {}, sandboxes })
+    const settings = resolveSettings({
+      flags,
+      environment: {},
+      config: {},
+      profile: {},
+      sandboxes,
+      root: findRoot(system.cwd),
+    })
     return { settings, problem: { message: error.message, hint: error.hint } }
   }
 }

@@ -24,7 +24,7 @@ const sandbox = {
   started_at_ms: 0,
 }
 const settings = (environment: Layers['environment'] = {}, sandboxes: Layers['sandboxes'] = [sandbox]) =>
-  resolveSettings({ flags: {}, environment, config: {}, profile: {}, sandboxes })
+  resolveSettings({ flags: {}, environment, config: {}, profile: {}, sandboxes, root: '/' })
 
 /** Returns what doctor prints for a rule, from the facts that it needs. */
 function ofMachine(id: keyof typeof machineRules, facts: Partial<Machine>) {
