@@ -1,6 +1,6 @@
 /**
  * What pages of other origins may read (A90, A91, C01): v1 responses if some project allows the origin, files always.
- * CORS credentials are never allowed. Of the control plane, only the routes of the console on a page have CORS (A93, A104).
+ * CORS credentials are never allowed. Of the control plane, only the routes of the console on a page have CORS (A93, A114).
  */
 import { ApiError } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'

@@ -72,7 +72,7 @@ export interface Route {
   takesBearer?: boolean
   /** A page that can be opened without any effect: other sites may link to it. */
   isPage?: boolean
-  /** Of the control plane: for pages of other origins. It reveals nothing, or checks origin and credential itself (A104). */
+  /** Of the control plane: for pages of other origins. It reveals nothing, or checks origin and credential itself (A114). */
   isForHostPages?: boolean
   /** @throws ApiError */
   respond(exchange: OpenExchange): MaybePromise<PipelineResponse>

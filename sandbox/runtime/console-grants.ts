@@ -1,5 +1,5 @@
 /**
- * Grants of the console on a page (A104): a page asks, you confirm in the inspector, and the page claims a token, once,
+ * Grants of the console on a page (A114): a page asks, you confirm in the inspector, and the page claims a token, once,
  * with the secret of its ask. A grant is good on the origin that asked for it. Grants are in memory only, where a
  * restart ends them, and of secrets and tokens only hashes.
  */

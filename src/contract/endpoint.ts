@@ -277,7 +277,7 @@ export const responseHeaders = {
   'x-sandbox-fault': header('assumed', 'A96', 'Sandbox only. The fault rule that applied to this request.'),
   'x-sandbox-source': header(
     'assumed',
-    'A105',
+    'A115',
     'Sandbox only, with --playback. recording, or emulator for what it responds by itself.',
   ),
   'x-sandbox-trace': header(

@@ -1,4 +1,4 @@
-/** What a page may do with its console: nothing without a grant that the user has confirmed, and then what it says (A104). */
+/** What a page may do with its console: nothing without a grant that the user has confirmed, and then what it says (A114). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

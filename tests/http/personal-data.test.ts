@@ -1,4 +1,4 @@
-/** Personal data in session ids, topics, metadata and labels (A106): a warning, or a refusal that keeps nothing of it. */
+/** Personal data in session ids, topics, metadata and labels (A116): a warning, or a refusal that keeps nothing of it. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { storedTexts } from '#tests/postgres/shared-store.ts'

@@ -1,4 +1,4 @@
-/** The page where the user lets a page steer the sandbox, or refuses it (A104). */
+/** The page where the user lets a page steer the sandbox, or refuses it (A114). */
 import { expect, test } from 'vitest'
 import type { ConsoleAsk, ConsoleClaim } from '#contract/resources/sandbox/console.ts'
 import { origin, type Stage } from '#tests/http/stage.ts'

@@ -1,4 +1,4 @@
-/** Composes bundles (A107): a turn, or the newest turns of a session, as one signed value. */
+/** Composes bundles (A117): a turn, or the newest turns of a session, as one signed value. */
 
 import type { Bundle, BundleEvidence, BundleMedia, BundleTurn } from '#contract/bundles/bundle.ts'
 import { bundleText, hashParts, type UnsignedBundle } from '#contract/bundles/proof.ts'

@@ -1,4 +1,4 @@
-/** Bundles that were imported (A107): checked, listed and shown. What reads them is loaded with the first one. */
+/** Bundles that were imported (A117): checked, listed and shown. What reads them is loaded with the first one. */
 import { findAlterations } from '#contract/bundles/proof.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'

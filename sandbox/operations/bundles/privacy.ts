@@ -1,4 +1,4 @@
-/** A turn without the personal data in it (A106): what clients wrote into topics, session ids, metadata and labels. */
+/** A turn without the personal data in it (A116): what clients wrote into topics, session ids, metadata and labels. */
 
 import type { BundleTurn } from '#contract/bundles/bundle.ts'
 import { findPersonalFields } from '#contract/personal-data/personal-fields.ts'

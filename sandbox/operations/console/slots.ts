@@ -1,4 +1,4 @@
-/** What the console on a page shows of its slots, and only the sandbox knows (A104). */
+/** What the console on a page shows of its slots, and only the sandbox knows (A114). */
 import { acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'

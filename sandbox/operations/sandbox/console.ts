@@ -1,4 +1,4 @@
-/** The grants of pages that steer the sandbox from their console (A104). */
+/** The grants of pages that steer the sandbox from their console (A114). */
 import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
 import type { ConsoleGrant } from '#contract/resources/sandbox/console.ts'

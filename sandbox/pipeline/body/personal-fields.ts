@@ -1,4 +1,4 @@
-/** Personal data in a request (A106): a warning, or a refusal where the settings of the project say so. */
+/** Personal data in a request (A116): a warning, or a refusal where the settings of the project say so. */
 
 import { ApiError } from '#contract/errors.ts'
 import { findPersonalFields, type PersonalField } from '#contract/personal-data/personal-fields.ts'

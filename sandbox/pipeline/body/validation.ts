@@ -26,7 +26,7 @@ type Client = Pick<Context, 'is_old_client' | 'warnings' | 'played'>
 /**
  * Returns a body, which may have exact numbers if `isExact`, as its schema parses it. A field in the wrong place is
  * refused, with the right place in the error, unless an old client sent it. Other unknown fields are ignored with a
- * warning where the endpoint says so (A14, C02), and where the service accepted them in a recording that is played (A105).
+ * warning where the endpoint says so (A14, C02), and where the service accepted them in a recording that is played (A115).
  * Null in an optional field of the API is the field left out, with a warning (A101).
  * @throws ApiError 400
  */

@@ -1,5 +1,5 @@
 /**
- * The actions of the console on a page (A104). Each is a call of the control plane or the API, sent through the pipeline:
+ * The actions of the console on a page (A114). Each is a call of the control plane or the API, sent through the pipeline:
  * it is validated, journalled and audited as any other, and the audit list has it under the origin of the page. All of
  * them are about test traffic.
  */

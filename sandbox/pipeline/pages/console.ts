@@ -1,5 +1,5 @@
 /**
- * The console on a page (A104): the routes below `/_sandbox/console/page/` that its module calls from pages of other
+ * The console on a page (A114): the routes below `/_sandbox/console/page/` that its module calls from pages of other
  * origins. They alone of the control plane have CORS, and only for origins that a project allows in test mode. Each
  * demands its own credential in place of the guard of the control plane: an asset token to read a slot, a grant to act.
  * None of them is in the journal.

@@ -1,5 +1,5 @@
 /**
- * The page of a bundle (A107): one file of HTML without a script, which opens anywhere without a network, prints, and holds
+ * The page of a bundle (A117): one file of HTML without a script, which opens anywhere without a network, prints, and holds
  * its data. It follows from the data alone, so that a page that shows something else is found.
  */
 import { measuredTime } from '#foundation/duration.ts'

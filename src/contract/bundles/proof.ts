@@ -1,5 +1,5 @@
 /**
- * The proof of a bundle (A107): each part of it has a hash, the list of hashes is signed, and each evidence entry continues
+ * The proof of a bundle (A117): each part of it has a hash, the list of hashes is signed, and each evidence entry continues
  * the hash before it. The sandbox signs by this, and `svc evidence verify FILE.html` and an import check by it.
  */
 import canonicalize from 'canonicalize'

@@ -1,5 +1,5 @@
 /**
- * Personal data in the fields of a request that clients fill with words of their own (A106): session ids, topics, metadata
+ * Personal data in the fields of a request that clients fill with words of their own (A116): session ids, topics, metadata
  * and labels. The sandbox warns of it or refuses it; the rules of diagnosis look for it in the journal and in files.
  */
 import { isExactNumber } from '#foundation/exact-numbers.ts'

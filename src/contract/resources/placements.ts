@@ -295,8 +295,8 @@ export const PartnerRequest = assumedObject('A51', () => ({
 }))
 export type PartnerRequest = z.infer<typeof PartnerRequest>
 
-/** A field with personal data in it, without the data (A106). */
-export const PersonalFinding = assumedObject('A106', () => ({
+/** A field with personal data in it, without the data (A116). */
+export const PersonalFinding = assumedObject('A116', () => ({
   path: z.string().describe('The dotted path of the field: topic.'),
   kinds: z.array(PersonalKindCode).describe('What it seems to contain.'),
 }))
@@ -328,7 +328,7 @@ export const PlacementDetail = assumedObject('A52', () => ({
   ),
   personal_data: assumed(
     z.array(PersonalFinding),
-    'A106',
+    'A116',
     'The fields of partner_request that seem to contain personal data; empty without any.',
   ),
   consent: assumed(AuthoritativeConsent.nullable(), 'A65', 'The decision-bound snapshot.'),

@@ -181,7 +181,7 @@ export const ProjectSettings = assumedObject('A80', () => ({
   secret_key_in_browser: assumed(SecretKeyInBrowser, 'A92', 'How to treat a secret key that is sent with an Origin.'),
   personal_data: assumed(
     PersonalDataRule,
-    'A106',
+    'A116',
     'How to treat personal data in session ids, topics, metadata and labels: warn of it, or refuse the request.',
   ),
 }))

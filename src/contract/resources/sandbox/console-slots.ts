@@ -1,4 +1,4 @@
-/** What the console on a page gets from the sandbox about the slots whose asset tokens the page has (A104). */
+/** What the console on a page gets from the sandbox about the slots whose asset tokens the page has (A114). */
 import type { AuthoritativeConsent, ConsentState } from '../../fields.ts'
 import type { BeaconItem } from '../beacons.ts'
 import type { BillingVerdict, FillDecision } from '../placements.ts'

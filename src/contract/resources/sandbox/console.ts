@@ -1,4 +1,4 @@
-/** The grants with which a page steers the sandbox from its console, and what it may do then (A104). */
+/** The grants with which a page steers the sandbox from its console, and what it may do then (A114). */
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../../endpoint.ts'
 import { EpochMs, type Format, NoFields } from '../../fields.ts'
@@ -66,7 +66,7 @@ export interface ConsoleClaim {
 const grantStatuses = ['waiting', 'confirmed', 'refused'] as const
 type GrantStatus = (typeof grantStatuses)[number]
 
-export const ConsoleGrant = assumedObject('A104', () => ({
+export const ConsoleGrant = assumedObject('A114', () => ({
   grant_id: z.string().describe('Identifier of the grant.'),
   origin: z.string().describe('Origin of the page that asks. The grant is good there only.'),
   code: z.string().describe('Four digits, which the console on the page shows too.'),
@@ -79,7 +79,7 @@ export const ConsoleGrant = assumedObject('A104', () => ({
 }))
 export type ConsoleGrant = z.infer<typeof ConsoleGrant>
 
-const grantParams = assumedObject('A104', () => ({ grant_id: z.string().describe('Identifier of the grant.') }))
+const grantParams = assumedObject('A114', () => ({ grant_id: z.string().describe('Identifier of the grant.') }))
 
 export const control = declareEndpoints({
   'console.list': {
@@ -88,7 +88,7 @@ export const control = declareEndpoints({
     summary: 'List the grants of pages',
     description:
       'Pages whose console asked to steer this sandbox, newest first, confirmed or not. Never a secret or a token. They are in memory only: a reset, a restore and a restart end them.',
-    response: assumedObject('A104', () => ({
+    response: assumedObject('A114', () => ({
       items: z.array(ConsoleGrant).describe('All grants that have not ended.'),
     })),
   },

@@ -5,7 +5,7 @@ import { limits } from '../../limits.ts'
 import { assumed, assumedObject } from '../../objects.ts'
 import { EvidenceVerification } from '../evidence.ts'
 
-export const PlaybackInfo = assumedObject('A105', () => ({
+export const PlaybackInfo = assumedObject('A115', () => ({
   file: z.string().nullable().describe('The HAR file; null when a program gave it as text.'),
   creator: z.string().describe('The program that recorded it.'),
   recorded_at_ms: EpochMs.describe('When its newest exchange was recorded.'),
@@ -17,7 +17,7 @@ export const PlaybackInfo = assumedObject('A105', () => ({
   refused: z.int().describe('Requests that the service accepted and the emulator refused.'),
   unplayed: z
     .array(
-      assumedObject('A105', () => ({
+      assumedObject('A115', () => ({
         method: z.string().describe('Method.'),
         path: z.string().describe('Path of the endpoint, with parameters in braces.'),
         count: z.int().describe('Exchanges.'),
