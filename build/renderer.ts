@@ -12,7 +12,7 @@ import { bundle } from './bundle.ts'
 /** Gzipped sizes, bytes. */
 const scripts = [
   { name: 'render.js', entry: 'host/main.ts', format: 'iife', maxGzipBytes: 8_000 },
-  { name: 'mounts.js', entry: 'host/mounts/mounts.ts', format: 'es', maxGzipBytes: 7_900 },
+  { name: 'mounts.js', entry: 'host/mounts/mounts.ts', format: 'es', maxGzipBytes: 8_000 },
   { name: 'judge.js', entry: 'host/judge/main.ts', format: 'es', maxGzipBytes: 9_200 },
   { name: 'console.js', entry: '../console/console.ts', format: 'es', maxGzipBytes: 40_000 },
   { name: 'frame.js', entry: 'frame/main.ts', format: 'iife', maxGzipBytes: 3_000 },

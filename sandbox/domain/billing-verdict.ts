@@ -10,13 +10,13 @@ import {
   eventMetrics,
   judgeBeacons,
   type PricedCreative,
-  type ViewabilityThresholds,
 } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
 import type { Format } from '#contract/fields.ts'
 import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import type { AcceptCode, BeaconItem, Metric } from '#contract/resources/beacons.ts'
 import type { BillingVerdict, PlacementDetail } from '#contract/resources/placements.ts'
+import type { ViewabilityThresholds } from '#contract/viewability.ts'
 import { findEntry, tableNames } from '#foundation/table-entry.ts'
 
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */

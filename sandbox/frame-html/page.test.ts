@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { viewability } from '#contract/viewability.ts'
 import { type FramePageInput, framePage, frameProblemPage } from './page.ts'
 
 const banner: FramePageInput = {
@@ -7,6 +8,7 @@ const banner: FramePageInput = {
   script: 'console.log(1)',
   nonce: 'bm9uY2U',
   beacon_token: 'bt_1_secret',
+  viewability,
   server_time_ms: 1_790_000_000_000,
   is_test: false,
   creative: { format: 'banner', image_url: 'http://127.0.0.1:4010/a.png?x=1&y=2', width: 300, height: 250 },

@@ -4,6 +4,7 @@
  * Nothing in it comes from another origin, only the one script with the nonce runs, and every text of the creative is
  * escaped. The frame's script gets its settings as JSON; the renderer gets everything else over its port.
  */
+import { listNeeds, type ViewabilityThresholds } from '#contract/viewability.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { isLoopback } from '#foundation/http.ts'
 import type { FrameCreative } from '#operations/render.ts'
@@ -19,6 +20,7 @@ export interface FramePageInput {
   nonce: string
   beacon_token: string | null
   server_time_ms: number
+  viewability: ViewabilityThresholds
   /** Whether it is a test substitute, which is visibly marked. */
   is_test: boolean
   creative: FrameCreative
@@ -48,6 +50,7 @@ export function framePage(input: FramePageInput): FramePage<200> {
     media_type: mediaTypes[creative.format],
     width: creative.width,
     height: creative.height,
+    view_needs: listNeeds(creative.format === 'clip', input.viewability),
     beacon_token: input.beacon_token,
     server_time_ms: input.server_time_ms,
   }

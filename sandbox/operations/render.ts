@@ -5,6 +5,7 @@ import { decodeId, formatToken } from '#contract/ids.ts'
 import { limits } from '#contract/limits.ts'
 import { frameAncestors } from '#contract/origins.ts'
 import type { NativeAssets } from '#contract/resources/placements.ts'
+import type { ViewabilityThresholds } from '#contract/viewability.ts'
 import { joinTurn } from '#runtime/traces/request-trace.ts'
 import type { SlotRow } from '#store/store.ts'
 import { boundConsentProblem, type Context, type FilledSlot, findFilledSlot, type Services } from './context.ts'
@@ -25,6 +26,7 @@ type FrameResult =
       sponsor_name: string
       label_text: string
       click_url: string
+      viewability: ViewabilityThresholds
       frame_ancestors: readonly string[]
     }
   | { status: 'refused'; http_status: 403 | 404; reason_code: ReasonCode; frame_ancestors: readonly string[] | null }
@@ -60,6 +62,7 @@ export async function loadFrame(
     sponsor_name: fill.campaign.sponsor_name,
     label_text: decision.label_text,
     click_url: fill.campaign.click_url,
+    viewability: slot.project.settings.viewability,
     frame_ancestors,
   }
 }
@@ -82,6 +85,7 @@ export async function previewFrame(services: Services, slot_id: string) {
     sponsor_name: fill.campaign.sponsor_name,
     label_text: decision.label_text,
     click_url: fill.campaign.click_url,
+    viewability: slot.project.settings.viewability,
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { listNeeds, viewability } from '#contract/viewability.ts'
 import { createFloodCheck, readFrameMessage } from './messages.ts'
 
 const ready = {
@@ -7,6 +8,7 @@ const ready = {
   media_type: 'image',
   width: 300,
   height: 250,
+  view_needs: listNeeds(false, viewability),
   beacon_token: null,
   server_time_ms: 1_790_000_000_000,
 }
@@ -31,6 +33,7 @@ test.each([
   { t: 'navigate', url: 'https://evil.example' },
   { ...ready, nonce: 'another' },
   { ...ready, beacon_token: 1 },
+  { ...ready, view_needs: undefined },
   { ...ready, server_time_ms: 'now' },
   { t: 'resize', height: Number.POSITIVE_INFINITY },
   { t: 'resize', height: -1 },

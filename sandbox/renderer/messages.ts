@@ -5,6 +5,7 @@
  * that only the port is used. Messages are checked by shape; unknown ones are ignored.
  */
 import type { Placement } from '#contract/resources/placements.ts'
+import type { ViewNeeds } from '#contract/viewability.ts'
 import { isObject } from '#foundation/json.ts'
 
 type MediaType = Placement['render']['media_type']
@@ -31,6 +32,8 @@ export interface FrameSettings {
   media_type: MediaType
   width: number
   height: number
+  /** By the thresholds of its project. */
+  view_needs: ViewNeeds
   beacon_token: string | null
   /** Server time, Unix epoch milliseconds. */
   server_time_ms: number
@@ -80,6 +83,7 @@ const shapesByType: Record<FrameMessage['t'], Shape> = {
     media_type: isAmong('image', 'video', 'native'),
     width: amount,
     height: amount,
+    view_needs: (value) => Array.isArray(value),
     beacon_token: (value) => value === null || text(value),
     server_time_ms: amount,
   },

@@ -7,9 +7,9 @@
  */
 
 import type { Format } from './fields.ts'
-import { limits } from './limits.ts'
 import type { AcceptCode, BeaconEvent, Measurements, Metric } from './resources/beacons.ts'
 import type { ProjectConfig } from './resources/projects.ts'
+import { findRequirement, isTooSmall, listNeeds, type ViewabilityThresholds } from './viewability.ts'
 
 export interface AcceptedBeacon {
   id: number
@@ -196,7 +196,8 @@ function qualifyVisible(
 ): AcceptCode {
   if (measurements === null) return 'VISIBILITY_UNMEASURED'
   if (measurements.page_visible === false) return 'PAGE_HIDDEN'
-  if (isTooSmall(measurements, creative)) return 'TOO_SMALL'
+  const { width_px: width = Infinity, height_px: height = Infinity } = measurements
+  if (isTooSmall({ width, height }, creative)) return 'TOO_SMALL'
   if (!isViewable(creative.format, measurements, creative, viewability)) return 'BELOW_THRESHOLD'
   const { visible_ratio, visible_ms, visibility_check } = measurements
   if (visible_ratio === undefined || visible_ms === undefined) return 'VISIBILITY_UNMEASURED'
@@ -216,9 +217,6 @@ function clockSlack(occurred_at_ms: number): number {
   return occurred_at_ms % 1_000 === 0 ? 999 : clockToleranceMs
 }
 
-/** Shares 0 to 1, times in milliseconds, areas in CSS pixels squared (A76). Defaults: `limits.viewability`. */
-export type ViewabilityThresholds = Readonly<Omit<ProjectConfig['viewability'], 'billing_model'>>
-
 /** CSS pixels. */
 interface Size {
   readonly width: number
@@ -227,13 +225,6 @@ interface Size {
 
 /** The measurements of a client. */
 type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
-
-/** Whether an ad was shown too small to be seen, where its size was measured (A76). */
-function isTooSmall({ width_px, height_px }: Seen, { width, height }: Size): boolean {
-  const isBelow = (shown: number | undefined, declared: number) =>
-    shown !== undefined && shown < Math.min(limits.viewable_side_px, declared / 2)
-  return isBelow(width_px, width) || isBelow(height_px, height)
-}
 
 /**
  * Whether the measurements make a viewable impression (A76). A clip has its own ratio and time; other formats have the
@@ -245,17 +236,8 @@ function isTooSmall({ width_px, height_px }: Seen, { width, height }: Size): boo
 export function isViewable(format: Format, seen: Seen, creative: Size, thresholds: ViewabilityThresholds): boolean {
   const area = (seen.width_px ?? creative.width) * (seen.height_px ?? creative.height)
   if (area <= 0) return false
-  const required = requirement(format, area, thresholds)
-  return (
-    (seen.visible_ratio ?? required.ratio) >= required.ratio &&
-    (seen.visible_ms ?? required.duration_ms) >= required.duration_ms
-  )
-}
-
-function requirement(format: Format, area: number, thresholds: ViewabilityThresholds) {
-  if (format === 'clip') return { ratio: thresholds.clip_ratio, duration_ms: thresholds.clip_duration_ms }
-  const isLarge = area >= thresholds.large_area_px2
-  return { ratio: isLarge ? thresholds.large_ratio : thresholds.ratio, duration_ms: thresholds.duration_ms }
+  const { ratio, ms } = findRequirement(listNeeds(format === 'clip', thresholds), area)
+  return (seen.visible_ratio ?? ratio) >= ratio && (seen.visible_ms ?? ms) >= ms
 }
 
 /** The maximum number of accepted beacons of one slot that are judged together and shown with it: the first ones. */

@@ -1,4 +1,6 @@
 /** Every number of the contract that is not a field: limits, lifetimes, thresholds. Times in milliseconds. */
+import { viewability, viewableSidePx } from './viewability.ts'
+
 export const limits = {
   /** A21, bytes. */
   body_bytes: 65_536,
@@ -30,17 +32,10 @@ export const limits = {
   beacon_max_future_skew_ms: 60_000,
   heartbeat_interval_ms: 10_000,
   heartbeats_max: 30,
-  /** A76: the MRC's thresholds. Areas in CSS pixels squared. */
-  viewability: {
-    ratio: 0.5,
-    duration_ms: 1_000,
-    large_area_px2: 242_500,
-    large_ratio: 0.3,
-    clip_ratio: 0.5,
-    clip_duration_ms: 2_000,
-  },
-  /** A76: the least width and height of an ad that counts as seen, CSS pixels; half of a declared side where that is less. */
-  viewable_side_px: 50,
+  /** A76. */
+  viewability,
+  /** A76. */
+  viewable_side_px: viewableSidePx,
   /** A20: tokens a second and burst. */
   rate: {
     default: { per_second: 100, burst: 200 },

@@ -306,7 +306,12 @@ export const importTable: readonly ImportRule[] = [
     modules: ['src/foundation', 'src/contract', 'src/mcp/http.ts', 'sandbox/pipeline'],
     builtins: 'all',
   },
-  { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },
+  {
+    path: 'sandbox/renderer',
+    modules: ['src/foundation', 'src/contract/viewability.ts'],
+    types: ['src/contract'],
+    builtins: 'none',
+  },
   // Imports the other parts of render.js from where the first came from.
   {
     path: 'sandbox/renderer/host/loader.ts',

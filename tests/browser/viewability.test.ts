@@ -5,8 +5,10 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { BeaconRequest } from '#contract/resources/beacons.ts'
+import { viewability } from '#contract/viewability.ts'
 import { manualClock } from '#sandbox/index.ts'
 import { clip_ms, oneCampaign } from './campaign.ts'
+import { databaseWith } from './database.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 
@@ -328,6 +330,21 @@ describe.concurrent('a dwell', () => {
       visible_ratio: expect.closeTo(0.69, 1),
     })
   })
+})
+
+test("a project's own thresholds reach the page: what it reports as a view is what would be billed", async () => {
+  using database = await databaseWith({ viewability: { ...viewability, ratio: 0.8, duration_ms: 3_000 } })
+  await using own = await openStage({ demand: oneCampaign(), database: database.path })
+  await using host = await own.open({ html: boxes(['slot']) })
+  await host.show(kinds.banner)
+  await host.emitted('beacon', { event: 'render' })
+  await visit(host, 0.79, 5_000)
+  await visit(host, 0.8, 2_999)
+  expect((await host.events()).filter(({ type }) => type === 'visible')).toEqual([])
+  await visit(host, 0.8, 3_000)
+  await host.emitted('beacon', { event: 'visible' })
+  const recorded = (await host.recorded()).filter(({ event }) => event === 'visible')
+  expect(recorded.map(({ verdict, would_bill }) => [verdict, would_bill])).toEqual([['accepted', true]])
 })
 
 test('heartbeats come every 10 s while the tab is visible, and end after 30', async () => {

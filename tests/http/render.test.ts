@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { listNeeds, viewability } from '#contract/viewability.ts'
 import { fill, key, type Stage, stage } from './stage.ts'
 
 const load = (on: Stage, asset_token: string) => on.api.accept('render.frame', { params: { asset_token } })
@@ -23,6 +24,7 @@ describe('the frame', () => {
         media_type,
         width: placement.width,
         height: placement.height,
+        view_needs: listNeeds(format === 'clip', viewability),
         beacon_token: expect.stringMatching(/^bt_/),
         server_time_ms: on.clock.now(),
       })

@@ -1,15 +1,13 @@
 /** A clip inside the frame: when it plays, its controls, and the reports of its playback to the host page. */
 import type { FrameMessage, HostMessage, MediaState } from '../messages.ts'
 
-/** Share of the clip that must be in view for it to play. */
-const playRatio = 0.5
 const reportIntervalMs = 1_000
 /** Holding a key down must not flood the host: it would take the ad down. */
 const minReportIntervalMs = 100
 
 /**
- * Starts following the playback of a clip, and returns the handler of host messages: muted, starts at 50 % in view,
- * pauses below.
+ * Starts following the playback of a clip, and returns the handler of host messages: muted, starts at the share in view
+ * that a view needs (A76), pauses below.
  *
  * It starts automatically only while neither the viewer nor the host page has paused it. When the browser refuses
  * autoplay, or the viewer prefers reduced motion, the poster and the play button stay. Nothing is reported as playing
@@ -18,6 +16,7 @@ const minReportIntervalMs = 100
 export function openClip(
   video: HTMLVideoElement,
   send: (message: FrameMessage) => void,
+  playRatio: number,
 ): (message: HostMessage) => void {
   const play = document.querySelector<HTMLButtonElement>('.play')!
   const playback = reportPlayback(video, send)

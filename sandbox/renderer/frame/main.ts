@@ -19,7 +19,7 @@ function start(settings: FrameSettings): void {
   if (icon?.complete && icon.naturalWidth === 0) icon.remove()
   icon?.addEventListener('error', () => icon.remove())
   const video = find<HTMLVideoElement>('.video')
-  const onClipMessage = video ? openClip(video, send) : (_: HostMessage): void => {}
+  const onClipMessage = video ? openClip(video, send, settings.view_needs[0]) : (_: HostMessage): void => {}
 
   if (parent === window) {
     document.documentElement.classList.add('previewing')

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { listNeeds, viewability } from '#contract/viewability.ts'
 import type { MediaState } from '../../messages.ts'
 import { advance, type Clip, type Dwell, noDwell, threshold, unplayed, updateClip } from './measurement.ts'
 
@@ -51,7 +52,8 @@ const shown = (width: number, height: number, declared_width = width, declared_h
   ] as const
 
 test('an ad under 50 px, or half of a smaller declared side, is never viewable', () => {
-  const isTooSmall = (...sizes: Parameters<typeof shown>): boolean => threshold(false, ...shown(...sizes)).ratio > 1
+  const isTooSmall = (...sizes: Parameters<typeof shown>): boolean =>
+    threshold(...shown(...sizes), listNeeds(false, viewability)).ratio > 1
   expect(isTooSmall(1, 250, 300, 250)).toBe(true)
   expect(isTooSmall(49, 41, 300, 250)).toBe(true)
   expect(isTooSmall(60, 50, 300, 250)).toBe(false)
@@ -60,15 +62,16 @@ test('an ad under 50 px, or half of a smaller declared side, is never viewable',
 })
 
 test('large creatives need less of their pixels, clips more time', () => {
-  expect(threshold(false, ...shown(300, 250))).toEqual({ ratio: 0.5, ms: 1_000 })
-  expect(threshold(false, ...shown(970, 250))).toEqual({ ratio: 0.3, ms: 1_000 })
+  expect(threshold(...shown(300, 250), listNeeds(false, viewability))).toEqual({ ratio: 0.5, ms: 1_000 })
+  expect(threshold(...shown(970, 250), listNeeds(false, viewability))).toEqual({ ratio: 0.3, ms: 1_000 })
   // As WebKit lays it out.
-  expect(threshold(false, ...shown(970, 249.984_375))).toEqual({ ratio: 0.3, ms: 1_000 })
-  expect(threshold(true, ...shown(1_280, 720))).toEqual({ ratio: 0.5, ms: 2_000 })
+  expect(threshold(...shown(970, 249.984_375), listNeeds(false, viewability))).toEqual({ ratio: 0.3, ms: 1_000 })
+  expect(threshold(...shown(1_280, 720), listNeeds(true, viewability))).toEqual({ ratio: 0.5, ms: 2_000 })
 })
 
 test('a frame without pixels is never viewable, though all of it is in view', () => {
-  for (const isClip of [false, true]) expect(threshold(isClip, ...shown(0, 0, 300, 250)).ratio).toBeGreaterThan(1)
+  for (const isClip of [false, true])
+    expect(threshold(...shown(0, 0, 300, 250), listNeeds(isClip, viewability)).ratio).toBeGreaterThan(1)
 })
 
 /** Plays through reports of state, position and the host's clock, milliseconds. */

@@ -1,5 +1,6 @@
 /** Measurement of a mounted ad: how long it was in view, and how much of a clip was played. */
 import type { Measurements } from '#contract/resources/beacons.ts'
+import { findRequirement, isTooSmall, type ViewNeeds } from '#contract/viewability.ts'
 import type { FrameMessage } from '../../messages.ts'
 import { isPageVisible } from '../dom.ts'
 import type { Renderer } from '../renderer.ts'
@@ -12,9 +13,10 @@ interface ViewabilityOptions {
   label: Label
   renderer: Pick<Renderer, 'viewport'>
   judge: JudgePart
-  isClip: boolean
   /** Declared size of the ad, CSS pixels. */
   declared: { width: number; height: number }
+  /** As the frame has them. */
+  needs: () => ViewNeeds
   /** Whether time may count at all: rendered and, for a clip, playing. */
   isCounting: () => boolean
   onRatioChange: () => void
@@ -35,7 +37,7 @@ const idleAfterMs = 2_000
  * that finds it not seen starts again from zero, and a gap between checks, as in a throttled tab, is not counted.
  */
 export function watchViewability(options: ViewabilityOptions) {
-  const { frame, isClip, declared, isCounting } = options
+  const { frame, declared, isCounting } = options
   const observer = observeRatio(check)
   const sight = watchSight(frame, options.judge)
   const time = addUpTime()
@@ -45,7 +47,8 @@ export function watchViewability(options: ViewabilityOptions) {
   let found = outOfView
   let isDone = false
 
-  const needed = (): { ratio: number; ms: number } => threshold(isClip, frame.getBoundingClientRect(), declared)
+  const needed = (): { ratio: number; ms: number } =>
+    threshold(frame.getBoundingClientRect(), declared, options.needs())
   /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
   const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
   const reportUnmeasured = (visible_ms: number): void => options.onUnmeasured({ ...measure(), visible_ms })
@@ -207,23 +210,17 @@ export function advance(dwell: Dwell, now_ms: number, outcome: Outcome | 'pendin
   return isBrief ? { ...dwell, isInterrupted: true } : noDwell
 }
 
-/** An ad that is shown smaller cannot be recognised, CSS pixels; half of a declared side where that is less. */
-const minSidePx = 50
-
 interface Size {
   width: number
   height: number
 }
 
 /** Returns what makes an impression viewable (A76): the share of the pixels and the continuous time. */
-export function threshold(isClip: boolean, { width, height }: Size, declared: Size): { ratio: number; ms: number } {
+export function threshold(shown: Size, declared: Size, needs: ViewNeeds): { ratio: number; ms: number } {
   // IntersectionObserver reports a frame without pixels as wholly in view.
-  const isTooSmall =
-    width < Math.min(minSidePx, declared.width / 2) || height < Math.min(minSidePx, declared.height / 2)
-  if (isTooSmall) return { ratio: Infinity, ms: Infinity }
-  if (isClip) return { ratio: 0.5, ms: 2_000 }
+  if (isTooSmall(shown, declared)) return { ratio: Infinity, ms: Infinity }
   // In whole pixels, as beacons have them: engines lay out in fractions, 250 pixels as 249.98.
-  return { ratio: Math.round(width) * Math.round(height) >= 242_500 ? 0.3 : 0.5, ms: 1_000 }
+  return findRequirement(needs, Math.round(shown.width) * Math.round(shown.height))
 }
 
 type MediaMessage = Extract<FrameMessage, { t: 'media' }>

@@ -60,6 +60,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     closings: [],
     state: 'mounting',
     isClicked: false,
+    view_needs: [Infinity, Infinity, Infinity, Infinity],
     clip: render.media_type === 'video' ? unplayed : null,
     frame,
     viewability: watchViewability({
@@ -67,8 +68,8 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
       label,
       renderer: context,
       judge,
-      isClip: render.media_type === 'video',
       declared: render,
+      needs: () => mount.view_needs,
       isCounting: () => !delivery.isViewed && mount.state === 'rendered' && mount.clip?.isPlaying !== false,
       onRatioChange: () => postVisibility(mount),
       onViewed: (measurements) => countView(mount, measurements),
@@ -108,9 +109,10 @@ function attach({ options: { target }, delivery, emit, frame, viewability, wrapp
 type Handlers = { [T in FrameMessage['t']]: (mount: OpenMount, message: Extract<FrameMessage, { t: T }>) => void }
 
 const handlers: Handlers = {
-  ready: (mount, { beacon_token, server_time_ms, media_type }) => {
+  ready: (mount, { beacon_token, server_time_ms, media_type, view_needs }) => {
     if (media_type !== mount.render.media_type) return fail(mount, 'media_type_mismatch')
     mount.delivery.frame_token = beacon_token
+    mount.view_needs = view_needs
     mount.context.clock.setServerTime(server_time_ms)
     if (!isPermitted(mount)) return
     setStyles(mount.wrapper, { visibility: 'inherit' })

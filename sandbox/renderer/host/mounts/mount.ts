@@ -1,6 +1,7 @@
 /** A mounted placement: what it is given, its state, and the ways in which it closes. */
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { Placement } from '#contract/resources/placements.ts'
+import type { ViewNeeds } from '#contract/viewability.ts'
 import type { ConsentReason, watchExpiry } from '../consent.ts'
 import type { AdMeter, ConsoleAd } from '../console-page.ts'
 import { removeCopies } from '../dom.ts'
@@ -90,6 +91,7 @@ export interface OpenMount {
   readonly closings: (() => void)[]
   state: Mount['state']
   isClicked: boolean
+  view_needs: ViewNeeds
   /** Null for an ad that is not a clip. */
   clip: Clip | null
 }
