@@ -7,6 +7,8 @@ import type { TargetOptions } from '#qa/run/target.ts'
 export interface SandboxAccess {
   /** How commands begin in texts: `svc`, `npx --no svc-sandbox`. */
   command_name: string
+  /** Which tools are listed: the usual ones with short schemas, or all. */
+  tools: 'usual' | 'all'
   /** Whether tools that change something may be called, depending on the role of the token. */
   mayWrite: boolean
   /** Returns the client of the sandbox, with the secret key of the project. Throws when no sandbox is running. */

@@ -32,6 +32,7 @@ const command_name = 'svc'
 /** The caller: a token of the control plane, or a program on this computer that needs none. */
 interface Caller {
   token: string | undefined
+  tools: 'usual' | 'all'
   mayWrite: boolean
 }
 
@@ -50,7 +51,7 @@ export function createMcpEndpoint(sandbox: ServingSandbox): (request: Request, c
   }
 }
 
-function openAccess(sandbox: ServingSandbox, { token, mayWrite }: Caller): SandboxAccess {
+function openAccess(sandbox: ServingSandbox, { token, tools, mayWrite }: Caller): SandboxAccess {
   const { url, keys, fetch, now, randomText } = sandbox
   const client = createClient({
     base_url: url,
@@ -64,6 +65,7 @@ function openAccess(sandbox: ServingSandbox, { token, mayWrite }: Caller): Sandb
   })
   return {
     command_name,
+    tools,
     mayWrite,
     client: async () => client,
     clientId: async () => keys.client_id,

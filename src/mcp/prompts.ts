@@ -1,7 +1,7 @@
 import { CliError } from '#cli/run/errors.ts'
 import type { SandboxAccess } from './access.ts'
-import { fencedText } from './result-text.ts'
-import { structuredResult } from './results.ts'
+import { fencedText } from './results/result-text.ts'
+import { structuredResult } from './results/results.ts'
 import { explainPlacement } from './tools.ts'
 
 interface Prompt {

@@ -160,7 +160,10 @@ function endpointCommandName(id: EndpointId): string {
 }
 
 /** Returns the input of a call as the tool takes it. Throws CliError with every field that is wrong. */
-export function checkInput({ name, input, inputHint }: Tool, given: unknown): Record<string, unknown> {
+export function checkInput(
+  { name, input, inputHint }: Pick<Tool, 'name' | 'input' | 'inputHint'>,
+  given: unknown,
+): Record<string, unknown> {
   const read = input.safeParse(given ?? {})
   // The values as they were given: the sandbox reads them itself.
   if (read.success) return isObject(given) ? given : {}

@@ -24,10 +24,10 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
       'src/commands/sandbox/start.ts',
       'src/contract/openapi/document.ts',
       'src/mcp/resources.ts',
-      'src/mcp/result-text.ts',
+      'src/mcp/results/result-text.ts',
     ],
     ...[
-      'src/mcp/results.ts',
+      'src/mcp/results/results.ts',
       'src/qa/contract-compare/overrides.ts',
       'src/qa/report/html/script.ts',
       'src/qa/run/exchange.ts',

@@ -19,8 +19,10 @@ const shortLength = 1_000
 const suspiciousTime_ms = 0.1
 /** 4 for work that is linear, 16 for the square. */
 const maxRatio = 9
-/** Of this thread: what collects its garbage beside it is not the scanner's work. It is counted in steps of some milliseconds. */
-const measurableCost_us = 8_000
+/** Below it a square is not told from a line. */
+const measurableCost_us = 1_000
+/** Many steps of the count. */
+const addedCost_us = 60_000
 const maxLength = 64 * shortLength
 
 /** Returns an input on which `run` does more than linear work; null for none. */
@@ -56,20 +58,23 @@ function isSuperlinear(run: (text: string) => unknown, make: (length: number) =>
     return lowest(() => timeOf(() => run(text)), 0)
   }
   if (clockOf(4 * shortLength) / clockOf(shortLength) < maxRatio) return false
-  const costOf = (length: number) => {
-    const text = make(length)
-    const { user, system } = process.threadCpuUsage()
-    run(text)
-    const after = process.threadCpuUsage()
-    return after.user + after.system - user - system
-  }
   let length = 2 * shortLength
-  while (costOf(length) < measurableCost_us) {
+  while (costOf(run, make(length)) < measurableCost_us) {
     length *= 2
     // The square would take seconds.
     if (length > maxLength) return false
   }
-  return lowest(() => costOf(4 * length) / Math.max(costOf(length), measurableCost_us / 2), maxRatio) > maxRatio
+  return lowest(() => costOf(run, make(4 * length)) / costOf(run, make(length)), maxRatio) > maxRatio
+}
+
+/** Returns microseconds of this thread's processor. They are counted in steps of some milliseconds, so many runs are added up. */
+function costOf(run: (text: string) => unknown, text: string): number {
+  const started = process.threadCpuUsage()
+  for (let runs = 1; ; runs++) {
+    run(text)
+    const { user, system } = process.threadCpuUsage(started)
+    if (user + system >= addedCost_us) return (user + system) / runs
+  }
 }
 
 /** Measures up to three times, until a value is at most `enough`. */

@@ -14,7 +14,7 @@ import {
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 import { expect, onTestFinished } from 'vitest'
-import { maxCharacters } from '#mcp/result-text.ts'
+import { maxCharacters } from '#mcp/results/result-text.ts'
 import type { Tool } from '#mcp/tool.ts'
 import { localTools, tools } from '#mcp/tools.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
@@ -137,7 +137,7 @@ export function mcpHere(args = '', env: Record<string, string> = {}, options: Ru
     },
   }
   const end = () => void writer.close().catch(() => {})
-  const running = follow(`mcp ${args}`, {
+  const running = follow(`mcp ${args.includes('--tools') ? args : `${args} --tools all`}`, {
     cwd: temporaryDirectory(),
     ...options,
     env: { SVC_HOME: home, ...env },
@@ -161,9 +161,36 @@ export function spawnMcp(args: readonly string[], env: Record<string, string> = 
   const home = temporaryDirectory()
   return new StdioClientTransport({
     command: process.execPath,
-    args: [`${root}/bin/svc.js`, 'mcp', ...args],
+    args: [`${root}/bin/svc.js`, 'mcp', '--tools', 'all', ...args],
     env: { PATH: process.env.PATH ?? '', HOME: home, SVC_HOME: home, ...env },
     cwd: temporaryDirectory(),
     stderr: 'pipe',
   })
+}
+
+/** Connects an agent to the usual tools of a sandbox over HTTP. A result of theirs is text alone. */
+export async function connectShort(url: string) {
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/_sandbox/mcp`)))
+  onTestFinished(() => client.close())
+  const ask = async (name: string, given: object) => {
+    const { content, structuredContent, isError } = await client.callTool({ name, arguments: { ...given } })
+    expect(structuredContent).toBeUndefined()
+    return { text: (content as { text: string }[])[0]!.text, isError: isError === true }
+  }
+  return {
+    client,
+    /** Calls a tool that must succeed. Returns its result. */
+    async call<Result = Record<string, never>>(name: string, given: object = {}): Promise<Result> {
+      const { text, isError } = await ask(name, given)
+      expect({ name, isError, text: isError ? text : '' }).toEqual({ name, isError: false, text: '' })
+      return (JSON.parse(text) as { result: Result }).result
+    },
+    /** Calls a tool that must fail. Returns the text of the failure. */
+    async fail(name: string, given: object = {}): Promise<string> {
+      const { text, isError } = await ask(name, given)
+      expect(isError).toBe(true)
+      return text
+    },
+  }
 }

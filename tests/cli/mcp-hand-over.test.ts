@@ -42,7 +42,7 @@ async function connectBoth() {
   const folder = join(temporaryDirectory(), 'app')
   mkdirSync(folder)
   const local = await connect(mcpHere('', env, { cwd: folder }))
-  const remote = await connect(new StreamableHTTPClientTransport(new URL(`${url}/_sandbox/mcp`)))
+  const remote = await connect(new StreamableHTTPClientTransport(new URL(`${url}/_sandbox/mcp?tools=all`)))
   return { local, remote, folder }
 }
 

@@ -35,7 +35,7 @@ function isNamed(path: string, from_outside: readonly string[]): boolean {
 
 test('a hostile sponsor, topic, session, beacon and request are named in each result that shows them', async () => {
   const sandbox = await startHostile()
-  const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
+  const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp?tools=all`)))
   const seen = new Map<string, string[]>()
   const look = async (name: string, given: object = {}) => {
     const { result, from_outside = [] } = await agent.ask(name, given)
@@ -116,7 +116,7 @@ test('a hostile sponsor, topic, session, beacon and request are named in each re
 
 test('results without text from outside name none', async () => {
   const sandbox = await startHostile()
-  const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
+  const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp?tools=all`)))
   const own = ['show_contract', 'read_docs', 'list_scenarios', 'show_clock', 'clear_faults']
   for (const name of own) expect([name, (await agent.ask(name)).from_outside]).toEqual([name, undefined])
 })

@@ -6,8 +6,8 @@ import { type CommandNode, commandTree } from '#cli/run/help.ts'
 import { createClient } from '#client/index.ts'
 import { contract } from '#contract/index.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
-import { fencedText, maxCharacters, namingTools } from '#mcp/result-text.ts'
-import { structuredResult } from '#mcp/results.ts'
+import { fencedText, maxCharacters, namingTools } from '#mcp/results/result-text.ts'
+import { structuredResult } from '#mcp/results/results.ts'
 import { localTools, tools } from '#mcp/tools.ts'
 import { builtinNames } from '#qa/suite/builtin.ts'
 import { startSandbox } from '#sandbox/index.ts'
@@ -381,7 +381,7 @@ describe('over HTTP', () => {
   test('a sandbox serves every tool that needs nothing of the computer of its user', async () => {
     const sandbox = await startSandbox()
     onTestFinished(() => sandbox.close())
-    const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
+    const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp?tools=all`)))
     await expectWhole(agent)
     for (const name of ofComputer) {
       const message = `There is no tool ${name}. It needs files or programs of your computer, so only svc mcp has it, over stdio.`
@@ -402,7 +402,9 @@ describe('over HTTP', () => {
 
   test('results are of a limited size, and without keys and tokens', async () => {
     const sandbox = await running()
-    const { use, ask } = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
+    const { use, ask } = await connect(
+      new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp?tools=all`)),
+    )
     const { client_id, secret_key } = sandbox.keys
     const client = createClient({ base_url: sandbox.url, credential: secret_key })
     for (let count = 0; count < 20; count++) {

@@ -1,5 +1,5 @@
 /**
- * Tools for coding agents at /_sandbox/mcp, over the Streamable HTTP transport. It is a part of the control plane: the same
+ * Tools for coding agents at /_sandbox/mcp, with ?tools=all the whole list, over the Streamable HTTP transport. It is a part of the control plane: the same
  * rules about hosts, origins and the admin token hold. Its code is loaded by the first request.
  */
 import { randomBytes } from 'node:crypto'
@@ -32,7 +32,8 @@ export function mcpRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
       signal: context.signal(),
     })
     const { holder } = request
-    const response = await (await endpoint)(given, { token: holder?.text, mayWrite: holder?.role !== 'read' })
+    const tools = request.query.tools === 'all' ? 'all' : 'usual'
+    const response = await (await endpoint)(given, { token: holder?.text, tools, mayWrite: holder?.role !== 'read' })
     const own = { 'x-request-id': context.request_id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
     return {
       status: response.status,

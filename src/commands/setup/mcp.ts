@@ -28,7 +28,15 @@ export const mcp: Command = {
     'Uses the sandbox of this folder that is running when a tool is called, or the one of --base-url. With --start, when the folder has none, it starts one in memory, which ends with the agent; the sandboxes of other folders are left alone. Nothing but the protocol is written to stdout; it ends when stdin ends.',
     'Its tools read and write files below the current folder only. Every sandbox also serves it over HTTP at /_sandbox/mcp, without the tools that need your files or a browser.',
   ].join('\n\n'),
-  options: [new Option('--start', 'start a sandbox in memory when this folder has none')],
+  options: [
+    new Option('--start', 'start a sandbox in memory when this folder has none'),
+    new Option(
+      '--tools <which>',
+      'usual: ten tools with short schemas; all: each with every field and the schema of its result',
+    )
+      .choices(['usual', 'all'])
+      .default('usual'),
+  ],
   examples: ['mcp', 'mcp --start'],
   async run(context, { options }) {
     const { system, out, command_name } = context
@@ -42,7 +50,7 @@ export const mcp: Command = {
     try {
       await own?.startIfNone(context.settings)
       const { serveStdio } = await import('#mcp/stdio.ts')
-      await serveStdio(system, sandboxAccess(context, own), interrupt)
+      await serveStdio(system, sandboxAccess(context, own, options.tools === 'all' ? 'all' : 'usual'), interrupt)
     } finally {
       await own?.close()
     }
@@ -78,7 +86,11 @@ function createOwnSandbox(context: CommandContext): OwnSandbox {
 
 async function startListed(context: CommandContext): Promise<{ close(): Promise<void> }> {
   const { system, out } = context
-  const { sandbox } = await startOnFreePort(context, { ephemeral: true })
+  // The usual port helps an app that has it written down; an agent is told the address.
+  const { sandbox } = await startOnFreePort(context, { ephemeral: true }).catch((error) => {
+    if (!(error instanceof CliError) || error.code !== 'port_in_use') throw error
+    return startOnFreePort(context, { ephemeral: true, port: 0 })
+  })
   const home = stateDirectory(system)
   const { url, inspector_url, database, version, projects } = sandbox
   const locator: Locator = {
@@ -95,7 +107,7 @@ async function startListed(context: CommandContext): Promise<{ close(): Promise<
   }
 }
 
-function sandboxAccess(context: CommandContext, own: OwnSandbox | null): SandboxAccess {
+function sandboxAccess(context: CommandContext, own: OwnSandbox | null, tools: SandboxAccess['tools']): SandboxAccess {
   const { system, flags, command_name } = context
   /** Read again on each call: a sandbox may have been started or stopped since. */
   const read = async (): Promise<Settings> => {
@@ -110,6 +122,7 @@ function sandboxAccess(context: CommandContext, own: OwnSandbox | null): Sandbox
   }
   return {
     command_name,
+    tools,
     mayWrite: true,
     client: async () => serviceClient(system, await settings()),
     async clientId() {

@@ -1,7 +1,7 @@
 import { CliError } from '#cli/run/errors.ts'
 import { describeFailure } from '#cli/run/failure.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import { tools } from './tools.ts'
+import { tools } from '../tools.ts'
 
 /** Returns recorded text between fences that it cannot close: they are longer than any row of backticks in it. */
 export function fencedText(text: string): string {

@@ -8,10 +8,11 @@ import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import { isObject } from '#foundation/json.ts'
+import type { Tool } from '../tool.ts'
+import { describeIssues } from '../tools.ts'
+import { namingUsualTools } from '../usual-tools.ts'
 import { findOpenFields, listOutsideText } from './outside-text.ts'
 import { describeFailed, failureText, maxCharacters, plainResult, redactButFrames } from './result-text.ts'
-import type { Tool } from './tool.ts'
-import { describeIssues } from './tools.ts'
 
 const maxStringCharacters = 4_000
 /** Texts with a form, such as identifiers, are shorter, so that none is cut. */
@@ -54,6 +55,14 @@ export function successResult(tool: Tool, value: unknown): CallToolResult {
   checkOutput(tool, value)
   const structuredContent = structuredResult(tool, value)
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent, null, 1) }], structuredContent }
+}
+
+/**
+ * Returns a result for an agent of the usual tools: only its text, which names those tools. The schema of the full tool still holds.
+ */
+export function shortResult({ content, isError }: CallToolResult): CallToolResult {
+  const texts = content.map((part) => (part.type === 'text' ? { ...part, text: namingUsualTools(part.text) } : part))
+  return { content: texts, ...(isError === undefined ? {} : { isError }) }
 }
 
 /** Returns a failure. */
