@@ -1,16 +1,13 @@
 /** The buttons that act in the sandbox, at the end of the panel. */
+
+import { formatFacts, formats } from '#contract/facts/formats.ts'
 import type { ConsoleAction } from '#contract/resources/sandbox/console.ts'
 import type { Actions } from './grant.ts'
 import { drawChip } from './sections.ts'
 import type { Slot } from './slots.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
 
-const formats = [
-  [null, 'Any'],
-  ['banner', 'Banner'],
-  ['native', 'Native'],
-  ['clip', 'Clip'],
-] as const
+const choices = [[null, 'Any'] as const, ...formats.map((format) => [format, formatFacts[format].label] as const)]
 
 /** Returns the section of actions: for the next turns, and for the slot that is selected. */
 export function drawActions(actions: Actions, slot: Slot | null): Branch {
@@ -31,7 +28,7 @@ export function drawActions(actions: Actions, slot: Slot | null): Branch {
     )
   const slotButton = (text: string, action: 'withdraw_consent' | 'expire' | 'slow_frame' | 'replay'): Branch =>
     button(text, slot_id === null ? null : { action, slot_id })
-  const choices = formats.map(([format, text]) =>
+  const buttons = choices.map(([format, text]) =>
     button(text, { action: 'format', format }, (force?.format ?? null) === format),
   )
   const isNoFill = force?.is_no_fill ?? false
@@ -41,7 +38,7 @@ export function drawActions(actions: Actions, slot: Slot | null): Branch {
     draw('header', { class: 'bar spread' }, draw('h3', {}, 'Test actions'), drawGrantChip(actions)),
     drawLine(
       'Next turns',
-      draw('div', { class: 'bar choice', role: 'group', 'aria-label': 'Format of the next turns' }, ...choices),
+      draw('div', { class: 'bar choice', role: 'group', 'aria-label': 'Format of the next turns' }, ...buttons),
       button('No-fill', { action: 'no_fill', on: !isNoFill }, isNoFill),
     ),
     drawLine(

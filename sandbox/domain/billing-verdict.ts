@@ -12,6 +12,7 @@ import {
   type PricedCreative,
 } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
+import { readFormat } from '#contract/facts/formats.ts'
 import type { Format } from '#contract/fields.ts'
 import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import type { AcceptCode, BeaconItem, Metric } from '#contract/resources/beacons.ts'
@@ -66,7 +67,7 @@ const shortfalls = tableNames(shortfallRanks).toSorted((a, b) => shortfallRanks[
 function explainMetric(metric: Metric, format: Format, codes: ReadonlySet<AcceptCode>): string {
   const [name, event] = metricNames[metric]
   if (codes.has('OK')) return `One ${name} counted.`
-  if (metric === 'completed_view' && format !== 'clip') return `No ${name}: only a clip can be completed.`
+  if (metric === 'completed_view' && !readFormat(format).plays) return `No ${name}: only a clip can be completed.`
   const shortfall = shortfalls.find((code) => codes.has(code))
   return `No ${name}: ${shortfall === undefined ? `no ${event} beacon was accepted` : acceptMeanings[shortfall]}.`
 }
@@ -91,7 +92,7 @@ export function findBillingFix({
   const shortfall = findShortfall(billing.metric, beacons)
   if (shortfall !== undefined) return findBeaconFix(shortfall.reason_code)
   const isStarted = beacons.some(({ event }) => event === 'play_started')
-  if (format === 'clip' && beacons.length > 0 && !isStarted && billing.metric !== 'click') {
+  if (format !== null && readFormat(format).plays && beacons.length > 0 && !isStarted && billing.metric !== 'click') {
     return 'Bring at least half of the clip into view: it plays there, and time counts while it does. With reduced motion, or where autoplay is blocked, it waits for its play button, and render.js emits autoplay_blocked.'
   }
   if (beacons.length > 0) {

@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type AcceptedBeacon,
-  type BillingModel,
-  judgeBeacon,
-  judgeBeacons,
-  type PricedCreative,
-} from '#contract/beacon-verdict.ts'
+import { type AcceptedBeacon, type BillingModel, judgeBeacons, type PricedCreative } from '#contract/beacon-verdict.ts'
 import { limits } from '#contract/limits.ts'
 import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import { type BeaconItem, beaconEvents, type Measurements } from '#contract/resources/beacons.ts'
@@ -297,18 +291,6 @@ describe('for any beacons', () => {
         expect(judgeBilling(model, clip, limits.viewability, other)).toEqual(
           judgeBilling(model, clip, limits.viewability, beacons),
         )
-      }),
-    )
-  })
-
-  test('one beacon judged alone has the verdict that it has among all', () => {
-    fc.assert(
-      fc.property(shuffled, model, fc.constantFrom(banner, clip), ([, beacons], model, creative) => {
-        const rule = { billing_model: model, viewability: limits.viewability }
-        const verdicts = judgeBeacons(model, creative, limits.viewability, beacons)
-        for (const one of beacons) {
-          expect(judgeBeacon(rule, creative, beacons, one)).toEqual(verdicts.get(one.id))
-        }
       }),
     )
   })

@@ -4,6 +4,7 @@
  * Nothing in it comes from another origin, only the one script with the nonce runs, and every text of the creative is
  * escaped. The frame's script gets its settings as JSON; the renderer gets everything else over its port.
  */
+import { formatFacts } from '#contract/facts/formats.ts'
 import { listNeeds, type ViewabilityThresholds } from '#contract/viewability.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { isLoopback } from '#foundation/http.ts'
@@ -42,15 +43,13 @@ interface FramePage<Status extends number> {
   html: string
 }
 
-const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
-
 export function framePage(input: FramePageInput): FramePage<200> {
   const { creative, nonce } = input
   const settings = {
-    media_type: mediaTypes[creative.format],
+    media_type: formatFacts[creative.format].media_type,
     width: creative.width,
     height: creative.height,
-    view_needs: listNeeds(creative.format === 'clip', input.viewability),
+    view_needs: listNeeds(formatFacts[creative.format].plays, input.viewability),
     beacon_token: input.beacon_token,
     server_time_ms: input.server_time_ms,
   }

@@ -6,6 +6,7 @@
  * that does not qualify never uses up its metric.
  */
 
+import { readFormat } from './facts/formats.ts'
 import type { Format } from './fields.ts'
 import type { AcceptCode, BeaconEvent, Measurements, Metric } from './resources/beacons.ts'
 import type { ProjectConfig } from './resources/projects.ts'
@@ -106,7 +107,7 @@ export function judgeBeacons(
     if (counts) counted.add(metric)
     verdicts.set(beacon.id, {
       reason_code,
-      would_bill: counts && metric === billed[model],
+      would_bill: counts && isBilled(model, metric),
       metric: counts ? metric : null,
     })
   }
@@ -119,28 +120,14 @@ interface BillingRule {
   viewability: ViewabilityThresholds
 }
 
-/**
- * Returns the verdict that `judgeBeacons` has for one of the beacons, without sorting or building a set: the response
- * to a beacon needs no other.
- */
+/** Returns the verdict of one of the beacons. */
 export function judgeBeacon(
   { billing_model, viewability }: BillingRule,
   creative: Creative,
   beacons: readonly AcceptedBeacon[],
-  beacon: AcceptedBeacon,
+  { id }: AcceptedBeacon,
 ): BeaconVerdict {
-  const started = findStart(beacons)
-  const metric = eventMetrics[beacon.event]
-  const reason_code = qualify(beacon, creative, viewability, started)
-  if (reason_code !== 'OK' || metric === null) return { reason_code, would_bill: false, metric: null }
-  const isCounted = beacons.some(
-    (other) =>
-      eventMetrics[other.event] === metric &&
-      byOccurrence(other, beacon) < 0 &&
-      qualify(other, creative, viewability, started) === 'OK',
-  )
-  if (isCounted) return { reason_code: 'ALREADY_COUNTED', would_bill: false, metric: null }
-  return { reason_code, would_bill: isBilled(billing_model, metric), metric }
+  return judgeBeacons(billing_model, creative, viewability, beacons).get(id)!
 }
 
 /** When an ad began, by its beacons; null before that. */
@@ -175,7 +162,7 @@ function qualify(
   if (event === 'render' || event === 'heartbeat') return 'OK'
   if (rendered_at_ms === null) return 'AWAITING_RENDER'
   if (event === 'visible') {
-    if (creative.format === 'clip') {
+    if (readFormat(creative.format).plays) {
       const isBefore = playing_since_ms === null || occurred_at_ms + clockSlack(occurred_at_ms) < playing_since_ms
       if (isBefore || (measurements?.position_ms ?? Infinity) < viewability.clip_duration_ms) return 'AWAITING_PLAY'
     }
@@ -236,7 +223,7 @@ type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_
 export function isViewable(format: Format, seen: Seen, creative: Size, thresholds: ViewabilityThresholds): boolean {
   const area = (seen.width_px ?? creative.width) * (seen.height_px ?? creative.height)
   if (area <= 0) return false
-  const { ratio, ms } = findRequirement(listNeeds(format === 'clip', thresholds), area)
+  const { ratio, ms } = findRequirement(listNeeds(readFormat(format).plays, thresholds), area)
   return (seen.visible_ratio ?? ratio) >= ratio && (seen.visible_ms ?? ms) >= ms
 }
 

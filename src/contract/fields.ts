@@ -2,19 +2,19 @@
 
 import { z } from 'zod'
 import { tableNames } from '#foundation/table-entry.ts'
+import { formats } from './facts/formats.ts'
+import { consentStates, modes } from './facts/stored-words.ts'
 import type { IdPrefix } from './ids.ts'
 import { limits } from './limits.ts'
 import { noFillReasons } from './no-fill.ts'
 import { assumedFields, assumedObject, documented, observed, strictObject, withKeywords } from './objects.ts'
 
+export { consentStates, formats, modes }
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
-export const formats = ['banner', 'clip', 'native'] as const
 export const nativeTemplates = ['card', 'list_item', 'featured', 'minimal'] as const
 export const positions = ['above', 'below', 'sidebar', 'between', 'inline'] as const
 export const timings = ['during', 'before', 'after'] as const
-export const consentStates = ['pending', 'granted', 'denied', 'withdrawn', 'expired'] as const
 export const slotStatuses = ['pending', 'ready', 'expired'] as const
-export const modes = ['test', 'live'] as const
 export const consentMechanisms = ['none', 'wrapper_cmp', 'svc_consent'] as const
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 

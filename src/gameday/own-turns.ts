@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '#client/client.ts'
 import { ServiceError, UnreachableError } from '#client/errors.ts'
 import { backoff, type IntegrationMethods, integrate } from '#client/integration.ts'
+import { isFormat, readFormat } from '#contract/facts/formats.ts'
 import type { EndpointId } from '#contract/index.ts'
 import type { Gameday } from './gameday-file.ts'
 import type { Plan, PlannedTurn } from './plan.ts'
@@ -152,7 +153,10 @@ async function showAd(
     const position = { measurements: { position_ms: 0, duration_ms: duration_ms ?? 0 } }
     // What fails by itself does not end the view: a page sends each beacon for itself.
     const first = send({ asset_token, event: 'render' }, { signal })
-    const playing = format === 'clip' ? send({ asset_token, event: 'play_started', ...position }, { signal }) : first
+    const playing =
+      isFormat(format) && readFormat(format).plays
+        ? send({ asset_token, event: 'play_started', ...position }, { signal })
+        : first
     const [started] = await Promise.all([Promise.allSettled([first, playing]), sleep(view_ms, undefined, { signal })])
     const measurements = { visible_ratio: 1, visible_ms: view_ms, page_visible: true }
     await send({ asset_token, event: 'visible', measurements }, { signal })

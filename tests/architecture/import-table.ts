@@ -338,6 +338,7 @@ export const importTable: readonly ImportRule[] = [
     modules: [
       'src/foundation',
       'src/contract/error-codes.ts',
+      'src/contract/facts/formats.ts',
       'src/contract/no-fill.ts',
       'src/contract/resources/sandbox/console-slots.ts',
       'src/contract/words',
@@ -354,6 +355,7 @@ export const importTable: readonly ImportRule[] = [
       'src/foundation',
       'src/contract/ids.ts',
       'src/contract/error-codes.ts',
+      'src/contract/facts/formats.ts',
       'src/contract/recordings/har.ts',
       'src/contract/no-fill.ts',
       'src/contract/own-requests.ts',

@@ -1,6 +1,7 @@
 /** Receives beacons: checked in a fixed order (A73), recorded with evidence and verdict. */
 import { type AcceptedBeacon, type BeaconVerdict, eventMetrics, judgeBeacon } from '#contract/beacon-verdict.ts'
 import { ApiError, type ReasonCode } from '#contract/errors.ts'
+import { readFormat } from '#contract/facts/formats.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import {
@@ -89,7 +90,7 @@ function findMismatch(
 ): { reason: ReasonCode; details?: { message: string } } | null {
   if (!isBeaconOpen(slot, decision, event, now_ms)) return { reason: 'asset_token_expired' }
   if (body.slot_id !== undefined && body.slot_id !== encodeId('slot', slot.id)) return { reason: 'slot_mismatch' }
-  if (clipEvents.has(event) && outcome.format !== 'clip') {
+  if (clipEvents.has(event) && !readFormat(outcome.format).plays) {
     const message = `${event} does not exist for ${outcome.format}.`
     return { reason: 'event_not_supported_for_format', details: { message } }
   }

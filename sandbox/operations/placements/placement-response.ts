@@ -1,4 +1,6 @@
 /** The response that contains a decision, with the asset token of its fill. */
+
+import { formatFacts } from '#contract/facts/formats.ts'
 import type { SlotStatus } from '#contract/fields.ts'
 import { encodeId } from '#contract/ids.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
@@ -125,7 +127,7 @@ function buildPlacement({ base_url }: Services, decision: StoredDecision, shown:
       strategy: 'hosted_frame',
       frame_url: flatString(base_url, '/v1/render/', asset_token),
       script_url: flatString(base_url, '/v1/render.js'),
-      media_type: mediaTypes[format],
+      media_type: formatFacts[format].media_type,
       width,
       height,
       aspect_ratio: `${width}/${height}`,
@@ -136,8 +138,6 @@ function buildPlacement({ base_url }: Services, decision: StoredDecision, shown:
     },
   }
 }
-
-const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
 
 function buildDecision(services: Services, slot: SlotRow, decision: StoredDecision, shown: ShownFill): Decision {
   const { outcome, campaign, creative, asset_token, urls } = shown
@@ -158,8 +158,9 @@ function buildDecision(services: Services, slot: SlotRow, decision: StoredDecisi
       mode: outcome.format,
       ...ruleset,
       max_render_delay_ms: settings.frame_load_within_ms,
-      require_viewability_ms:
-        outcome.format === 'clip' ? settings.viewability.clip_duration_ms : settings.viewability.duration_ms,
+      require_viewability_ms: formatFacts[outcome.format].plays
+        ? settings.viewability.clip_duration_ms
+        : settings.viewability.duration_ms,
       creative_duration_ms: outcome.duration_ms ?? 0,
     },
     cs_declaration: consentDeclaration(decision.consent),

@@ -5,6 +5,15 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import { formats } from '#contract/facts/formats.ts'
+import {
+  callbackStatuses,
+  consentStates,
+  evidenceKinds,
+  keyClasses,
+  modes,
+  verdicts,
+} from '#contract/facts/stored-words.ts'
 import type { BillingProgress, BillingReport } from '../billing.ts'
 import { stateEvent } from '../writes/state.ts'
 import { countBilling } from './billing.ts'
@@ -41,14 +50,15 @@ const objects: Readonly<Record<string, readonly string[]>> = {
 }
 
 const words: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  api_key: { class: ['secret', 'publishable'], mode: ['test', 'live'] },
-  activation: { mode: ['test', 'live'] },
-  consent: { state: ['pending', 'granted', 'denied', 'withdrawn'] },
-  job: { mode: ['test', 'live'] },
-  slot: { format: ['banner', 'clip', 'native'] },
-  aside_beacon: { verdict: ['rejected', 'duplicate'] },
-  evidence: { kind: ['decision', 'consent', 'beacon'] },
-  callback: { status: ['waiting', 'retrying', 'delivered', 'failed', 'key_lost'] },
+  api_key: { class: keyClasses, mode: modes },
+  activation: { mode: modes },
+  // That consent has expired follows from its time.
+  consent: { state: consentStates.filter((state) => state !== 'expired') },
+  job: { mode: modes },
+  slot: { format: formats },
+  aside_beacon: { verdict: verdicts.filter((verdict) => verdict !== 'accepted') },
+  evidence: { kind: evidenceKinds },
+  callback: { status: callbackStatuses },
 }
 
 const references = [

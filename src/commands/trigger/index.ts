@@ -7,10 +7,10 @@ import { cutText, padEnd, plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { isProductionKey } from '#client/exchange.ts'
+import { type Format, formats } from '#contract/facts/formats.ts'
 import { type TriggerScenario, triggerScenarios } from './scenarios.ts'
-import { type Page, type Step, startTurn, type TurnFormat } from './turn.ts'
+import { type Page, type Step, startTurn } from './turn.ts'
 
-const formats: readonly TurnFormat[] = ['banner', 'clip', 'native']
 const names = [...triggerScenarios.map(({ name }) => name), 'all']
 
 const columns: readonly Column[] = [
@@ -19,7 +19,7 @@ const columns: readonly Column[] = [
   { name: 'what', kind: 'prose' },
 ]
 
-type TriggerOptions = { list?: true; repeat?: number; rate?: number; format?: TurnFormat }
+type TriggerOptions = { list?: true; repeat?: number; rate?: number; format?: Format }
 
 export const trigger: Command = {
   name: 'trigger',
@@ -72,7 +72,7 @@ export const trigger: Command = {
 async function play(
   context: CommandContext,
   scenarios: readonly TriggerScenario[],
-  { repeat, format, pause_ms }: { repeat: number; format: TurnFormat; pause_ms: number },
+  { repeat, format, pause_ms }: { repeat: number; format: Format; pause_ms: number },
 ): Promise<number> {
   const { system, out, settings, signal } = context
   const now = async () =>

@@ -1,16 +1,18 @@
 /** The scenarios of `svc trigger`: situations that an integration meets, as data with one function each. */
+
+import { type Format, readFormat } from '#contract/facts/formats.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
-import { type Fill, playFill, readFill, seen, type Turn, type TurnFormat, viewedMs } from './turn.ts'
+import { type Fill, playFill, readFill, seen, type Turn, viewedMs } from './turn.ts'
 
 export interface TriggerScenario {
   name: string
   /** A summary of its steps and result, in a few words. */
   what: string
   /** The one format that it plays; null for any. */
-  format: TurnFormat | null
+  format: Format | null
   /** Whether it needs the control plane of a sandbox. */
   needsSandbox?: true
-  play(turn: Turn, format: TurnFormat): Promise<void>
+  play(turn: Turn, format: Format): Promise<void>
 }
 
 /** Further in the past than a beacon may be, and further ahead. */
@@ -18,7 +20,7 @@ const staleMs = 600_000
 /** Reports an ad as drawn and, a clip, as playing. */
 async function show(turn: Turn, fill: Fill): Promise<void> {
   await turn.beacon(fill, 'render', 0)
-  if (fill.format === 'clip') await turn.beacon(fill, 'play_started', 0)
+  if (readFormat(fill.format).plays) await turn.beacon(fill, 'play_started', 0)
 }
 
 /** The shortest time limit for loading the frame of a fill. */
@@ -120,7 +122,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
   }),
   refused('wrong_slot', 'a beacon that names another slot', 'slot_mismatch', { with: { slot_id: 'slot_00000000000' } }),
   refused('wrong_event', 'an event that the format does not have', 'event_not_supported_for_format', {
-    event: (format) => (format === 'clip' ? null : 'play_started'),
+    event: (format) => (readFormat(format).plays ? null : 'play_started'),
   }),
   beacons('conflict', 'a beacon_id reused for another beacon: refused', async (turn, fill) => {
     const same = { with: { beacon_id: `${fill.slot_id}:same` } }
@@ -156,7 +158,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
   fault('rate_limited', 429, 'rate_limited', 'the first request gets a 429 with Retry-After, the second a fill'),
 ]
 
-function whole(name: TurnFormat, what: string): TriggerScenario {
+function whole(name: Format, what: string): TriggerScenario {
   return {
     name,
     what,
@@ -195,7 +197,7 @@ function refused(
   name: string,
   what: string,
   expected: string,
-  sent: { after_ms?: number; with?: object; event?: (format: TurnFormat) => BeaconEvent | null },
+  sent: { after_ms?: number; with?: object; event?: (format: Format) => BeaconEvent | null },
 ): TriggerScenario {
   return beacons(name, `${what}: refused`, async (turn, fill) => {
     const event = sent.event === undefined ? 'render' : sent.event(fill.format)

@@ -5,11 +5,10 @@ import type { Client } from '#client/client.ts'
 import { ServiceError } from '#client/errors.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { Output } from '#contract/endpoint.ts'
+import { type Format, readFormat } from '#contract/facts/formats.ts'
 import type { Contract, EndpointId } from '#contract/index.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
-
-export type TurnFormat = 'banner' | 'clip' | 'native'
 
 /** A step as printed by `-o json`, one per line. */
 export interface Step {
@@ -35,7 +34,7 @@ export interface Step {
 export interface Fill {
   slot_id: string
   asset_token: string
-  format: TurnFormat
+  format: Format
   /** Length of a clip; 0 for other formats. */
   duration_ms: number
 }
@@ -52,7 +51,7 @@ export interface Turn {
   /** Reports a step. `expected` is the result that the scenario is about. */
   report(step: string, call: Pick<Called<EndpointId>, 'status' | 'request_id'>, result: string, about: About): void
   /** Activates the page and requests a placement with its token. Null when there is none to show. */
-  place(format: TurnFormat | null, about?: { body?: object; expected?: string }): Promise<Fill | null>
+  place(format: Format | null, about?: { body?: object; expected?: string }): Promise<Fill | null>
   frame(fill: Fill, expected?: string): Promise<void>
   /** Sends a beacon that happens `after_ms` after the frame was loaded. */
   beacon(fill: Fill, event: BeaconEvent, after_ms: number, about?: BeaconAbout): Promise<void>
@@ -190,7 +189,7 @@ function describeOutcome({ status, decision }: PlacementResponse): string {
 export function readFill({ slot_id, decision }: PlacementResponse): Fill | null {
   if (decision?.fill !== true) return null
   const { asset_token, format, duration_ms } = decision
-  return { slot_id, asset_token, format: format as TurnFormat, duration_ms: duration_ms ?? 0 }
+  return { slot_id, asset_token, format: format as Format, duration_ms: duration_ms ?? 0 }
 }
 
 /** Plays a turn that counts in full: the frame, render, visible, playback of a clip, click, and what would be billed. */
@@ -199,9 +198,9 @@ export async function playFill(turn: Turn, fill: Fill): Promise<void> {
   const measured = (position_ms: number) => ({ measurements: { position_ms, duration_ms } })
   await turn.frame(fill)
   await turn.beacon(fill, 'render', 0)
-  if (fill.format === 'clip') await turn.beacon(fill, 'play_started', 0, measured(0))
+  if (readFormat(fill.format).plays) await turn.beacon(fill, 'play_started', 0, measured(0))
   await turn.beacon(fill, 'visible', viewedMs, { measurements: seen(viewedMs) })
-  if (fill.format === 'clip') {
+  if (readFormat(fill.format).plays) {
     await turn.beacon(fill, 'heartbeat', duration_ms / 2, measured(duration_ms / 2))
     await turn.beacon(fill, 'play_completed', duration_ms, measured(duration_ms))
   }

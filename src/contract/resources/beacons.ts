@@ -4,6 +4,7 @@ import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import { ReasonCode } from '../errors.ts'
+import { verdicts } from '../facts/stored-words.ts'
 import {
   AssetToken,
   BooleanText,
@@ -278,7 +279,7 @@ export const v1 = declareEndpoints({
 
 /* The control plane: every beacon with its verdict. */
 
-export const Verdict = z.enum(['accepted', 'duplicate', 'rejected'])
+export const Verdict = z.enum(verdicts)
 export type Verdict = z.infer<typeof Verdict>
 export const Metric = z.enum(['viewable_impression', 'rendered_impression', 'click', 'completed_view'])
 export type Metric = z.infer<typeof Metric>

@@ -1,10 +1,11 @@
 /** Callbacks: the decisions that the sandbox posts to the callback URL of their job. */
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
+import { callbackStatuses } from '../facts/stored-words.ts'
 import { EpochMs, page, pageQuery, SlotFilter } from '../fields.ts'
 import { assumedObject } from '../objects.ts'
 
-export const CallbackStatus = z.enum(['waiting', 'retrying', 'delivered', 'failed', 'key_lost'])
+export const CallbackStatus = z.enum(callbackStatuses)
 export type CallbackStatus = z.infer<typeof CallbackStatus>
 
 export const CallbackItem = assumedObject('C07', () => ({

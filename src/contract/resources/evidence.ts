@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { isObject, type JsonObject, parseJson } from '#foundation/json.ts'
 import { declareEndpoints, reading } from '../endpoint.ts'
+import { evidenceKinds } from '../facts/stored-words.ts'
 import { BooleanText, EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
 
-export const EvidenceKind = z.enum(['decision', 'consent', 'beacon'])
+export const EvidenceKind = z.enum(evidenceKinds)
 
 const entry = assumedFields('A77', () => ({
   seq: z.int().min(1).describe('Position in the chain of its project, from 1.'),

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
+import { keyClasses } from '../facts/stored-words.ts'
 import { EpochMs, KeyId, Mode, NoFields, page, pageQuery } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
 import { projectParams } from './projects.ts'
 
-export const KeyClass = z.enum(['secret', 'publishable'])
+export const KeyClass = z.enum(keyClasses)
 export type KeyClass = z.infer<typeof KeyClass>
 
 const keyItem = assumedFields('A02', () => ({

@@ -4,6 +4,7 @@ import { personalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
+import { mediaTypes } from '../facts/formats.ts'
 import {
   AssetToken,
   AuthoritativeConsent,
@@ -62,7 +63,7 @@ export const Render = strictObject(() => ({
   strategy: documented(z.literal('hosted_frame'), 'How to render; hosted_frame is the value seen.'),
   frame_url: documented(url, 'Address of the hosted frame, for one iframe.'),
   script_url: documented(url, 'Address of render.js.'),
-  media_type: documented(z.enum(['image', 'video', 'native']), 'What the frame shows.'),
+  media_type: documented(z.enum(mediaTypes), 'What the frame shows.'),
   width: documented(size, 'CSS pixels.'),
   height: documented(size, 'CSS pixels.'),
   aspect_ratio: documented(z.string().regex(/^\d+\/\d+$/), 'Of the form <width>/<height>.'),

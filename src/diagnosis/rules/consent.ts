@@ -1,4 +1,6 @@
 /** Consent: whether it is requested, respected and sent. */
+
+import { reasonsAbout } from '#contract/facts/reason-subjects.ts'
 import {
   countPhrase,
   groupBy,
@@ -23,7 +25,7 @@ export const consentRules = ruleSet('journal', {
     costs: 'The request is refused: no ad.',
     fix: 'Send consent with the request, or store it with POST /v1/consent first. Missing consent does not mean that none is needed.',
     needs: 'a request for a placement or a job',
-    judge: judgeRefused(['consent_required'], isAdRequest),
+    judge: judgeRefused(reasonsAbout.consent_missing, isAdRequest),
   },
   'asked-after-denial': {
     title: 'no ad is requested after consent was denied',

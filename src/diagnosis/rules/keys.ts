@@ -1,5 +1,6 @@
 /** Keys and projects: who sends a request, and for which project. */
 import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { reasonsAbout } from '#contract/facts/reason-subjects.ts'
 import { countPhrase, formatRoute, hasWarning, isFromBrowser } from '#diagnosis/exchange.ts'
 import { findingFor, findRefusals, judgeMatching, judgeRefused, ruleSet } from '../rule.ts'
 import { originRefused } from './origins.ts'
@@ -36,16 +37,7 @@ export const keyRules = ruleSet('journal', {
     costs: 'The request has no effect: no ad is shown, no beacon counts.',
     fix: 'Send a secret key as bearer token from servers; in pages, activate and send the activation token.',
     needs: 'a request',
-    judge: judgeRefused([
-      'credential_missing',
-      'key_unknown',
-      'key_revoked',
-      'key_class',
-      'token_in_wrong_place',
-      'activation_token_invalid',
-      'activation_token_expired',
-      'publishable_key_malformed',
-    ]),
+    judge: judgeRefused(reasonsAbout.credential),
   },
   'origin-refused': originRefused,
   'wrong-project': {
@@ -57,7 +49,7 @@ export const keyRules = ruleSet('journal', {
     judge: judgeMatching(
       () => true,
       (exchanges, { projects }) =>
-        findRefusals(exchanges, ['project_mismatch']).map((finding) => ({
+        findRefusals(exchanges, reasonsAbout.project).map((finding) => ({
           ...finding,
           fix: `${finding.fix} ${projectsHere(projects)}`,
         })),
@@ -70,7 +62,7 @@ export const keyRules = ruleSet('journal', {
     fix: 'Send test_outcome only in tests, never from production code.',
     needs: 'a request for a placement',
     judge: judgeRefused(
-      ['test_outcome_requires_test_key'],
+      reasonsAbout.test_outcome,
       ({ method, path }) => method === 'POST' && /^\/v1\/(placements|jobs)/.test(path),
     ),
   },

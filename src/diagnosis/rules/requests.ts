@@ -1,5 +1,6 @@
 /** Request bodies: fields that the service does not know, that it refuses, or that it accepts under an old name. */
 import { type FieldError, isTypeWord, type ReasonCode } from '#contract/errors.ts'
+import { reasonsAbout } from '#contract/facts/reason-subjects.ts'
 import { v1 } from '#contract/index.ts'
 import { beaconEventSpellings } from '#contract/resources/beacons.ts'
 import { variantFieldNames } from '#contract/variant-fields.ts'
@@ -62,7 +63,7 @@ export const requestRules = ruleSet('journal', {
     judge: judgeMatching(isAny, (exchanges, observed) => [
       ...fieldFindings(exchanges, (field) => !isUnknown(field) && !isMisspelled(field)),
       ...unexplained(exchanges, observed),
-      ...findRefusals(exchanges, malformed),
+      ...findRefusals(exchanges, reasonsAbout.body),
     ]),
   },
   'content-type': {
@@ -71,7 +72,7 @@ export const requestRules = ruleSet('journal', {
     costs: 'The service refuses the body without reading it, and navigator.sendBeacon does not report the failure.',
     fix: 'Send beacons with fetch, keepalive: true and Content-Type: application/json.',
     needs: 'a request with a body',
-    judge: judgeRefused(['content_type_unsupported'], isPost),
+    judge: judgeRefused(reasonsAbout.content_type, isPost),
   },
   'old-names': {
     title: 'requests use current names',
@@ -95,29 +96,6 @@ function isMisspelled({ path, message, exchange }: RefusedField): boolean {
     listRefusedFields(exchange).some((each) => isUnknown(each) && isMeant(each.path, each.expected))
   )
 }
-
-/** Why the service refuses a request because of its content, other than single fields. */
-const malformed: readonly ReasonCode[] = [
-  'json_malformed',
-  'body_empty',
-  'secret_in_field',
-  'formats_empty',
-  'format_unsupported',
-  'format_combination_unsupported',
-  'slots_requested_out_of_range',
-  'contract_version_unsupported',
-  'consent_revision_conflict',
-  'consent_revision_mismatch',
-  'expires_at_in_seconds',
-  'expires_at_past',
-  'callback_url_refused',
-  'callback_key_missing',
-  'batch_not_supported',
-  'event_not_supported_for_format',
-  'beacon_id_conflict',
-  'payload_too_large',
-  'http_malformed',
-]
 
 /** A browser requests icons and the like on its own, and names their destination. */
 function isOfProgram({ request_headers }: JournaledExchange): boolean {
@@ -172,7 +150,7 @@ function isUnknown({ message }: FieldError): boolean {
 }
 
 /** The service refuses a body for its fields: it gives one of these reasons, whatever else is wrong in it. */
-const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
+const fieldReasons: readonly ReasonCode[] = reasonsAbout.fields
 
 /** Returns one finding for each refused field, among the wanted ones. */
 function fieldFindings(exchanges: readonly JournaledExchange[], isWanted: (field: RefusedField) => boolean): Finding[] {

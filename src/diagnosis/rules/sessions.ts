@@ -1,4 +1,6 @@
 /** Sessions and activation tokens: whose request it is. */
+
+import { reasonsAbout } from '#contract/facts/reason-subjects.ts'
 import {
   countPhrase,
   groupBy,
@@ -107,7 +109,7 @@ export const sessionRules = ruleSet('journal', {
     fix: 'Keep each placement with its asset token, and let each origin activate separately.',
     needs: 'a beacon or a request of a page',
     judge: judgeRefused(
-      ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],
+      reasonsAbout.token,
       (exchange) =>
         isBeacon(exchange) ||
         // A refused frame has its own rule.

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Route } from 'playwright-core'
 import type { Client } from '#client/client.ts'
+import { isFormat } from '#contract/facts/formats.ts'
 import type { Format } from '#contract/fields.ts'
 import { findRole } from '#contract/recordings/field-roles.ts'
 import type { RecordedExchange } from '#contract/recordings/recording.ts'
@@ -52,10 +53,6 @@ export function readRenderer(exchanges: readonly RecordedExchange[]): RecordedRe
       frames.set(format, { format, file, response })
   }
   return files.has('/v1/render.js') || frames.size > 0 ? { files, frames: [...frames.values()] } : null
-}
-
-function isFormat(value: Json | undefined): value is Format {
-  return value === 'banner' || value === 'clip' || value === 'native'
 }
 
 /** What a page and the sandbox saw of one placement. */

@@ -11,11 +11,12 @@ import {
   responseHeaders,
 } from '#contract/endpoint.ts'
 import { ErrorBody, errorCodes, explainIssues, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { formats, isFormat, readFormat } from '#contract/facts/formats.ts'
 import { endpointFields, type ListedField } from '#contract/listing.ts'
 import { type Provenance, readSource } from '#contract/objects.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
-import { findEntry, tableNames } from '#foundation/table-entry.ts'
+import { tableNames } from '#foundation/table-entry.ts'
 import type { Check, Difference } from '../result.ts'
 
 interface SeenResponse {
@@ -213,8 +214,6 @@ function expiryDifferences(json: Json, headers: SeenResponse['headers']): Differ
   return isPast ? [difference('documented', 'response expires_at_ms', 'in the future', 'past')] : []
 }
 
-const mediaTypes: Readonly<Record<string, string>> = { banner: 'image', clip: 'video', native: 'native' }
-
 /** Fields of a fill that hold the same value, as paths. */
 const equalFields: readonly (readonly [path: string, other: string])[] = [
   ['placement.format', 'decision.format'],
@@ -245,30 +244,23 @@ function placementDifferences(endpoint: Endpoint, body: Json): Difference[] {
   if (decision.fill !== true) return isEmpty('without a fill')
   if (status === 'expired') return isEmpty('when expired')
   if (!isObject(placement)) return rule('placement', false, 'there with a fill')
-  const format = String(decision.format)
-  const media = format === 'clip' ? 'video_url' : 'image_url'
+  const { format } = decision
+  if (!isFormat(format)) return rule('decision.format', false, `one of ${formats.join(', ')}`)
+  const { media_type, media_field, has_assets } = readFormat(format)
   const equal = (path: string, other: string) => rule(path, valueAt(body, path) === valueAt(body, other), other)
   const isNull = (path: string) => rule(path, valueAt(body, path) === null, `null for a ${format}`)
   const shape = `${String(placement.width)}/${String(placement.height)}`
   const hasTemplate = valueAt(placement, 'render.native_template_id') !== undefined
   return [
     ...equalFields.flatMap(([path, other]) => equal(path, other)),
-    ...rule(
-      'placement.render.media_type',
-      valueAt(placement, 'render.media_type') === findEntry(mediaTypes, format),
-      findEntry(mediaTypes, format) ?? 'known',
-    ),
+    ...rule('placement.render.media_type', valueAt(placement, 'render.media_type') === media_type, media_type),
     ...rule('placement.render.aspect_ratio', valueAt(placement, 'render.aspect_ratio') === shape, shape),
-    ...isNull(`placement.${format === 'clip' ? 'image_url' : 'video_url'}`),
-    ...(format === 'native'
+    ...isNull(`placement.${media_field === 'video_url' ? 'image_url' : 'video_url'}`),
+    ...(has_assets
       ? [...equal('placement.image_url', 'decision.assets.image_url'), ...isNull('decision.delivery_url')]
-      : [...equal('decision.delivery_url', `placement.${media}`), ...isNull('decision.assets')]),
-    ...rule(`placement.${media}`, typeof placement[media] === 'string', `the address of the ${format}`),
-    ...rule(
-      'placement.render.native_template_id',
-      hasTemplate === (format === 'native'),
-      format === 'native' ? 'there' : 'absent',
-    ),
+      : [...equal('decision.delivery_url', `placement.${media_field}`), ...isNull('decision.assets')]),
+    ...rule(`placement.${media_field}`, typeof placement[media_field] === 'string', `the address of the ${format}`),
+    ...rule('placement.render.native_template_id', hasTemplate === has_assets, has_assets ? 'there' : 'absent'),
   ]
 }
 

@@ -1,6 +1,7 @@
 /** Beacons as they arrive. */
 import { useSearchParams } from 'wouter'
 import { acceptMeanings } from '#contract/error-codes.ts'
+import { formats } from '#contract/facts/formats.ts'
 import { call } from '../../data/api.ts'
 import { useLoaded } from '../../data/resource.ts'
 import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
@@ -31,7 +32,7 @@ const filters: readonly ListFilter[] = [
   { name: 'q', label: 'Slot, session or beacon', kind: 'text', isSearch: true },
   createChoice('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
   createChoice('event', 'Event', events),
-  createChoice('format', 'Format', ['banner', 'clip', 'native']),
+  createChoice('format', 'Format', formats),
   createChoice('reason', 'Reason', Object.keys(acceptMeanings)),
   createChoice('billed', 'Billed', [
     ['true', 'yes'],

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { acceptMeanings } from '#contract/error-codes.ts'
+import { formats } from '#contract/facts/formats.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
 import { createSingleList } from '../../data/list.ts'
@@ -35,7 +36,7 @@ const filters: readonly ListFilter[] = [
     ['true', 'fills'],
     ['false', 'no-fills'],
   ]),
-  createChoice('format', 'Format', ['banner', 'clip', 'native']),
+  createChoice('format', 'Format', formats),
   createChoice('billed', 'Billed', [
     ['true', 'yes'],
     ['false', 'no'],

@@ -2,6 +2,8 @@
  * The state of the playground: every choice of the form. It is in the address, so any state is a link, and becomes the
  * body of a placement request.
  */
+
+import { formatFacts, formats } from '#contract/facts/formats.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 
@@ -18,12 +20,7 @@ export const choices = {
     ['voice', 'Voice'],
     ['agent', 'Agent'],
   ],
-  format: [
-    ['any', 'Any'],
-    ['banner', 'Banner'],
-    ['clip', 'Clip'],
-    ['native', 'Native'],
-  ],
+  format: [['any', 'Any'], ...formats.map((format) => [format, formatFacts[format].label] as const)],
   template: [
     ['default', 'Project default'],
     ['card', 'Card'],

@@ -1,6 +1,7 @@
 /** The billing report: totals, by day, by format and price, and the beacons that did not count. */
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
+import { formats } from '#contract/facts/formats.ts'
 import type { BillingReport } from '#contract/resources/billing.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
@@ -196,7 +197,7 @@ function Days({ values, report, now_ms }: DaysProps) {
       isShown = false
     }
   }, [client_id, session_id, billed, today_ms])
-  const series = (['banner', 'clip', 'native'] as const).map((format, index) => ({
+  const series = formats.map((format, index) => ({
     label: format,
     color: ['--good', '--focus', '--warn'][index] ?? '--good',
     values: days.map(({ counts }) => counts[format] ?? 0),

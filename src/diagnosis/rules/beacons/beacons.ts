@@ -2,6 +2,7 @@
 import { plural } from '#cli/output/text.ts'
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
+import { reasonsAbout } from '#contract/facts/reason-subjects.ts'
 import type { AcceptCode, BeaconItem } from '#contract/resources/beacons.ts'
 import { valueAt } from '#foundation/json.ts'
 import {
@@ -115,10 +116,7 @@ export const beaconRules = ruleSet('journal', {
     costs: 'The beacon is refused before billing: the impression is lost.',
     fix: "Send Date.now() of the event in milliseconds, corrected by the server's clock, and send beacons at once.",
     needs: 'a beacon',
-    judge: judgeRefused(
-      ['beacon_stale', 'beacon_in_future', 'beacon_before_decision', 'occurred_at_in_seconds', 'occurred_at_conflict'],
-      isBeacon,
-    ),
+    judge: judgeRefused(reasonsAbout.clock, isBeacon),
   },
   'beacon-expired': {
     title: 'beacons are sent while their asset token is valid',
@@ -126,7 +124,7 @@ export const beaconRules = ruleSet('journal', {
     costs: 'The beacon is refused: an ad shown this late is not paid.',
     fix: 'Request a new placement with each turn; remove an ad when it expires.',
     needs: 'a beacon',
-    judge: judgeRefused(['asset_token_expired'], isBeacon),
+    judge: judgeRefused(reasonsAbout.expired, isBeacon),
   },
   'view-not-counted': {
     title: 'every reported view counts',
