@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 export async function compressRenderer(dist: string): Promise<void> {
-  for (const name of ['render.js', 'mounts.js', 'judge.js']) {
+  for (const name of ['render.js', 'mounts.js', 'judge.js', 'activation.js']) {
     const path = join(dist, 'renderer', name)
     const bytes = await readFile(path)
     const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }

@@ -99,7 +99,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>, media
     })
   return {
     renderScript: () => load(`${renderer}/render.js`),
-    renderPart: async (file) => (/^(mounts|judge)\.js$/.test(file) ? load(`${renderer}/${file}`) : null),
+    renderPart: async (file) => (/^(mounts|judge|activation)\.js$/.test(file) ? load(`${renderer}/${file}`) : null),
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
     consoleScript: () => load(`${renderer}/console.js`),
     creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),

@@ -1,14 +1,17 @@
 /** A publishable key exchanged for a token: the exchange, its refreshes, requests with the token. */
 import type { ActivationResult } from '#contract/resources/browser.ts'
-import type { Clock } from './clock.ts'
-import type { Activation } from './renderer.ts'
-import { type JsonResponse, requestJson, requestProblem } from './request.ts'
+import type { Activation, Renderer } from './renderer.ts'
+import type { JsonResponse } from './request.ts'
 
 /**
  * Exchanges a publishable key for a token, which it refreshes, and makes requests with it. Rejects when the service refuses the
  * key.
  */
-export async function activate(base_url: string, publishable_key: string, clock: Clock): Promise<Activation> {
+export async function activate(
+  { clock, requestJson, requestProblem }: Renderer,
+  base_url: string,
+  publishable_key: string,
+): Promise<Omit<Activation, 'described'>> {
   let exchanging: Promise<void> | null = null
   let result: ActivationResult
   let refresh_at = 0

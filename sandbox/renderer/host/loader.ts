@@ -1,12 +1,15 @@
 /** Loads the other parts of the script, from where the first came from. */
+import type { BrowserActivation } from './browser-activation.ts'
 import type { Console, ConsoleOptions, ConsolePage } from './console-page.ts'
 import type { RendererError } from './events.ts'
 import type { Mounts } from './mounts/mounts.ts'
-import type { Renderer } from './renderer.ts'
+import { findObstacle, type Renderer } from './renderer.ts'
 
 export interface Loader {
   /** Resolves with what shows ads. Rejects when it cannot be loaded; the next call tries again. */
   load(): Promise<Mounts>
+  /** Activates a publishable key. Resolves with null after an error event. */
+  activate(options: { publishableKey: string }): Promise<BrowserActivation | null>
   /** Returns the error of a `load` that has rejected. */
   describe(problem: unknown): RendererError
 }
@@ -14,6 +17,8 @@ export interface Loader {
 /** `script_url` is null where no script element is known. */
 export function openLoader(renderer: Renderer, script_url: string | null): Loader {
   let mounts: Promise<Mounts> | undefined
+  const describe = (problem: unknown): RendererError =>
+    renderer.violations.find('script-src', script_url ?? '') ?? { code: 'script_incomplete', message: String(problem) }
   renderer.loadJudge = () => importPart(script_url, 'judge')
   return {
     load: () => {
@@ -23,11 +28,15 @@ export function openLoader(renderer: Renderer, script_url: string | null): Loade
       })
       return mounts
     },
-    describe: (problem) =>
-      renderer.violations.find('script-src', script_url ?? '') ?? {
-        code: 'script_incomplete',
-        message: String(problem),
-      },
+    activate: async (options) => {
+      const obstacle = findObstacle()
+      if (obstacle) return renderer.refuse(obstacle)
+      return importPart<ActivationPart>(script_url, 'activation').then(
+        ({ activateBrowser }) => activateBrowser(renderer, script_url!, options),
+        (problem) => renderer.refuse(describe(problem)),
+      )
+    },
+    describe,
   }
 }
 
@@ -39,6 +48,7 @@ async function importPart<Part>(script_url: string | null, name: string): Promis
 }
 
 type MountsPart = typeof import('./mounts/mounts.ts')
+type ActivationPart = typeof import('./browser-activation.ts')
 
 interface ConsolePart {
   openConsole(page: ConsolePage, options?: ConsoleOptions): Promise<Console>

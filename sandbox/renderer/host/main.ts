@@ -1,5 +1,5 @@
 /** render.js: the public API, `window.SponsoredPlacement`. No entry point throws, and no promise rejects because of an ad. */
-import { activateBrowser, type BrowserActivation, describeActivation } from './browser-activation.ts'
+import type { BrowserActivation } from './browser-activation.ts'
 import { createConsole, listenForConsole, type OpenConsole } from './console.ts'
 import { findTarget, removeCopies } from './dom.ts'
 import type { EventType, Listener, RendererEvent } from './events.ts'
@@ -72,7 +72,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
       version,
       turns: turns.list().map(({ id, state }) => ({ id, state })),
       occupied: renderer.occupants.size,
-      activation: renderer.activation && describeActivation(renderer.activation),
+      activation: renderer.activation?.described ?? null,
     }),
     getEvents: () => renderer.events.list(),
     openConsole: createConsole(renderer, { version, script_url, turns: turns.list }),
@@ -80,7 +80,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
       renderer.viewport = part
     },
     activate: (options) => {
-      const activation = activateBrowser(renderer, script_url, options)
+      const activation = loader.activate(options)
       renderer.activating = activation
       return activation
     },

@@ -4,13 +4,17 @@ import type { ActivationResult } from '#contract/resources/browser.ts'
 import { openClock } from './clock.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'
 import type { ConsoleAd } from './console-page.ts'
+import { requestDecision } from './decision.ts'
+import { newId, removeCopies, whenActivated } from './dom.ts'
 import { type ClockSkew, type Emit, openEvents, type RendererError } from './events.ts'
-import { type JsonResponse, requestJson } from './request.ts'
+import { describeProblem, type JsonResponse, pause, requestJson, requestProblem } from './request.ts'
 
 /** A browser integration: a publishable key exchanged for a token. */
 export interface Activation {
   /** The current token and the project it belongs to. */
   result(): ActivationResult
+  /** Everything but the token, for `state()`. */
+  readonly described: object
   /** POST /v1/placements with `client_id` filled in. */
   request(body?: object, signal?: AbortSignal): Promise<JsonResponse>
   /** GET /v1/decisions/{slot_id}; `query` says how long the service may wait. */
@@ -45,8 +49,15 @@ export function openRenderer() {
     consents: openConsentMemory(clock),
     occupants,
     violations,
-    /** Here for the second part of the script, which would have a copy of it. */
+    /** Here for the other parts of the script, which would have copies of them. */
+    describeProblem,
+    newId,
+    pause,
+    removeCopies,
+    requestDecision,
     requestJson,
+    requestProblem,
+    whenActivated,
     activation: null as Activation | null,
     /** The newest exchange of a key: resolves once `activation` is set, or has failed. Never rejects. */
     activating: null as Promise<unknown> | null,

@@ -258,8 +258,8 @@ const rendererErrors: Readonly<Record<string, readonly [message: string, fix?: s
   ],
   render_timeout: ['The frame did not show its creative in time.'],
   script_incomplete: [
-    'The second part of render.js did not load.',
-    'Load render.js from the service, not a copy of it: it loads its second part from where it came from.',
+    'Another part of render.js did not load.',
+    'Load render.js from the service, not a copy of it: it loads its other parts from where it came from.',
   ],
   target_removed: [
     'The element left the page before its ad was mounted.',

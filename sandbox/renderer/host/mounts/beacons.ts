@@ -9,7 +9,8 @@
 import type { BeaconEvent, BeaconRequest, Measurements } from '#contract/resources/beacons.ts'
 import { isObject } from '#foundation/json.ts'
 import { isPageVisible } from '../dom.ts'
-import { type JsonResponse, pause, type requestJson } from '../request.ts'
+import type { Renderer } from '../renderer.ts'
+import type { JsonResponse, requestJson } from '../request.ts'
 
 /** Attempts that get a response: 5xx, 429 with Retry-After, or one that is not the service's. */
 const maxAttempts = 4
@@ -24,7 +25,7 @@ const maxQueued = 100
 export type BeaconQueue = ReturnType<typeof openBeaconQueue>
 
 /** Opens what all beacons of a page share: their number, and the end of their waits. */
-export function openBeaconQueue() {
+export function openBeaconQueue({ pause }: Renderer) {
   let waking = new AbortController()
   let listening = new AbortController()
   let count = 0
@@ -54,6 +55,7 @@ export function openBeaconQueue() {
     document.addEventListener('visibilitychange', flushHidden, { signal })
   }
   return {
+    pause,
     isFull: (): boolean => count >= maxQueued,
     /** Whether the page is being left: what is sent now must outlive it. */
     isLeaving: (): boolean => isLeaving,
@@ -118,7 +120,7 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       const verdict = readVerdict(response)
       if (!response) {
         // The event about a blocked request follows its failure.
-        await pause(0, undefined)
+        await queue.pause(0, undefined)
         if (options.isBlocked()) return onResult(event, false, 'csp_blocked')
       }
       // Another credential may still be valid.

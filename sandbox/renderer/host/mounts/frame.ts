@@ -7,8 +7,9 @@
  */
 import type { Placement } from '#contract/resources/placements.ts'
 import { createFloodCheck, type FrameMessage, type HostMessage, type Init, readFrameMessage } from '../../messages.ts'
-import { newId, setStyles, whenActivated } from '../dom.ts'
+import { setStyles } from '../dom.ts'
 import type { ErrorCode } from '../events.ts'
+import type { Renderer } from '../renderer.ts'
 
 type Timer = ReturnType<typeof setTimeout>
 
@@ -16,12 +17,17 @@ const readyTimeoutMs = 3_000
 const mountedTimeoutMs = 5_000
 const creativeTimeoutMs = 15_000
 
+interface FrameListeners {
+  onMessage: (message: FrameMessage) => void
+  onFailure: (code: ErrorCode, details?: { message: string }) => void
+}
+
 /** Opens a frame that loads when it is put into the document, or when a prerendered page is shown. */
 export function openFrame(
+  { newId, whenActivated }: Renderer,
   render: Placement['render'],
   instance_id: string,
-  onMessage: (message: FrameMessage) => void,
-  onFailure: (code: ErrorCode, details?: { message: string }) => void,
+  { onMessage, onFailure }: FrameListeners,
 ) {
   const element = drawFrame(render)
   const nonce = newId('')

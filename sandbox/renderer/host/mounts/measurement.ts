@@ -55,6 +55,8 @@ export function watchViewability(options: ViewabilityOptions) {
   observer?.observe(frame)
   return {
     isMeasurable: observer !== null,
+    /** Whether any of it is in the viewport; true where that is not known. */
+    isInView: () => observer === null || ratio > 0,
     measure,
     /** Returns what it finds now, also while no time counts. */
     inspect: () => ({ ...measure(), ...describeFound(found, ratio), needed: needed(), isCounting: isCounting() }),

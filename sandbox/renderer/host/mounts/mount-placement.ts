@@ -7,7 +7,7 @@
 import type { BeaconEvent, Measurements } from '#contract/resources/beacons.ts'
 import type { FrameMessage } from '../../messages.ts'
 import { isConsentReason, watchExpiry } from '../consent.ts'
-import { findShadowHost, isPageVisible, removeCopies, setStyles } from '../dom.ts'
+import { isPageVisible, setStyles } from '../dom.ts'
 import type { ErrorCode } from '../events.ts'
 import { openFrame } from './frame.ts'
 import { keepLabel } from './label.ts'
@@ -36,12 +36,10 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
   delivery.beacon_token = options.beacon_token
   delivery.holder?.clear('replaced')
   const { instance_id } = delivery
-  const frame = openFrame(
-    render,
-    instance_id,
-    (message) => isOpen(mount) && handlers[message.t](mount, message as never),
-    (code, details) => fail(mount, code, details),
-  )
+  const frame = openFrame(context, render, instance_id, {
+    onMessage: (message) => isOpen(mount) && handlers[message.t](mount, message as never),
+    onFailure: (code, details) => fail(mount, code, details),
+  })
   const { element } = frame
   // While only a wrong clock may forbid it, the ad stays invisible until its frame has sent the time.
   const isDoubtful = context.consents.problem(consent, session_id) !== null
@@ -96,12 +94,12 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
   }
 }
 
-function attach({ options: { target }, delivery, emit, frame, viewability, wrapper }: OpenMount): void {
+function attach({ context, options: { target }, delivery, emit, frame, viewability, wrapper }: OpenMount): void {
   if (!viewability.isMeasurable && !delivery.isViewed) {
     delivery.isViewed = true
     emit('error', { code: 'unmeasurable' })
   }
-  removeCopies(target)
+  context.removeCopies(target)
   target.append(wrapper)
   followScheme(frame.element, target)
 }
@@ -163,9 +161,11 @@ function postVisibility({ viewability, frame }: OpenMount): void {
   frame.post({ t: 'visibility', ratio, page_visible })
 }
 
+/** Only while it is on the screen: a page of many ads would send one after the other for those that nobody sees. */
 function beat(mount: OpenMount): void {
-  const { delivery } = mount
-  if (delivery.heartbeats >= maxHeartbeats || !isPageVisible() || !isPermitted(mount)) return
+  const { delivery, viewability } = mount
+  const isShown = isPageVisible() && viewability.isInView()
+  if (delivery.heartbeats >= maxHeartbeats || !isShown || !isPermitted(mount)) return
   delivery.heartbeats += 1
   send(mount, 'heartbeat', {}, delivery.heartbeats)
 }
@@ -244,16 +244,11 @@ function watchPage(mount: OpenMount): void {
   })
   // A frame that was taken out, even if it was put back at once, has lost its document: it has another window, or none.
   let { contentWindow } = frame.element
-  const removal = new MutationObserver(() => {
+  const stopChanges = context.onChange(options.target, () => {
     if (contentWindow && contentWindow !== frame.element.contentWindow) close(mount, 'cleared', 'target_removed')
     contentWindow = frame.element.contentWindow
   })
-  for (let around: Element | null = options.target; around; around = findShadowHost(around)) {
-    removal.observe(around.getRootNode(), { childList: true, subtree: true })
-  }
-  // A target may be appended to the document later.
-  removal.observe(document, { childList: true, subtree: true })
-  mount.closings.push(stopViolations, () => removal.disconnect())
+  mount.closings.push(stopViolations, stopChanges)
   const onVisibility = (): void => {
     postVisibility(mount)
     if (isPageVisible()) viewability.check()

@@ -4,7 +4,6 @@ import type { Placement } from '#contract/resources/placements.ts'
 import type { ViewNeeds } from '#contract/viewability.ts'
 import type { ConsentReason, watchExpiry } from '../consent.ts'
 import type { AdMeter, ConsoleAd } from '../console-page.ts'
-import { removeCopies } from '../dom.ts'
 import type { Emit, ErrorCode } from '../events.ts'
 import type { Renderer } from '../renderer.ts'
 import type { openBeacons } from './beacons.ts'
@@ -20,6 +19,8 @@ export interface MountContext extends Renderer {
   findDelivery(options: MountOptions): Delivery
   /** Calls back when an element that has left the document is in it again. */
   whenAttached(element: Element, listener: () => void): void
+  /** Calls back when nodes of the document, or of a shadow tree around `target`, have come or gone. Returns what ends it. */
+  onChange(target: Element, listener: () => void): () => void
 }
 
 export interface MountOptions {
@@ -138,7 +139,7 @@ export function close(mount: OpenMount, outcome: MountOutcome, reason: string): 
   if (isGone) root.replaceChildren()
   else {
     wrapper.remove()
-    removeCopies(document, delivery.instance_id)
+    context.removeCopies(document, delivery.instance_id)
   }
   mount.emit('cleared', { reason })
   options.onCleared?.(outcome, reason)

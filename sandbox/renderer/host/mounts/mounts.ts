@@ -4,7 +4,7 @@
  */
 
 import { isConsentReason } from '../consent.ts'
-import { newId } from '../dom.ts'
+import { findShadowHost } from '../dom.ts'
 import type { Renderer } from '../renderer.ts'
 import { type BeaconQueue, openBeaconQueue, openBeacons } from './beacons.ts'
 import { openJudgePart } from './judge-part.ts'
@@ -21,6 +21,7 @@ export function openMounts(renderer: Renderer): Mounts {
     judge: openJudgePart(renderer),
     findDelivery: openDeliveries(renderer),
     whenAttached: openAttachments(),
+    onChange: openChanges(),
   }
   const context: MountContext = Object.assign(renderer, shared)
   return { mountPlacement: (options) => mountPlacement(context, options) }
@@ -30,7 +31,7 @@ export function openMounts(renderer: Renderer): Mounts {
 const maxDeliveries = 500
 
 function openDeliveries(renderer: Renderer): MountContext['findDelivery'] {
-  const queue = openBeaconQueue()
+  const queue = openBeaconQueue(renderer)
   const deliveries = new Map<string, Delivery>()
   renderer.ads = () => [...deliveries.values()].map(({ ad }) => ad)
   return (options) => {
@@ -49,7 +50,7 @@ function openDelivery(renderer: Renderer, queue: BeaconQueue, options: MountOpti
   const { clock, consents, events, violations } = renderer
   const { placement, consent, session_id, slot_id, turn_id } = options
   const { asset_token } = placement
-  const instance_id = newId('ri_')
+  const instance_id = renderer.newId('ri_')
   const emit = events.within({ turn_id, slot_id, instance_id })
   const delivery: Delivery = {
     instance_id,
@@ -117,5 +118,24 @@ function openAttachments() {
   return (element: Element, listener: () => void): void => {
     waiting.set(element, listener)
     observer.observe(element)
+  }
+}
+
+/** One observer for all ads: an answer that streams beside them changes the page with every word. */
+function openChanges(): MountContext['onChange'] {
+  const listeners = new Set<() => void>()
+  const observer = new MutationObserver(() => {
+    for (const listener of listeners) listener()
+  })
+  return (target, listener) => {
+    listeners.add(listener)
+    const observe = (root: Node): void => observer.observe(root, { childList: true, subtree: true })
+    for (let around: Element | null = target; around; around = findShadowHost(around)) observe(around.getRootNode())
+    // A target may be appended to the document later.
+    observe(document)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) observer.disconnect()
+    }
   }
 }
