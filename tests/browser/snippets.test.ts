@@ -1,7 +1,13 @@
 /** What the first page promises: each block of README and guides that shows an ad, in a page, beside an answer of each kind. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stubLines } from '#foundation/page-snippet.ts'
+import { freePort } from '#tests/cli/process.ts'
 import { blocksOf, docFiles } from '#tests/docs/markdown.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage
@@ -12,10 +18,16 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const usesTurn = /SponsoredPlacement\.(withTurn|startTurn)\(\s*\{ target: '#ad'/
 
+/** Returns the script of a whole page. */
+function moduleIn(html: string): string[] {
+  return [...html.matchAll(/<script type="module">\n(.*?)<\/script>/gs)].map(([, script = '']) => script)
+}
+
 const blocks = docFiles.flatMap((file) =>
   blocksOf(file)
-    .filter(({ language, text }) => language === 'js' && usesTurn.test(text))
-    .map(({ text }, index) => ({ name: `${file}, block ${index + 1}`, text })),
+    .flatMap(({ language, text }) => (language === 'js' ? [text] : language === 'html' ? moduleIn(text) : []))
+    .filter((text) => usesTurn.test(text))
+    .map((text, index) => ({ name: `${file}, block ${index + 1}`, text })),
 )
 
 test('they are those of the README, the reference and the guide of the page', () => {
@@ -41,7 +53,12 @@ async function runBlock([, answer, text]: Run): Promise<void> {
       })
       // The backend of these tests adds nothing to a request, and one format is enough.
       const more = "client_id: 'proj_demo', overrides: { allowed_formats: ['banner'] }, session_id"
-      const block = text.replace('/api/placement', endpoint).replace('{ session_id', `{ ${more}`)
+      const block = text
+        .replace('/api/placement', endpoint)
+        .replace(/\{ (client_id: 'proj_demo', )?session_id/, `{ ${more}`)
+        // Of a whole page: the session and the answer are the test's.
+        .replace('crypto.randomUUID()', JSON.stringify(session_id))
+        .replace(/ *async function streamTheAnswer\(\) \{.*?\n {2}\}\n/s, '')
       const run = new Function('session_id', 'streamTheAnswer', `return (async () => {${block}})()`)
       Object.assign(window, {
         outcome: run(session_id, () => streamed).then(
@@ -65,6 +82,36 @@ async function runBlock([, answer, text]: Run): Promise<void> {
   expect(await page.locator('iframe').count()).toBe(1)
   expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
 }
+
+test('the server of the README serves its page, and asks for its ad with the key', async () => {
+  const folder = temporaryDirectory()
+  const own = blocksOf('README.md').filter(({ flags }) => ['server.mjs', 'page.html'].includes(flags.file ?? ''))
+  for (const { flags, text } of own) writeFileSync(join(folder, flags.file!), text)
+  const PORT = String(await freePort())
+  const env = { PATH: process.env.PATH, SVC_BASE_URL: stage.sandbox.url, PORT }
+  const server = spawn(process.execPath, ['server.mjs'], { cwd: folder, env, stdio: 'ignore' })
+  try {
+    const url = `http://127.0.0.1:${PORT}`
+    await expect
+      .poll(() =>
+        fetch(url).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200)
+    expect(await (await fetch(url)).text()).toContain('<div id="ad"></div>')
+    const body = JSON.stringify({ client_id: 'proj_demo', session_id: 'readme', job_type: 'chat' })
+    const response = await fetch(`${url}/api/placement`, { method: 'POST', body })
+    const { slot_id, decision } = (await response.json()) as { slot_id: string; decision: { fill: boolean } }
+    expect([response.status, decision.fill]).toEqual([200, true])
+    const again = await fetch(`${url}/api/placement?slot_id=${slot_id}`)
+    expect(await again.json()).toMatchObject({ slot_id })
+  } finally {
+    server.kill()
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+  }
+})
 
 const [first, ...others] = blocks.flatMap(({ name, text }, index) =>
   (index === 0 ? answers : answers.slice(0, 1)).map((answer): Run => [name, answer, text]),
