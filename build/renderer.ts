@@ -11,7 +11,7 @@ import { bundle } from './bundle.ts'
 
 /** Gzipped sizes, bytes. */
 const scripts = [
-  { name: 'render.js', entry: 'host/main.ts', format: 'iife', maxGzipBytes: 6_850 },
+  { name: 'render.js', entry: 'host/main.ts', format: 'iife', maxGzipBytes: 7_000 },
   { name: 'mounts.js', entry: 'host/mounts/mounts.ts', format: 'es', maxGzipBytes: 7_950 },
   { name: 'judge.js', entry: 'host/judge/main.ts', format: 'es', maxGzipBytes: 9_200 },
   { name: 'activation.js', entry: 'host/browser-activation.ts', format: 'es', maxGzipBytes: 1_100 },

@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, type TurnRequest, viewed } from './turn-path.ts'
+import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
@@ -61,6 +62,35 @@ describe.concurrent('a slot that is removed', () => {
     expect(await host.shown()).toEqual(nothing)
     expect(host.requests.filter((request) => request.url().includes('/v1/render/'))).toEqual([])
     expect(await host.ledger()).toEqual([])
+  })
+
+  test.for([
+    ['it is found by its selector', '#slot', undefined, one_ad],
+    ['an element is found by its id', 'element', undefined, one_ad],
+    ['an element without an id is found by its place', 'place', undefined, one_ad],
+    ['one of a row that may show another message is not', 'place', 'message_1', nothing],
+  ] as const)('while it is requested, and drawn again: %s', { tags: 'depth' }, async ([, target, turnId, shown]) => {
+    await using host = await open()
+    const { release } = await host.hold(banner)
+    await host.page.evaluate(
+      ({ target, turnId, endpoint, body }) => {
+        const slot = document.querySelector('#slot')!
+        if (target === 'place') slot.removeAttribute('id')
+        const given = target === '#slot' ? target : slot
+        window.SponsoredPlacement!.startTurn({ target: given, endpoint, body, ...(turnId && { turnId }) })
+      },
+      { target, turnId, endpoint: host.endpoint, body: host.body(banner) },
+    )
+    await until(() => host.backend_calls.length, 1)
+    await host.page.evaluate(() => {
+      const main = document.querySelector('main')!
+      main.innerHTML = String(main.innerHTML)
+    })
+    release()
+    if (shown === nothing) await host.waitForEvent('error', { code: 'target_removed' })
+    else await host.waitForEvent('beacon', { event: 'visible' })
+    expect(await host.shown()).toEqual(shown)
+    expect(host.backend_calls).toEqual(['POST '])
   })
 
   test('while it mounts: it is cleared before the first message of the frame', { tags: 'depth' }, async () => {

@@ -15,6 +15,24 @@ export function findTarget(target: unknown): Element | null {
   }
 }
 
+/**
+ * Returns what finds a target that a page has drawn again: by its selector or id, else the same element in its place. A turn that has
+ * an id is started again by the page itself: a row of a list may show another message by then.
+ */
+export function rememberTarget(target: unknown, hasTurnId: boolean): () => Element | null {
+  const element = isElement(target) ? target : null
+  const selector = element?.id ? `#${CSS.escape(element.id)}` : target
+  if (typeof selector === 'string') return () => findTarget(selector)
+  const around = element?.parentElement
+  if (!around || hasTurnId) return () => null
+  const [parent, old] = [new WeakRef(around), new WeakRef(element)]
+  const index = [...around.children].indexOf(element)
+  return () => {
+    const again = parent.deref()?.children[index]
+    return again?.isConnected && again.isEqualNode(old.deref() ?? null) ? again : null
+  }
+}
+
 /** Also of another document, where `instanceof` is false. */
 function isElement(target: unknown): target is Element {
   return isObject(target) && target.nodeType === 1

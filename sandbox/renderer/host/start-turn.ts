@@ -11,7 +11,7 @@ import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { Placement, PlacementResponse } from '#contract/resources/placements.ts'
 import { isObject } from '#foundation/json.ts'
 import { decisionError, readDecision, readSession, requestDecision } from './decision.ts'
-import { describeTarget, findTarget, newId, whenActivated } from './dom.ts'
+import { describeTarget, findTarget, newId, rememberTarget, whenActivated } from './dom.ts'
 import type { Loader } from './loader.ts'
 import type { Mounts } from './mounts/mounts.ts'
 import { checkOptions } from './options.ts'
@@ -28,6 +28,7 @@ import {
   leaveTarget,
   type OpenTurn,
   openTurn,
+  renewTarget,
   type Turn,
   type TurnOptions,
   turnOptions,
@@ -87,6 +88,7 @@ function start(turn: OpenTurn, given: TurnOptions): void {
   turn.isFinished = false
   leaveTarget(turn)
   turn.target = element ? new WeakRef(element) : undefined
+  turn.findAgain = rememberTarget(given.target, given.turnId !== undefined)
   if (element) renderer.occupy(element, turn.occupant)
   // The request under way belongs to the turn: its placement goes to the newest element.
   if (isOpen && !turn.mount) {
@@ -251,8 +253,8 @@ async function fill(turn: OpenTurn, filled: Fill, signal: AbortSignal): Promise<
 }
 
 function show(turn: OpenTurn, { mountPlacement }: Mounts, { placement, consent, isNew }: PermittedFill): void {
-  const element = currentTarget(turn)
-  if (!element?.isConnected) {
+  const element = renewTarget(turn)
+  if (!element) {
     fail(turn, { code: 'target_removed' })
     return
   }

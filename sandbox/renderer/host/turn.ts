@@ -70,6 +70,8 @@ export interface OpenTurn {
   starts: number
   /** Weak, since rows of a list come and go while their turns are kept. */
   target?: WeakRef<Element> | undefined
+  /** Finds the target again where it was drawn again while its placement was requested. */
+  findAgain: () => Element | null
   /** What was passed as the target, for an error. */
   passed: string
   session_id: string
@@ -105,6 +107,7 @@ export function openTurn(renderer: Renderer, loader: Loader, id: string): OpenTu
     },
     options: { target: '' },
     starts: 0,
+    findAgain: () => null,
     passed: '',
     session_id: '',
     state: 'idle',
@@ -118,6 +121,19 @@ export function openTurn(renderer: Renderer, loader: Loader, id: string): OpenTu
 
 export function currentTarget({ target }: OpenTurn): Element | null {
   return target?.deref() ?? null
+}
+
+/** Returns the target, or, where the page has drawn it again meanwhile, the new one, which it then holds. */
+export function renewTarget(turn: OpenTurn): Element | null {
+  const element = currentTarget(turn)
+  if (element?.isConnected) return element
+  const { renderer, occupant } = turn
+  const again = turn.findAgain()
+  if (!again || renderer.occupants.has(again)) return null
+  leaveTarget(turn)
+  turn.target = new WeakRef(again)
+  renderer.occupy(again, occupant)
+  return again
 }
 
 export function leaveTarget(turn: OpenTurn): void {
