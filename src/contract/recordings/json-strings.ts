@@ -1,7 +1,7 @@
-/** The strings of a JSON text, replaced in place: everything else keeps its bytes, numbers of any length included. */
+/** The strings and numbers of a JSON text, replaced in place: everything else keeps its bytes, numbers of any length included. */
 
-/** Returns the replacement of a string without its quotes, escaped as in JSON; null to keep it. */
-type ReplaceString = (
+/** Returns the replacement of a string without its quotes, escaped as in JSON, or of a number; null to keep it. */
+type ReplaceValue = (
   /** As it is written, without its quotes. */
   raw: string,
   /** The field of the string. Those of an array have its field. */
@@ -11,34 +11,49 @@ type ReplaceString = (
 ) => string | null
 
 /**
- * Replaces the values of a JSON text that are strings. Reads any text once from its beginning to its end, at any depth, also when it is
+ * Replaces the values of a JSON text that are strings, and those that are numbers where `replaceNumber` is given. Reads any text once from its beginning to its end, at any depth, also when it is
  * not valid.
  */
-export function replaceJsonStrings(text: string, replace: ReplaceString): string {
+export function replaceJsonStrings(
+  text: string,
+  replace: ReplaceValue,
+  replaceNumber: ReplaceValue = () => null,
+): string {
   const around: string[] = []
   let name = ''
   let replaced = ''
   let copied = 0
+  const put = (from: number, to: number, value: string | null) => {
+    if (value === null) return
+    replaced += text.slice(copied, from) + value
+    copied = to
+  }
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === 0x7b || code === 0x5b) around.push(name)
     else if (code === 0x7d || code === 0x5d) name = around.pop() ?? ''
+    else if (code >= 0x30 && code <= 0x39) {
+      const raw = readNumber(text, at)
+      put(at, at + raw.length, replaceNumber(raw, name, around))
+      at += raw.length - 1
+    }
     if (code !== 0x22) continue
     const end = findEnd(text, at + 1)
     if (end === -1) break
     const raw = text.slice(at + 1, end)
     if (isFollowedByColon(text, end + 1)) name = readJsonString(raw)
-    else {
-      const value = replace(raw, name, around)
-      if (value !== null) {
-        replaced += text.slice(copied, at + 1) + value
-        copied = end
-      }
-    }
+    else put(at + 1, end, replace(raw, name, around))
     at = end
   }
   return copied === 0 ? text : replaced + text.slice(copied)
 }
+
+function readNumber(text: string, from: number): string {
+  numberEnd.lastIndex = from
+  return numberEnd.exec(text)![0]
+}
+
+const numberEnd = /[\d.eE+-]+/y
 
 /** Returns the text of a string of JSON; as it is written when it is damaged. @param raw without its quotes */
 export function readJsonString(raw: string): string {

@@ -7,7 +7,7 @@ import { isObject, parseJson } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactWithBase64 } from '#foundation/redaction.ts'
 import { describeRemoved, journalHeaders, journalPath, redactHeaderValue } from './redaction.ts'
-import { isSecretField, isSecretName, withoutSignedTokens } from './secret-names.ts'
+import { isSecretField, isSecretName, isSecretNumber, withoutSignedTokens } from './secret-names.ts'
 
 /** Headers as Node reads them. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -116,21 +116,29 @@ export function isFreeField(path: readonly string[]): boolean {
   return path.some((name) => freeFields.has(name))
 }
 
-/** Returns the body of a request without what identifies a user: texts by their length, numbers as 0. */
+/** Returns the body of a request without secrets and what identifies a user: texts by their length, numbers as 0. */
 export function withoutPersonal(value: unknown, path: readonly string[] = []): unknown {
-  const isPersonal = path.some((name) => personalFields.has(name))
-  if (isExactNumber(value) || typeof value === 'number') return isPersonal ? 0 : value
-  if (typeof value === 'string') {
-    if (isPersonal && !(path.at(-1) === 'country' && country.test(value))) return describeRemoved(value)
-    if (isSecretField(path.at(-1) ?? '', path.slice(0, -1))) return describeRemoved(value)
-    const isAboutUser = isFreeField(path) && findPersonalData(withoutEmail(value)).length > 0
-    return isAboutUser ? removedPersonal : withoutEmail(value)
+  if (isExactNumber(value) || typeof value === 'number') {
+    return isPersonal(path) || isSecretNumber(JSON.stringify(value), path.at(-1) ?? '') ? 0 : value
   }
+  if (typeof value === 'string') return withoutPersonalText(value, path)
   if (Array.isArray(value)) return value.map((item) => withoutPersonal(item, path))
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [name, withoutPersonal(inner, [...path, name])]),
   )
+}
+
+function withoutPersonalText(text: string, path: readonly string[]): string {
+  const name = path.at(-1) ?? ''
+  if (isPersonal(path) && !(name === 'country' && country.test(text))) return describeRemoved(text)
+  if (isSecretField(name, path.slice(0, -1)) || isSecretNumber(text, name)) return describeRemoved(text)
+  const isAboutUser = isFreeField(path) && findPersonalData(withoutEmail(text)).length > 0
+  return isAboutUser ? removedPersonal : withoutEmail(text)
+}
+
+function isPersonal(path: readonly string[]): boolean {
+  return path.some((name) => personalFields.has(name))
 }
 
 const removedPersonal = '[removed: personal data]'

@@ -6,6 +6,7 @@ import { isExactNumber, parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject } from '#foundation/json.ts'
 import { redactSecrets, redactWithBase64 } from '#foundation/redaction.ts'
 import { originOfUrl } from '../origins.ts'
+import { isSecretNumber } from './secret-names.ts'
 
 /** Headers as Node reads them. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -181,7 +182,10 @@ function describeShape(value: unknown, field: string | null, depth: number): unk
   if (typeof value === 'string') {
     return field !== null && plainFields.has(field) && plainText.test(value) ? value : describeRemoved(value)
   }
-  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
+  if (typeof value === 'number' || isExactNumber(value)) {
+    return isSecretNumber(JSON.stringify(value), field ?? '') ? 0 : value
+  }
+  if (typeof value !== 'object' || value === null) return value
   if (depth > 8) return '[nested deeper]'
   if (Array.isArray(value)) return value.slice(0, 100).map((item) => describeShape(item, field, depth + 1))
   const entries = Object.entries(value).slice(0, 100)

@@ -38,6 +38,18 @@ export function isSecretField(name: string, around: readonly string[] = []): boo
   return findRole(name) === 'value' && [name, ...around.slice(-maxAround)].some(isUnknownSecret)
 }
 
+/**
+ * Whether digits are a secret by the last word of their name: `pin`, `user_password`. Names of counts have a secret's
+ * word too, as `max_tokens` has, and short numbers are none: `"pin": 13` is that of a board.
+ */
+export function isSecretNumber(digits: string, name: string): boolean {
+  if (!/^\d{4,}$/.test(digits) || name.length > maxNameLength || findRole(name) !== 'value') return false
+  return numericSecret.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase())
+}
+
+const numericSecret =
+  /(?:^|[^a-z0-9])(?:password|passwd|pwd|passphrase|passcode|pin|otp|secret|token|credential|(?:api|access|private|signing)[^a-z0-9]?key|(?:pin|pass|otp|security|verification)[^a-z0-9]?code)$/
+
 function isUnknownSecret(name: string): boolean {
   return findRole(name) === 'value' && isSecretName(name)
 }
@@ -77,9 +89,9 @@ const maxInner = 3
 
 /** Returns JSON text without the secrets that the names of its fields give away, and without signed tokens that have no role. */
 export function redactNamedSecrets(text: string, depth = 0): string {
-  return replaceJsonStrings(text, (raw, name, around) => {
+  const replace = (raw: string, name: string, around: readonly string[]): string | null => {
     if (raw === '' || raw.endsWith('redacted') || raw.endsWith(redacted)) return null
-    if (isSecretField(name, around)) return redacted
+    if (isSecretField(name, around) || isSecretNumber(raw, name)) return redacted
     if (findRole(name) === 'token' || findRole(name) === 'address') return null
     if (depth < maxInner && /^\s*[{[]/.test(raw)) {
       const value = readJsonString(raw)
@@ -88,7 +100,9 @@ export function redactNamedSecrets(text: string, depth = 0): string {
     }
     const kept = withoutSignedTokens(raw)
     return kept === raw ? null : kept
-  })
+  }
+  // It stays a number: a client may read it as one.
+  return replaceJsonStrings(text, replace, (raw, name) => (isSecretNumber(raw, name) ? '0' : null))
 }
 
 /** Returns a text without signed tokens. */
