@@ -204,29 +204,38 @@ describe.concurrent('steps', () => {
   })
 })
 
-test.each([
-  ['by itself', 300, () => AbortSignal.any([])],
-  ['with the first interrupt', null, () => AbortSignal.timeout(300)],
-])('a page whose scripts never yield ends %s, and is said to be busy', async (_, for_ms, createSignal) => {
-  const server = createServer((__, response) => {
+test('a page whose scripts never yield is said to be busy, when its time is over, and sooner at the first interrupt', async () => {
+  let opened = 0
+  const server = createServer((_, response) => {
+    opened++
     response.setHeader('content-type', 'text/html').end('<script>for (;;);</script>')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const options = {
-    url,
-    browser_name: 'Chromium',
-    bases: [shared.url],
-    for_ms,
-    signal: createSignal(),
-    is_headed: false,
+  const options = { url, browser_name: 'Chromium', bases: [shared.url], is_headed: false }
+  const ended: string[] = []
+  const watch = async (name: string, ending: { for_ms: number | null; signal: AbortSignal }) => {
+    // A browser of its own: others that share one must not wait for a page that is busy.
+    const browser = await launchChromium()
+    try {
+      await expect(watchPage(browser, { ...options, ...ending })).rejects.toThrow(
+        `${url} opened, and could not be looked at`,
+      )
+      ended.push(name)
+    } finally {
+      await browser.close()
+    }
   }
-  // A browser of its own: others that share one must not wait for a page that is busy.
-  const browser = await launchChromium()
   try {
-    await expect(watchPage(browser, options)).rejects.toThrow(`${url} opened, and could not be looked at`)
+    const signal = AbortSignal.any([])
+    const interrupt = new AbortController()
+    const over = watch('over', { for_ms: 300, signal })
+    const interrupted = watch('interrupted', { for_ms: null, signal: interrupt.signal })
+    await expect.poll(() => opened).toBe(2)
+    interrupt.abort()
+    await Promise.all([over, interrupted])
+    expect(ended).toEqual(['interrupted', 'over'])
   } finally {
-    await browser.close()
     server.close()
   }
 })

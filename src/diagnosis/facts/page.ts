@@ -129,6 +129,8 @@ const paintedMs = 1_500
 const maxReadMs = 1_000
 /** How long after the watch a page whose scripts are busy may take for a look or a picture. */
 const maxBusyMs = 8_000
+/** The same after an interrupt: you are waiting for the end. */
+const maxInterruptedMs = 1_000
 const readable = /javascript|json|html|css|text|xml/
 /** At most this much of a console message is kept. */
 const maxMessageLength = 300
@@ -177,12 +179,13 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       waiting_turns: looks.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: looks.some((look) => look.shift === null) ? null : looks.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
       screenshot,
-      slot_pictures: page.isClosed() ? [] : await takeLastPictures(page),
+      slot_pictures: page.isClosed() ? [] : await takeLastPictures(page, options.signal),
       is_driven: drive !== undefined,
       failed_step,
     }
   } finally {
-    await context.close()
+    // A page whose scripts never yield ends with its browser.
+    await Promise.race([context.close(), pause(maxReadMs)])
   }
 }
 
@@ -195,8 +198,8 @@ function createBusyError(url: string): PageUnreachable {
 }
 
 /** Resolves with the pictures of the ads; without any when the scripts of the page let nothing else run. */
-async function takeLastPictures(page: Page): Promise<Screenshot[]> {
-  return (await Promise.race([takeSlotPictures(page).catch(() => []), waitForBusyPage()])) ?? []
+async function takeLastPictures(page: Page, signal: AbortSignal): Promise<Screenshot[]> {
+  return (await Promise.race([takeSlotPictures(page).catch(() => []), waitForBusyPage(signal)])) ?? []
 }
 
 /** Records what the browser reports from now on. `reading` are the responses that are read for it. */
@@ -261,7 +264,7 @@ async function lookUntilOver(
     .then(() => {
       isOver = true
     })
-  const busy = Promise.race([ending, untilAborted(signal)]).then(waitForBusyPage)
+  const busy = Promise.race([ending, untilAborted(signal)]).then(() => waitForBusyPage(signal))
   /** Resolves to undefined, some time after the watch, for a page whose scripts let nothing else run. */
   const unlessBusy = <Value>(value: Promise<Value>) => Promise.race([value, busy])
   let last = performance.now()
@@ -413,8 +416,11 @@ function ignoreBusy(error: Error): null {
 }
 
 /** Keeps no program alive that has nothing else to do. */
-async function waitForBusyPage(): Promise<undefined> {
-  await sleep(maxBusyMs, undefined, { ref: false })
+async function waitForBusyPage(signal: AbortSignal): Promise<undefined> {
+  await Promise.race([
+    sleep(maxBusyMs, undefined, { ref: false }),
+    untilAborted(signal).then(() => sleep(maxInterruptedMs, undefined, { ref: false })),
+  ])
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {
