@@ -4,6 +4,7 @@
  */
 import type { Command, LazyCommand, Noun } from '#cli/run/command.ts'
 import { commandName, type System, version } from '#cli/run/system.ts'
+import type { Step } from '#cli/run/welcome.ts'
 
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Team', 'Set up'] as const
 type Section = (typeof sections)[number]
@@ -12,15 +13,13 @@ interface CommandEntry extends LazyCommand {
   section: Section
   /** At most 26 characters, for `svc --help`. */
   brief: string
-  /** Another name of a command that `svc --help` has. */
-  isOtherName?: boolean
 }
 
 /** Every command in the order of the help. A module is loaded when its command is called, so that `svc --help` is fast. */
 export const commands: readonly CommandEntry[] = [
   entry('start', 'Sandbox', 'start the emulator here', () => import('#commands/sandbox/start.ts')),
   entry('sandbox', 'Sandbox', 'start, stop, status, reset', () => import('#commands/sandbox/index.ts')),
-  otherName(entry('health', 'Sandbox', 'see sandbox status', () => import('#commands/health.ts'))),
+  entry('health', 'Sandbox', 'see sandbox status', () => import('#commands/health.ts')),
   entry('exec', 'Sandbox', 'run CMD with a new sandbox', () => import('#commands/exec.ts')),
   entry('env', 'Sandbox', 'print SVC_* variables', () => import('#commands/env.ts')),
   entry('placements', 'API v1', 'create, list, explain', () => import('#commands/placements/index.ts')),
@@ -61,7 +60,7 @@ export const commands: readonly CommandEntry[] = [
   entry('init', 'Set up', 'a project from a template', async () => ({
     init: (await import('#commands/setup/init.ts')).scaffold,
   })),
-  otherName(entry('scaffold', 'Set up', 'the same as init', () => import('#commands/setup/init.ts'))),
+  entry('scaffold', 'Set up', 'the same as init', () => import('#commands/setup/init.ts')),
   entry('config', 'Set up', 'profiles and settings', () => import('#commands/setup/config.ts')),
   entry('completion', 'Set up', 'complete in your shell', async () => ({
     completion: (await import('#commands/setup/completion.ts')).completion(commands),
@@ -78,10 +77,6 @@ function entry<Name extends string>(
   return { name, section, brief, load: async () => ({ ...(await load())[name], name }) }
 }
 
-function otherName(command: CommandEntry): CommandEntry {
-  return { ...command, isOtherName: true }
-}
-
 /** Runs one command line and returns its exit code. Never exits, never throws. */
 export async function run(args: readonly string[], system: System): Promise<number> {
   const [first = ''] = args
@@ -90,7 +85,11 @@ export async function run(args: readonly string[], system: System): Promise<numb
     return 0
   }
   const name = commandName(system)
-  if (args.length === 0 || (args.length === 1 && ['--help', '-h', 'help'].includes(first))) {
+  if (args.length === 0) {
+    system.stdout.write(await welcome(name, system))
+    return 0
+  }
+  if (args.length === 1 && ['--help', '-h', 'help'].includes(first)) {
     system.stdout.write(rootHelp(name, system.stdout.columns, chooseBold(system)))
     return 0
   }
@@ -115,41 +114,57 @@ const widest = 80
 /** The column in which names, commands and flags begin. */
 const textColumn = 13
 
+/** The commands that `svc --help` names, the first ones first. `svc help commands` has all. */
+const firstCommands: readonly Step[] = [
+  ['start', 'start the sandbox of this folder'],
+  ['trigger', 'play a whole turn: placement, frame, beacons'],
+  ['placements', 'create and list placements'],
+  ['placements explain', 'why the last one filled, and what it would bill'],
+  ['beacons', 'send, list, follow and check beacons'],
+  ['qa', 'run scripted checks of each format'],
+  ['qa observe', 'judge what your app or page sends'],
+  ['open', 'open the inspector in a browser'],
+  ['docs', 'read guides, reference and codes'],
+  ['init', 'create a project from a template'],
+  ['record', 'record the real service, without secrets'],
+  ['help commands', 'all commands by subject'],
+]
+
 /** Returns `svc --help`, which fits a terminal of 80 by 24, and a narrower one. `bold` is for its headings. */
 function rootHelp(command_name: string, columns = widest, bold = plain): string {
   const width = Math.min(widest, columns || widest)
-  const stepWidth = Math.max(28, `${command_name} <command> --help  `.length)
-  const steps = [
-    ['start --detach', 'start the sandbox in the background'],
-    ['trigger', 'play a whole turn: placement, frame, beacons'],
-    ['<command> --help', 'show flags and examples'],
-    ['help commands', 'list all commands'],
-    ['help settings', 'list settings: flags, variables, files'],
-  ].map(([command, text = '']) => ({ command: `${command_name} ${command}`, text }))
-  const isNarrow = steps.some(({ text }) => 2 + stepWidth + text.length > width)
   const labelled = (label: string, words: readonly string[]) => labelledLines(bold(label), label.length, words, width)
   return [
-    `svc ${version}: sponsored placements, API v1, on your own machine`,
+    `${heading}\n`,
+    `${bold('Usage')}  ${command_name} <command> [options]\n`,
+    ...stepLines(command_name, firstCommands, width),
     '',
-    `${bold('Usage')}  ${command_name} <command> [options]`,
-    '',
-    ...sections.flatMap((section) =>
-      labelled(
-        section,
-        commands.filter((entry) => entry.section === section && entry.isOtherName !== true).map(({ name }) => name),
-      ),
-    ),
-    '',
-    bold('First steps'),
-    ...steps.map(({ command, text }) =>
-      isNarrow ? `  ${command}\n      ${text}` : `  ${command.padEnd(stepWidth)}${text}`,
-    ),
-    '',
+    ...labelled('More', [`${command_name} <command> --help`, `${command_name} help settings`]),
     ...labelled('All take', ['-o text|json|jsonl|csv|tsv|none', '--jq EXPR']),
     ...labelled('', ['--base-url URL', '--client-id ID', '--secret-key KEY', '--profile NAME']),
     ...labelled('', ['--time absolute|relative|ms', '--color WHEN', '-q']),
     '',
   ].join('\n')
+}
+
+const heading = `svc ${version}: sponsored placements, API v1, on your own machine`
+
+/** Returns a line for each command and what it does; two where the terminal is too narrow. */
+function stepLines(command_name: string, steps: readonly Step[], width: number): string[] {
+  const lines = steps.map(([command, text]) => ({ command: `${command_name} ${command}`, text }))
+  const widestCommand = Math.max(...lines.map(({ command }) => command.length)) + 2
+  const isNarrow = lines.some(({ text }) => 2 + widestCommand + text.length > width)
+  return lines.map(({ command, text }) =>
+    isNarrow ? `  ${command}\n      ${text}` : `  ${command.padEnd(widestCommand)}${text}`,
+  )
+}
+
+/** Returns what `svc` alone prints. */
+async function welcome(command_name: string, system: System): Promise<string> {
+  const { readWelcome } = await import('#cli/run/welcome.ts')
+  const { state, steps } = await readWelcome(system)
+  const lines = stepLines(command_name, steps, Math.min(widest, system.stdout.columns || widest))
+  return [`${heading}\n`, `${state}\n`, ...lines, ''].join('\n')
 }
 
 /** Returns `svc help commands`: every command with a few words. */

@@ -83,10 +83,3 @@ test('doctor and observe share one name for what they do', async () => {
   const others = all.filter(({ command }) => /\b(judge|diagnos|assess|inspect an)\w*/i.test(command.summary))
   expect(others.map(({ path }) => path)).toEqual(['doctor', 'qa observe'])
 })
-
-test('the first help has tokens, audit and namespaces in a group of their own, and no second names', async () => {
-  const { stdout } = await svc('--help', {})
-  expect(stdout).toMatch(/^Team +tokens {2}audit {2}namespaces$/m)
-  expect(stdout).not.toMatch(/\b(health|scaffold)\b/)
-  expect((await svc('help commands', {})).stdout).toMatch(/^ {2}health +see sandbox status$/m)
-})

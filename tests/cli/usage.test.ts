@@ -22,14 +22,17 @@ afterAll(async () => {
 })
 
 describe('svc --help', () => {
-  test('fits a terminal of 80 by 24, and names every command', async () => {
+  test('fits a terminal of 80 by 24, with twelve commands in words; svc help commands has every one', async () => {
     const { code, stdout, stderr } = await cli.svc('--help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(24)
     expect(lines.filter((line) => line.length > 80)).toEqual([])
-    for (const { name } of commands.filter(({ isOtherName }) => isOtherName !== true))
-      expect(stdout).toMatch(new RegExp(`  ${name}(  |$)`, 'm'))
+    const named = [...stdout.matchAll(/^ {2}svc (\S+)/gm)].map(([, name]) => name)
+    expect(named).toHaveLength(12)
+    expect(named.filter((name) => name !== 'help' && !commands.some((command) => command.name === name))).toEqual([])
+    const all = (await cli.svc('help commands')).stdout
+    for (const { name } of commands) expect(all).toMatch(new RegExp(`^  ${name} `, 'm'))
     for (const flag of ['--jq', '--time', '--base-url', '-o text|json']) expect(stdout).toContain(flag)
   })
 
@@ -52,9 +55,9 @@ describe('svc --help', () => {
     expect(send).toContain('  --slot-id <text>             Must be the slot of the asset token\n')
   })
 
-  test('is what svc, svc -h and svc help print', async () => {
+  test('is what svc -h and svc help print', async () => {
     const { stdout } = await cli.svc('--help')
-    for (const args of ['', '-h', 'help']) expect(await cli.svc(args)).toEqual({ code: 0, stdout, stderr: '' })
+    for (const args of ['-h', 'help']) expect(await cli.svc(args)).toEqual({ code: 0, stdout, stderr: '' })
   })
 
   test('is printed with other flags too, and on stderr when a command is missing', async () => {
@@ -65,8 +68,16 @@ describe('svc --help', () => {
 
   test('shows npx svc under npm', async () => {
     const { stdout } = await cli.svc('--help', { env: { npm_execpath: 'npm' } })
-    expect(stdout).toContain('  npx svc start --detach')
+    expect(stdout).toMatch(/^ {2}npx svc start( |$)/m)
   })
+})
+
+test('svc alone says whether the sandbox of this folder runs, and what to type next', async () => {
+  const running = await cli.svc('')
+  expect(running).toMatchObject({ code: 0, stderr: '' })
+  expect(running.stdout).toContain(`\nThe sandbox of this folder runs at ${cli.sandbox.url}\n\n  svc trigger  play`)
+  const none = await svc('', { env: { SVC_HOME: temporaryDirectory() } })
+  expect(none.stdout).toContain('\nNo sandbox is running.\n\n  svc start   start the sandbox of this folder\n')
 })
 
 describe('the help of a command', () => {

@@ -23,7 +23,7 @@ beforeAll(() => {
 
 test('under npm, help says npx --no svc-sandbox: npx svc may be the package of a stranger', async () => {
   const { output } = await run([join(unpacked.root, 'bin/svc.js'), '--help'], unpacked.project, { npm_execpath: 'npm' })
-  expect(output).toContain('  npx --no svc-sandbox start --detach\n      start the sandbox in the background\n')
+  expect(output).toContain('  npx --no svc-sandbox start\n      start the sandbox of this folder\n')
   expect(output).not.toMatch(/npx svc(?!-sandbox)/)
   expect(Math.max(...output.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
 })

@@ -28,11 +28,11 @@ afterAll(async () => {
 })
 
 test('commands, exit codes, settings', async () => {
-  const rootHelp = await stdoutOf('--help')
-  const inRootHelp = rootHelp.split('\nUsage:')[0] ?? ''
-  const listed = [...inRootHelp.matchAll(/ {2}([a-z]+)(?= {2}|\n)/g)].map(([, name]) => name ?? '')
+  const listed = [...(await stdoutOf('--help')).matchAll(/^ {2}svc (\S+(?: \S+)?) {2,}/gm)].map(
+    ([, name]) => name ?? '',
+  )
   await matches('commands.txt', [
-    `root help lists: ${listed.join(' ')}`,
+    `root help lists: ${listed.join(', ')}`,
     '',
     'svc help exit-codes',
     ...(await stdoutOf('help exit-codes')).split('\n').flatMap((line) => {

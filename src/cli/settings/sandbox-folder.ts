@@ -83,7 +83,7 @@ function keptPath({ directory }: FolderState): string {
 }
 
 /** The running sandbox that commands of a folder address when nothing names one. */
-interface SandboxChoice {
+export interface SandboxChoice {
   /** Null when none is running, and when several are. */
   sandbox: Locator | null
   /** Whether it belongs to another folder, and is only taken because no other one is running. */
