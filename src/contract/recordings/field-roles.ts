@@ -20,8 +20,11 @@ export type FieldRole =
   | 'count'
   | 'value'
 
-/** The fields that have a role other than `value`, by their own name: a name means the same in every endpoint. */
-const roles: Readonly<Record<string, FieldRole>> = {
+/**
+ * Every field of v1, by its own name: a name means the same in every endpoint. One that is in no line fails a test, since a time
+ * that were taken for a `value` would be a difference in each comparison.
+ */
+export const fieldRoles: Readonly<Record<string, FieldRole>> = {
   ...named('identifier', 'slot_id slot_ids job_id request_id consent_id key_id project_id client_id wrapper_tenant_id'),
   ...named('identifier', 'session_id chat_session_id beacon_id render_instance_id allowed_origins'),
   ...named('time', 'updated_at_ms expires_at_ms expires_at server_time_ms occurred_at occurred_at_ms'),
@@ -33,6 +36,25 @@ const roles: Readonly<Record<string, FieldRole>> = {
   ...named('outcome', 'fill format media_type mode no_fill_reason reason_origin nbr retryable native_template_id'),
   ...named('outcome', 'placement decision status accepted duplicate billable reason_code cs_declaration'),
   ...named('count', 'revision config_revision consent_revision expected_revision'),
+  ...named('value', 'ad_label_text allowed_formats allowed_modes app_bundle app_domain app_name'),
+  ...named('value', 'authoritative_consent banner beacons bidfloor bidfloor_currency bidfloorcur bidfloors'),
+  ...named('value', 'billing_model blocked_categories blocked_domains brand_safety callback_url'),
+  ...named('value', 'candidate_partner_ids categories clip clip_duration_ms clip_ratio consent consent_source'),
+  ...named('value', 'constraints context contract_version cross_session_persistence decision_delivery'),
+  ...named('value', 'decision_path_template default defaults delivery device disclosure enabled'),
+  ...named('value', 'estimated_window_ms event fallback_mode formats frequency_cap gdpr_applies geo'),
+  ...named('value', 'global_per_hour gpp_sections gpp_string heartbeat_interval_ms height_px human inference job'),
+  ...named('value', 'job_type label_required label_text large_area_px2 large_ratio latency_hint lifecycle_state'),
+  ...named('value', 'locale max_age_ms max_creative_duration_ms max_future_skew_ms max_height max_render_delay_ms'),
+  ...named('value', 'max_width measurements mechanism model_id muted native ok overrides pacing page_visible'),
+  ...named('value', 'poll_path_template position position_hint position_ms predicted_latency_ms'),
+  ...named('value', 'preferred_partner_id prompt prompt_interval prompt_shared prompt_text publisher purposes'),
+  ...named('value', 'ratio reason render renderer require_viewability_ms required required_purposes'),
+  ...named('value', 'revenue_estimate routing routing_hint ruleset_id ruleset_version semantic_targeting seq'),
+  ...named('value', 'session session_persistence slot_config slot_hint slots_requested source ssp_partner_id'),
+  ...named('value', 'strategy targeting tcf_consent_string tcf_string test_outcome text timing'),
+  ...named('value', 'token_count_estimate topic ttl_ms us_privacy user_activated user_per_day verification'),
+  ...named('value', 'version viewability visibility_check visible_ms visible_ratio wait_ms width_px'),
 }
 
 function named(role: FieldRole, names: string): Record<string, FieldRole> {
@@ -42,5 +64,5 @@ function named(role: FieldRole, names: string): Record<string, FieldRole> {
 /** Returns the role of a field. @param path dotted, `[]` for the items of an array: `placement.render.frame_url` */
 export function findRole(path: string): FieldRole {
   const name = path.replaceAll('[]', '').split('.').at(-1) ?? ''
-  return findEntry(roles, name) ?? 'value'
+  return findEntry(fieldRoles, name) ?? 'value'
 }
