@@ -6,7 +6,16 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage } from './stage.ts'
-import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, type TurnRequest, viewed } from './turn-path.ts'
+import {
+  banner,
+  htmlWithOther,
+  letDwellPass,
+  nothing,
+  one_ad,
+  openTurnHost,
+  rendered_only,
+  viewed,
+} from './turn-path.ts'
 import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
@@ -17,20 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
-/** `#other` measures time: the dwell of an ad on it starts after everything that came before. */
-const html = '<main><div id="slot"></div></main><div id="other"></div>'
-const open = () => openTurnHost(stage, { html })
-
-/** Waits for a whole dwell of another ad, so that any beacon of the first would have come. */
-async function letDwellPass(host: TurnHost): Promise<string[]> {
-  const before = await host.ledger()
-  const id = await host.start({ ...banner, target: '#other' })
-  await host.waitForEvent('beacon', { event: 'visible', turn_id: id })
-  const after = await host.ledger()
-  expect(after).toEqual([...before, ...viewed])
-  return before
-}
+const open = () => openTurnHost(stage, { html: htmlWithOther })
 
 describe.concurrent('a slot that is removed', () => {
   test('in mid-dwell: rendered, not viewed, not billed', async () => {

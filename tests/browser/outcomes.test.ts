@@ -7,7 +7,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
-import { type ManualClock, manualClock } from '#sandbox/index.ts'
+import { manualClock } from '#sandbox/index.ts'
+import { letTimeSkip, openSlowStage } from './slow-stage.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 import {
   endTurn,
@@ -37,25 +38,6 @@ const refusal = (status: number, reason_code: string, headers: Record<string, st
   headers,
   body: JSON.stringify({ error: reason_code, reason_code, message: 'refused', request_id: 'req_1' }),
 })
-
-/** Opens an emulator whose decisions take a minute of its own clock: pending until the clock is advanced. */
-async function openSlowStage(): Promise<{ slow: Stage; clock: ManualClock }> {
-  const clock = manualClock(Date.now())
-  return { slow: await openStage({ clock, decision_latency_ms: 60_000 }), clock }
-}
-
-declare global {
-  interface Window {
-    /** How far the page's monotonic clock is ahead, milliseconds. */
-    skipped_ms?: number
-  }
-}
-
-/** Runs in the page before anything else. */
-function letTimeSkip(): void {
-  const now = performance.now.bind(performance)
-  performance.now = () => now() + (window.skipped_ms ?? 0)
-}
 
 describe.concurrent('a turn that is filled', () => {
   test.concurrent('before its dwell is met leaves a rendering that is not billed, when it is cancelled', {

@@ -161,3 +161,17 @@ function followTurns(): void {
     return turn.id
   }
 }
+
+export const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
+/** `#other` measures time: the dwell of an ad on it starts after everything that came before. */
+export const htmlWithOther = '<main><div id="slot"></div></main><div id="other"></div>'
+
+/** Waits for a whole dwell of another ad, so that any beacon of the first would have come. */
+export async function letDwellPass(host: TurnHost): Promise<string[]> {
+  const before = await host.ledger()
+  const id = await host.start({ ...banner, target: '#other' })
+  await host.waitForEvent('beacon', { event: 'visible', turn_id: id })
+  const after = await host.ledger()
+  expect(after).toEqual([...before, ...viewed])
+  return before
+}

@@ -1,6 +1,7 @@
 /** Turns of a page without a backend: its publishable key is exchanged for a token, which is renewed and refused. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type ManualClock, manualClock } from '#sandbox/index.ts'
+import { manualClock } from '#sandbox/index.ts'
+import { letTimeSkip, openSlowStage } from '#tests/browser/slow-stage.ts'
 import { type Host, openStage, type Stage } from '#tests/browser/stage.ts'
 import { endTurn, expectNothing, passUntil, runTurn, startTurn } from '#tests/browser/turns.ts'
 
@@ -12,25 +13,6 @@ beforeAll(async () => {
   stage = await openStage()
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
-
-/** Opens an emulator whose decisions take a minute of its own clock: pending until the clock is advanced. */
-async function openSlowStage(): Promise<{ slow: Stage; clock: ManualClock }> {
-  const clock = manualClock(Date.now())
-  return { slow: await openStage({ clock, decision_latency_ms: 60_000 }), clock }
-}
-
-declare global {
-  interface Window {
-    /** How far the page's monotonic clock is ahead, milliseconds. */
-    skipped_ms?: number
-  }
-}
-
-/** Runs in the page before anything else. */
-function letTimeSkip(): void {
-  const now = performance.now.bind(performance)
-  performance.now = () => now() + (window.skipped_ms ?? 0)
-}
 
 describe.concurrent('a browser integration', () => {
   const activate = (host: Host, publishableKey: string): Promise<boolean> =>

@@ -2,11 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage } from '#tests/browser/stage.ts'
 import {
+  banner,
+  htmlWithOther,
+  letDwellPass,
   nothing,
   openTurnHost,
   rendered_only,
   type TurnHost,
-  type TurnRequest,
   viewed,
 } from '#tests/browser/turn-path.ts'
 import { until } from '#tests/browser/turns.ts'
@@ -19,20 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
-/** `#other` measures time: the dwell of an ad on it starts after everything that came before. */
-const html = '<main><div id="slot"></div></main><div id="other"></div>'
-const open = () => openTurnHost(stage, { html })
-
-/** Waits for a whole dwell of another ad, so that any beacon of the first would have come. */
-async function letDwellPass(host: TurnHost): Promise<string[]> {
-  const before = await host.ledger()
-  const id = await host.start({ ...banner, target: '#other' })
-  await host.waitForEvent('beacon', { event: 'visible', turn_id: id })
-  const after = await host.ledger()
-  expect(after).toEqual([...before, ...viewed])
-  return before
-}
+const open = () => openTurnHost(stage, { html: htmlWithOther })
 
 describe.concurrent('a slot that is removed', () => {
   const removals: [string, () => unknown][] = [

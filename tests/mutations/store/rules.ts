@@ -200,17 +200,8 @@ export const storeRules = {
   async 'a decision is written only with the consent that is in force'({ one, other }) {
     const project = await newProject(one)
     const session = { project_id: project.id, session_id: 's' }
-    const stored = {
-      id: newId(one),
-      revision: 1,
-      state: 'denied',
-      source: 'svc_consent',
-      updated_at_ms: now_ms,
-    } as const
-    const purposes = { semantic_targeting: false, prompt_shared: false }
-    const draft = { ...stored, ...purposes, extras: '{}', expires_at_ms: now_ms + 1, renews: false }
+    const { stored, purposes, consent } = buildDenial(one, session)
     const [slot_id] = (await place(one, project, { session_id: 's', isPending: true })).slot_ids
-    const consent = { id: stored.id, ...session, draft, expected: null, evidence: evidence('consent', stored.id) }
     const [saved, placed, bound] = await Promise.all([
       one.saveConsent(consent),
       place(one, project, { session_id: 's' }),
@@ -228,16 +219,7 @@ export const storeRules = {
     const project = await newProject(one)
     const session = { project_id: project.id, session_id: 's' }
     const [slot_id] = (await place(one, project, { session_id: 's' })).slot_ids
-    const stored = {
-      id: newId(one),
-      revision: 1,
-      state: 'denied',
-      source: 'svc_consent',
-      updated_at_ms: now_ms,
-    } as const
-    const purposes = { semantic_targeting: false, prompt_shared: false }
-    const draft = { ...stored, ...purposes, extras: '{}', expires_at_ms: now_ms + 1, renews: false }
-    const consent = { id: stored.id, ...session, draft, expected: null, evidence: evidence('consent', stored.id) }
+    const { consent } = buildDenial(one, session)
     const send = (store: Store, beacon_id: string, known: ConsentRecord | null) => {
       const id = newId(store)
       const times = { occurred_at_ms: now_ms, received_at_ms: now_ms }
@@ -469,6 +451,21 @@ const failingEvidence: EvidenceDraft = {
   build() {
     throw new Error('this entry cannot be built')
   },
+}
+
+/** A consent that denies, as it is stored and as it is written. */
+function buildDenial(store: Store, session: { project_id: number; session_id: string }) {
+  const stored = {
+    id: newId(store),
+    revision: 1,
+    state: 'denied',
+    source: 'svc_consent',
+    updated_at_ms: now_ms,
+  } as const
+  const purposes = { semantic_targeting: false, prompt_shared: false }
+  const draft = { ...stored, ...purposes, extras: '{}', expires_at_ms: now_ms + 1, renews: false }
+  const consent = { id: stored.id, ...session, draft, expected: null, evidence: evidence('consent', stored.id) }
+  return { stored, purposes, consent }
 }
 
 function decisionFor(slot_id: number, caps: readonly CapGuard[] = []): DecisionWrite {
