@@ -310,9 +310,12 @@ function readResponseBody({ content, headers }: Entry['response']): RecordedBody
   return { text: redactResponseText(text) }
 }
 
+/** JSON, after a byte order mark or a guard against scripts too, in a call of JSONP, or in events of a stream. */
+const jsonLike = /^\s*(?:\)\]\}'?,?\s*|[\w.$]{1,64}\(\s*)?[{[]|^(?:data|event|id|retry):/
+
 /** Returns the body of a response without keys, tokens, addresses of e-mail, and what the names of its fields give away. */
 export function redactResponseText(text: string): string {
-  return withoutEmail(redactSecrets(/^\s*[{[]/.test(text) ? redactNamedSecrets(text) : text))
+  return withoutEmail(redactSecrets(jsonLike.test(text) ? redactNamedSecrets(text) : text))
 }
 
 function readSession(body: Json | string | null): string | null {

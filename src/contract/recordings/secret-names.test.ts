@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withoutPersonal } from './recorded-parts.ts'
+import { redactResponseText } from './recording.ts'
 import { describeUnvalidated } from './redaction.ts'
 import { redactNamedSecrets } from './secret-names.ts'
 
@@ -33,5 +34,35 @@ describe('numbers', () => {
       metadata: { pin: 0, digits: '4', otp: '[removed: 6 characters]', seq: 1234 },
     })
     expect(describeUnvalidated('{"password":12345678,"seq":1234}')).toBe('{"password":0,"seq":1234}')
+  })
+})
+
+describe('texts', () => {
+  test.each([
+    '{"click_url":"https://shop.example/?utm_source=a&token_type=b&page=2#top","at":"12:30@home","mail":"a:b"}',
+    '{"help":"Use Bearer authentication, or Basic implementation details; a=b, key=1","name":"token","values":["a"]}',
+    '[{"name":"colour","value":"red"},{"key":"max_tokens","value":"4096"}]',
+    '{"pem":"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----","note":"pass the cookie jar"}',
+    'const password = read({"password": form.password.value})',
+  ])('that have no secret keep their bytes: %s', (text) => {
+    expect(redactResponseText(text)).toBe(text)
+  })
+
+  const secret = 'Zx9qLm42RtYw8Kp3'
+  test.each([
+    `{"next":"https://host/x?access_token=${secret}&b=1"}`,
+    `{"next":"https:\\/\\/host\\/x#id_token=${secret}"}`,
+    `{"dsn":"postgres://svc:${secret}@db/svc"}`,
+    `{"log":"sent Authorization: Bearer ${secret}, password=${secret}"}`,
+    `{"pem":"-----BEGIN RSA PRIVATE KEY-----\\n${secret}\\n-----END RSA PRIVATE KEY-----"}`,
+    `{"headers":[{"name":"Authorization","value":"${secret}"},{"key":"x-api-key","value":"${secret}"}]}`,
+    `{"cookie":"a=${secret}","csrf":"${secret}","otp":"${secret}","authentication":"${secret}","X-XSRF":"${secret}"}`,
+    `data: {"password":"${secret}"}\n\n`,
+    `)]}',\n{"password":"${secret}"}`,
+    `callback({"password":"${secret}"})`,
+  ])('by shape, by the name of a parameter or a pair, and around JSON: %s', (text) => {
+    const kept = redactResponseText(text)
+    expect(kept).not.toContain(secret)
+    expect(kept).toContain('[redacted]')
   })
 })

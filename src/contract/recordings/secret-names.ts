@@ -6,7 +6,9 @@ import { readJsonString, replaceJsonStrings } from './json-strings.ts'
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
   /passw(?:or)?d|passphrase|passcode|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key/
-const wholeWords: ReadonlySet<string> = new Set(['auth', 'pwd', 'bearer'])
+const wholeWords: ReadonlySet<string> = new Set(
+  'auth authentication bearer cookie cookies csrf otp passkey pwd xsrf'.split(' '),
+)
 
 /** The last word of a name that says something about a secret: how many, of which kind, until when. */
 const harmlessEnd: ReadonlySet<string> = new Set(
@@ -89,20 +91,55 @@ const maxInner = 3
 
 /** Returns JSON text without the secrets that the names of its fields give away, and without signed tokens that have no role. */
 export function redactNamedSecrets(text: string, depth = 0): string {
+  const pairs = secretPairs()
   const replace = (raw: string, name: string, around: readonly string[]): string | null => {
+    const isPaired = pairs(raw, name, around.length)
     if (raw === '' || raw.endsWith('redacted') || raw.endsWith(redacted)) return null
-    if (isSecretField(name, around) || isSecretNumber(raw, name)) return redacted
+    if (isPaired || isSecretField(name, around) || isSecretNumber(raw, name)) return redacted
     if (findRole(name) === 'token' || findRole(name) === 'address') return null
     if (depth < maxInner && /^\s*[{[]/.test(raw)) {
       const value = readJsonString(raw)
       const inner = redactNamedSecrets(value, depth + 1)
       return inner === value ? null : JSON.stringify(inner).slice(1, -1)
     }
-    const kept = withoutSignedTokens(raw)
+    const kept = withoutSignedTokens(withoutSecretWords(raw))
     return kept === raw ? null : kept
   }
   // It stays a number: a client may read it as one.
   return replaceJsonStrings(text, replace, (raw, name) => (isSecretNumber(raw, name) ? '0' : null))
+}
+
+/**
+ * Returns a function that is called for each string in turn, and returns whether it is the value of a pair whose name
+ * gives it away: `{"name": "password", "value": "..."}`.
+ */
+function secretPairs(): (raw: string, name: string, depth: number) => boolean {
+  let pair = { name: '', depth: -1 }
+  return (raw, name, depth) => {
+    if (pairNames.has(name)) pair = { name: readJsonString(raw), depth }
+    if (name !== 'value' || depth !== pair.depth) return false
+    return /^\d+$/.test(raw) ? isSecretNumber(raw, pair.name) : isUnknownSecret(pair.name)
+  }
+}
+
+const pairNames: ReadonlySet<string> = new Set(['name', 'key', 'header', 'field'])
+
+/** A private key; the user and password of an address; a credential after its scheme. */
+const privateKey = /-----BEGIN (?:[A-Z]{1,16} ){0,3}PRIVATE KEY-----[^-]{0,16384}/g
+const userInfo = /(:(?:\\?\/){2})[^\s/?#@"\\:]{0,256}:[^\s/?#@"\\]{1,256}(?=@)/g
+const schemed = /\b(Bearer|Basic) (?=[A-Za-z._~+/=-]{0,64}\d)[\w.~+/=-]{8,4096}/g
+/** A parameter of an address, or of a text such as `password=...`. */
+const parameter = /(^|[?&#;,\s])([A-Za-z][\w.%-]{0,63})=([^&#;,\s"\\]{1,4096})/g
+
+/** Returns a text without the secrets in it that their shape or the name of their parameter gives away. */
+function withoutSecretWords(text: string): string {
+  return text
+    .replace(privateKey, redacted)
+    .replace(userInfo, `$1${redacted}`)
+    .replace(schemed, `$1 ${redacted}`)
+    .replace(parameter, (whole, before: string, name: string) =>
+      isUnknownSecret(name) ? `${before}${name}=${redacted}` : whole,
+    )
 }
 
 /** Returns a text without signed tokens. */
