@@ -1,4 +1,5 @@
 /** Ads in shadow roots and in pages in frames, and each way in which a page takes one out. */
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage } from '#tests/browser/stage.ts'
 import {
@@ -99,6 +100,39 @@ describe.concurrent('a slot in a shadow root', () => {
     await host.waitForEvent('beacon', { event: 'render', turn_id })
     expect(await occupied(host)).toBe(0)
     expect(await host.ledger()).toEqual(rendered_only)
+  })
+})
+
+describe.concurrent('a window that the page has opened', () => {
+  /** Shows an ad in there, as a chat does that is popped out. */
+  async function popOut(): Promise<{ host: TurnHost; popup: Page }> {
+    const host = await open()
+    const response = await host.place(banner)
+    const [popup] = await Promise.all([
+      host.context.waitForEvent('page'),
+      host.page.evaluate((response) => {
+        const popup = window.open('', 'chat', 'width=500,height=500')!
+        popup.document.body.innerHTML = '<div id="ad"></div>'
+        window.SponsoredPlacement!.renderPlacement({ target: popup.document.querySelector('#ad')!, response })
+      }, response),
+    ])
+    await host.emitted('beacon', { event: 'render' })
+    return { host, popup }
+  }
+
+  test('shows its ad, and is counted', async () => {
+    const { host } = await popOut()
+    await using _ = host
+    await host.waitForEvent('beacon', { event: 'visible' })
+    expect(await host.ledger()).toEqual(viewed)
+  })
+
+  test('and closes in mid-dwell: not viewed', async () => {
+    const { host, popup } = await popOut()
+    await using _ = host
+    await host.pass(500)
+    await popup.close()
+    expect(await letDwellPass(host)).toEqual(rendered_only)
   })
 })
 

@@ -61,21 +61,24 @@ function start(settings: FrameSettings): void {
 
 /**
  * Calls `listener` on the host's first message, with its port and nonce. It comes from a window around this one: a page may show
- * an ad in a frame of its own. Every origin around the frame is one that the project allows (frame-ancestors).
+ * an ad in a frame or a window of its own. Every origin around the frame is one that the project allows (frame-ancestors).
  */
 function onInit(listener: (port: MessagePort, init: { nonce: string; scheme: string }) => void): void {
-  const onMessage = ({ source, ports: [port], data }: MessageEvent): void => {
+  const onMessage = ({ source, origin, ports: [port], data }: MessageEvent): void => {
     const { t, v, nonce, scheme }: Record<string, unknown> = data ?? {}
-    if (!isAround(source) || t !== 'sp:init' || v !== 1 || typeof nonce !== 'string' || !port) return
+    if (!isAround(source, origin) || t !== 'sp:init' || v !== 1 || typeof nonce !== 'string' || !port) return
     removeEventListener('message', onMessage)
     listener(port, { nonce, scheme: String(scheme) })
   }
   addEventListener('message', onMessage)
 }
 
-function isAround(source: unknown): boolean {
-  for (let at: Window = window; at !== at.parent; at = at.parent) if (at.parent === source) return true
-  return false
+function isAround(source: unknown, origin: string): boolean {
+  let at: Window = window
+  for (; at !== at.parent; at = at.parent) if (at.parent === source) return true
+  // A page may show an ad in a window that it has opened, such as a chat that is popped out, of its own origin.
+  const { ancestorOrigins: origins } = location
+  return at.opener === source && origin !== 'null' && origin === origins?.[origins.length - 1]
 }
 
 /** Returns the server time now: the time written into the document plus the document's age. */

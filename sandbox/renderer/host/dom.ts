@@ -63,8 +63,9 @@ export function findShadowHost(element: Element): Element | null {
   return (element.getRootNode() as Partial<ShadowRoot>).host ?? null
 }
 
-export function isPageVisible(): boolean {
-  return document.visibilityState === 'visible'
+/** Whether the page can be seen, and the window of `element` where that is another one, which the page has opened. */
+export function isPageVisible(element?: Element): boolean {
+  return [document, element?.ownerDocument ?? document].every((page) => page.visibilityState === 'visible')
 }
 
 /** Calls `start` now, or when a prerendered page is shown: until then nothing may be requested or counted. */

@@ -50,7 +50,7 @@ export function watchViewability(options: ViewabilityOptions) {
   const needed = (): { ratio: number; ms: number } =>
     threshold(frame.getBoundingClientRect(), declared, options.needs())
   /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
-  const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
+  const isCandidate = (): boolean => isCounting() && isPageVisible(frame) && ratio > 0
   const reportUnmeasured = (visible_ms: number): void => options.onUnmeasured({ ...measure(), visible_ms })
   observer?.observe(frame)
   return {
@@ -173,7 +173,7 @@ const outOfView: Judgement = { outcome: 'not_seen', reason: 'out_of_view', share
 
 function measureFrame(frame: HTMLElement) {
   const { width, height } = frame.getBoundingClientRect()
-  return { width_px: Math.round(width), height_px: Math.round(height), page_visible: isPageVisible() }
+  return { width_px: Math.round(width), height_px: Math.round(height), page_visible: isPageVisible(frame) }
 }
 
 /** Returns what calls back at every percent of a frame in view, or null where the browser has no such thing. */

@@ -164,7 +164,7 @@ function postVisibility({ viewability, frame }: OpenMount): void {
 /** Only while it is on the screen: a page of many ads would send one after the other for those that nobody sees. */
 function beat(mount: OpenMount): void {
   const { delivery, viewability } = mount
-  const isShown = isPageVisible() && viewability.isInView()
+  const isShown = isPageVisible(mount.wrapper) && viewability.isInView()
   if (delivery.heartbeats >= maxHeartbeats || !isShown || !isPermitted(mount)) return
   delivery.heartbeats += 1
   send(mount, 'heartbeat', {}, delivery.heartbeats)
@@ -251,10 +251,11 @@ function watchPage(mount: OpenMount): void {
   mount.closings.push(stopViolations, stopChanges)
   const onVisibility = (): void => {
     postVisibility(mount)
-    if (isPageVisible()) viewability.check()
+    if (isPageVisible(frame.element)) viewability.check()
     else viewability.reset()
   }
-  document.addEventListener('visibilitychange', onVisibility, { signal })
+  for (const page of [document, options.target.ownerDocument])
+    page.addEventListener('visibilitychange', onVisibility, { signal })
   document.addEventListener('freeze', () => viewability.reset(), { signal })
   addEventListener('pagehide', () => close(mount, 'cleared', 'pagehide'), { signal })
 }
