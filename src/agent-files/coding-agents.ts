@@ -48,6 +48,9 @@ export const codingAgents: readonly CodingAgent[] = [
   },
 ]
 
+/** The files of instructions that take a block, where a project has them. */
+export const instructionFiles: readonly string[] = ['AGENTS.md', 'CLAUDE.md']
+
 /** Returns what a file of servers has for svc. @param words how commands begin: `npx`, `--no`, `svc-sandbox` */
 export function serverEntry(form: ServerForm, [command = 'svc', ...words]: readonly string[]): JsonObject {
   const args = [...words, 'mcp', '--start']

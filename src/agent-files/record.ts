@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
 import type { Json } from '#foundation/json.ts'
 import { parseJson } from '#foundation/json.ts'
-import { codingAgents } from './coding-agents.ts'
+import { codingAgents, instructionFiles } from './coding-agents.ts'
 import type { ProjectFiles } from './project-files.ts'
 
 export const skillName = 'svc-placements'
@@ -29,6 +29,8 @@ const Record = z.object({
   files: z.record(z.string(), z.string()),
   /** Entries in files of agents. */
   entries: z.record(z.string(), RecordedEntry),
+  /** Blocks in files of instructions, with their checksums. */
+  blocks: z.record(z.string(), z.string()).default({}),
   /** Folders that did not exist before. */
   folders: z.array(z.string()),
 })
@@ -49,7 +51,7 @@ export function findRecord(project: Pick<ProjectFiles, 'read'>): { path: string;
 }
 
 /** A record from elsewhere must not name files that no setup writes. */
-function isWithin({ files, entries, folders }: Record): boolean {
+function isWithin({ files, entries, blocks, folders }: Record): boolean {
   const skills = codingAgents.map((agent) => `${agent.skills}/${skillName}/SKILL.md`)
   const servers = codingAgents.flatMap((agent) => agent.servers.files)
   const parents = [...skills, ...servers].flatMap((path) =>
@@ -58,6 +60,7 @@ function isWithin({ files, entries, folders }: Record): boolean {
   return (
     Object.keys(files).every((path) => skills.includes(path)) &&
     Object.keys(entries).every((path) => servers.includes(path)) &&
+    Object.keys(blocks).every((path) => instructionFiles.includes(path)) &&
     folders.every((path) => path !== '' && parents.includes(path))
   )
 }

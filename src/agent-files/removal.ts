@@ -1,9 +1,11 @@
 /** What `svc agent setup --remove` does to a project: it takes away what the record has, and nothing else. */
 import { isDeepStrictEqual } from 'node:util'
 import { readEntry, removeEntry } from './json-entry.ts'
+import { planBlockRemoval } from './marked-block.ts'
+import { checksum, keep, leave, type Plan, type PlannedFile } from './plan.ts'
 import type { ProjectFiles } from './project-files.ts'
 import { findRecord, type RecordedEntry } from './record.ts'
-import { checksum, keep, leave, type Plan, type PlannedFile, refuseBroken } from './setup.ts'
+import { refuseBroken } from './setup.ts'
 
 /** Returns what to take away; null when a project has no record of a setup. Throws CliError. */
 export function planRemoval(project: ProjectFiles): Plan | null {
@@ -14,6 +16,7 @@ export function planRemoval(project: ProjectFiles): Plan | null {
     files: [
       ...Object.entries(record.files).map(([file, sum]) => planFile(project, file, sum)),
       ...Object.entries(record.entries).map(([file, entry]) => planEntry(project, file, entry)),
+      ...planBlockRemoval(project, record.blocks),
       { path, action: 'delete', what: 'the record', why: null, content: null },
     ],
     folders: record.folders.toSorted((one, other) => other.length - one.length),

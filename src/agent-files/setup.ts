@@ -3,32 +3,15 @@
  * both beside the skill, by which a later run updates and `--remove` takes away exactly what was written. What somebody
  * has changed since is left alone.
  */
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { CliError } from '#cli/run/errors.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import { type CodingAgent, codingAgents, serverEntry } from './coding-agents.ts'
 import { addEntry, JsonFileError, readEntry, replaceEntry } from './json-entry.ts'
+import { planBlocks } from './marked-block.ts'
+import { checksum, keep, leave, type Plan, type PlannedFile } from './plan.ts'
 import type { ProjectFiles } from './project-files.ts'
 import { findRecord, type Record, type RecordedEntry, recordName, skillName, writeRecord } from './record.ts'
-
-/** One file of a plan. */
-export interface PlannedFile {
-  path: string
-  /** `leave`: it is not as svc wrote it, and stays so. */
-  action: 'create' | 'update' | 'delete' | 'keep' | 'leave'
-  what: string
-  /** Why it is left alone; null otherwise. */
-  why: string | null
-  /** The new text; null for `delete`, and where nothing is written. */
-  content: string | null
-}
-
-export interface Plan {
-  files: readonly PlannedFile[]
-  /** Folders to remove when they are empty, the innermost first. */
-  folders: readonly string[]
-}
 
 /** The name of the server in the files of agents. */
 const serverName = 'svc'
@@ -36,8 +19,9 @@ const serverName = 'svc'
 interface Setup {
   project: ProjectFiles
   agents: readonly CodingAgent[]
-  /** The text of the skill. */
+  /** The text of the skill, and of the block for files of instructions. */
   skill: string
+  block: string
   version: string
   /** How commands begin: `npx`, `--no`, `svc-sandbox`. */
   words: readonly string[]
@@ -70,7 +54,8 @@ export function planSetup(setup: Setup): Plan {
       return planEntry(project, place, before?.record.entries[file])
     },
   )
-  const planned = [...skills, ...entries].map(({ file }) => file)
+  const blocks = planBlocks(project, setup.block, before?.record.blocks ?? {})
+  const planned = [...[...skills, ...entries].map(({ file }) => file), ...blocks.files]
   const path = before?.path ?? `${folders[0]}/${recordName}`
   const created = [path, ...planned.map((file) => file.path)].flatMap((file) => project.missingFolders(file))
   const record: Record = {
@@ -78,6 +63,7 @@ export function planSetup(setup: Setup): Plan {
     agents: [...new Set([...(before?.record.agents ?? []), ...agents.map(({ name }) => name)])].toSorted(),
     files: { ...before?.record.files, ...Object.fromEntries(skills.flatMap(({ recorded }) => recorded)) },
     entries: { ...before?.record.entries, ...Object.fromEntries(entries.flatMap(({ recorded }) => recorded)) },
+    blocks: { ...before?.record.blocks, ...blocks.recorded },
     folders: [...new Set([...(before?.record.folders ?? []), ...created])],
   }
   if (Object.keys(record.files).length + Object.keys(record.entries).length === 0)
@@ -165,17 +151,4 @@ export function refuseBroken<Result>(path: string, read: () => Result): Result {
     const hint = 'Correct it, then run this again. Nothing was changed.'
     throw new CliError('usage', 'file_invalid', `${path} cannot be changed: ${error.message.replace(/\.$/, '')}.`, hint)
   }
-}
-
-export function keep(path: string, what: string): PlannedFile {
-  return { path, action: 'keep', what, why: null, content: null }
-}
-
-export function leave(path: string, what: string, why: string): PlannedFile {
-  return { path, action: 'leave', what, why, content: null }
-}
-
-/** Returns the checksum of a text, as the record has it. */
-export function checksum(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

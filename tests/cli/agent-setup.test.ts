@@ -72,9 +72,10 @@ test('each agent that is found gets its files; they are named before, merged, an
     update  .vscode/mcp.json                              the MCP server svc
     update  .gemini/settings.json                         the MCP server svc
     update  opencode.jsonc                                the MCP server svc
+    update  AGENTS.md                                     the block between the marks of svc
     create  .agents/skills/svc-placements/installed.json  the record for --remove
     ",
-      "stdout": "Set up agents, claude, cursor, vscode, gemini, opencode: 8 files. Restart the agent, and commit the files.
+      "stdout": "Set up agents, claude, cursor, vscode, gemini, opencode: 9 files. Restart the agent, and commit the files.
     ",
     }
   `)
@@ -147,7 +148,8 @@ test('each agent that is found gets its files; they are named before, merged, an
   `)
   expect(written['.claude/skills/svc-placements/SKILL.md']).toBe(written[skill])
   for (const [path, text] of Object.entries(before)) {
-    if (!/mcp\.json|settings\.json|opencode/.test(path)) expect([path, written[path]]).toEqual([path, text])
+    if (path !== 'AGENTS.md' && !/mcp\.json|settings\.json|opencode/.test(path))
+      expect([path, written[path]]).toEqual([path, text])
   }
 
   const again = await setup(folder)
@@ -155,7 +157,7 @@ test('each agent that is found gets its files; they are named before, merged, an
   expect(tree(folder)).toEqual(written)
 
   const removed = await setup(folder, '--remove')
-  expect(removed.stdout).toBe('Took away 8 files and entries.\n')
+  expect(removed.stdout).toBe('Took away 9 files and entries.\n')
   expect(tree(folder)).toEqual(before)
   expect((await setup(folder, '--remove')).stdout).toBe('Nothing to take away: svc agent setup wrote nothing here.\n')
 })
@@ -200,7 +202,7 @@ test('a dry run names the same files and writes nothing', async () => {
   expect(tree(folder)).toEqual(before)
   const { stdout: real } = await setup(folder, '-o json')
   expect({ ...JSON.parse(real), dry_run: true }).toEqual(JSON.parse(stdout))
-  expect(JSON.parse(stdout)).toMatchObject({ dry_run: true, changed: 8, agents: expect.arrayContaining(['cursor']) })
+  expect(JSON.parse(stdout)).toMatchObject({ dry_run: true, changed: 9, agents: expect.arrayContaining(['cursor']) })
 })
 
 test('without a sign of an agent it asks for one, by name', async () => {
@@ -320,3 +322,40 @@ function findCommand(nodes: readonly CommandNode[], [word, ...rest]: readonly st
   const found = nodes.find(({ name }) => name === word)
   return found?.commands === undefined ? found : findCommand(found.commands, rest)
 }
+
+test('files of instructions get a block between two marks: what is around it stays, a damaged one is left alone', async () => {
+  const block = readFileSync(join(import.meta.dirname, '../../fixtures/agent-skill/block.md'), 'utf8')
+  expect(Buffer.byteLength(block)).toBeLessThan(2_000)
+  const folder = project({ 'AGENTS.md': '# Ours\n\nBe kind.\n', 'CLAUDE.md': '@AGENTS.md\n' })
+  const before = tree(folder)
+  expect((await setup(folder)).stderr).toContain('update  AGENTS.md')
+  const read = (path: string) => readFileSync(join(folder, path), 'utf8')
+  expect(read('AGENTS.md')).toMatch(
+    /^# Ours\n\nBe kind\.\n\n<!-- svc: begin, .*-->\n## Sponsored[\s\S]+\n<!-- svc: end -->\n$/,
+  )
+  expect(read('CLAUDE.md')).toMatch(/^@AGENTS\.md\n\n<!-- svc: begin/)
+  expect(read('AGENTS.md')).not.toContain('{{')
+
+  // Around it, others write.
+  writeFileSync(join(folder, 'AGENTS.md'), `${read('AGENTS.md')}\n## After\n`)
+  expect((await setup(folder)).stderr).toContain('keep    AGENTS.md')
+  writeFileSync(join(folder, 'CLAUDE.md'), read('CLAUDE.md').replace('<!-- svc: end -->\n', ''))
+  expect((await setup(folder)).stderr).toContain('leave   CLAUDE.md')
+  const damaged = read('CLAUDE.md')
+  const removed = await setup(folder, '--remove')
+  expect(removed.stderr).toContain('its marks are damaged. It stays as it is.')
+  expect(tree(folder)).toEqual({ ...before, 'AGENTS.md': '# Ours\n\nBe kind.\n\n## After\n', 'CLAUDE.md': damaged })
+})
+
+test('a block that was changed is left alone, and a link from one file to the other gets one block', async () => {
+  const folder = project({ 'AGENTS.md': '# Ours\n' })
+  symlinkSync('AGENTS.md', join(folder, 'CLAUDE.md'))
+  await setup(folder)
+  const file = join(folder, 'AGENTS.md')
+  const text = readFileSync(file, 'utf8')
+  expect(text.match(/svc: begin/g)).toHaveLength(1)
+  writeFileSync(file, text.replace('## Sponsored placements', '## Ads'))
+  expect((await setup(folder)).stderr).toContain('it was changed since svc wrote it')
+  expect((await setup(folder, '--remove')).stderr).toContain('it was changed since svc wrote it')
+  expect(readFileSync(file, 'utf8')).toContain('## Ads')
+})

@@ -4,9 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 import { Option } from 'commander'
 import { type CodingAgent, codingAgents } from '#agent-files/coding-agents.ts'
 import { findOwnCommand } from '#agent-files/own-command.ts'
+import type { Plan, PlannedFile } from '#agent-files/plan.ts'
 import { openProjectFiles, type ProjectFiles } from '#agent-files/project-files.ts'
 import { planRemoval } from '#agent-files/removal.ts'
-import { findAgents, type Plan, type PlannedFile, planSetup } from '#agent-files/setup.ts'
+import { findAgents, planSetup } from '#agent-files/setup.ts'
 import { repeatable } from '#cli/endpoint/option-values.ts'
 import { plural } from '#cli/output/text.ts'
 import { type Command, type CommandContext, type CommandInput, type Noun, suggestValues } from '#cli/run/command.ts'
@@ -28,7 +29,7 @@ const setup: Command = {
   name: 'setup',
   summary: 'Set up the coding agents of this project: a skill and the MCP server',
   details: [
-    'Finds agents by their files in this folder, such as AGENTS.md, .cursor or .vscode/mcp.json. The skill says how to integrate placements and how to prove it; the MCP configuration connects svc mcp. Each file is named before it is written. Files with servers of others are merged: everything in them stays, comments too. A second run changes nothing.',
+    'Finds agents by their files in this folder, such as AGENTS.md, .cursor or .vscode/mcp.json. The skill says how to integrate placements and how to prove it; the MCP configuration connects svc mcp; AGENTS.md and CLAUDE.md, where there are any, get a short block between two marks. Each file is named before it is written. Files with servers of others are merged: everything in them stays, comments too. A second run changes nothing.',
     '--remove takes away what was written, and leaves alone what has been changed since. Nothing outside of this folder is read or written. svc doctor says when the files are of an older version.',
   ].join('\n\n'),
   options: [
@@ -66,10 +67,11 @@ function write(context: CommandContext, project: ProjectFiles, { agent = [], dry
     )
   }
   const { words, needs } = findOwnCommand(system, command_name)
-  const skill = readFileSync(join(packageRoot, 'fixtures/agent-skill/SKILL.md'), 'utf8')
-    .replaceAll('{{svc}}', shownCommand(words))
-    .replaceAll('{{version}}', version)
-  const plan = planSetup({ project, agents, skill, version, words })
+  const read = (name: string) =>
+    readFileSync(join(packageRoot, 'fixtures/agent-skill', name), 'utf8')
+      .replaceAll('{{svc}}', shownCommand(words))
+      .replaceAll('{{version}}', version)
+  const plan = planSetup({ project, agents, skill: read('SKILL.md'), block: read('block.md'), version, words })
   noteRoot(context)
   if (needs !== null) out.note(`The command for agents is ${shownCommand(words)} mcp. ${needs}`)
   return carryOut(context, project, plan, {
