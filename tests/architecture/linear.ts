@@ -33,8 +33,8 @@ export function findSlowInput(run: (text: string) => unknown, pieces: readonly s
       for (const after of ['', '\u0001']) {
         const make = (length: number) => before + piece.repeat(Math.ceil(length / piece.length)) + after
         // Work that doubles with each character would never end on a longer text.
-        if (lowest(() => timeOf(() => run(make(tinyLength))), endlessTime_ms) > endlessTime_ms)
-          return { piece, before, after }
+        const isEndless = timeOf(() => run(make(tinyLength))) > endlessTime_ms
+        if (isEndless && costOf(run, make(tinyLength)) > 1_000 * endlessTime_ms) return { piece, before, after }
         const text = make(shortLength)
         const isSuspicious = lowest(() => timeOf(() => run(text)), suspiciousTime_ms) > suspiciousTime_ms
         // Other work beside it can look so once, not three times.
