@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { System } from '#cli/run/system.ts'
 import { findRoot, folderState, keepPort, readKeptPort } from '#cli/settings/sandbox-folder.ts'
+import { resolveSettings } from '#cli/settings/settings.ts'
 import { runInProcess } from './in-process.ts'
 import { connect, mcpHere } from './mcp-agent.ts'
 import { spawnSvc } from './process.ts'
@@ -241,4 +242,16 @@ describe('an agent', () => {
     await third.use('create_placement', { session_id: 's2' })
     expect([await count(third), await count(two)]).toEqual([1, 0])
   })
+})
+
+test('between several, the one that has the usual port is not meant either', () => {
+  const locator = (port: number, folder: string) => ({
+    ...{ url: `http://127.0.0.1:${port}`, inspector_url: '', database: ':memory:', version: '', projects: [], folder },
+    ...{ pid: port, started_at_ms: 0 },
+  })
+  const layers = { flags: {}, environment: {}, config: {}, profile: {}, root: '/third' }
+  const two = [locator(4010, '/one'), locator(4011, '/two')]
+  const settings = resolveSettings({ ...layers, sandboxes: two })
+  expect([settings.sandbox, settings.several.length, settings.source.base_url]).toEqual([null, 2, 'default'])
+  expect(resolveSettings({ ...layers, sandboxes: two.slice(0, 1) })).toMatchObject({ is_other_folder: true })
 })

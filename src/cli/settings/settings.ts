@@ -100,7 +100,8 @@ export interface Settings {
 export function resolveSettings(layers: Layers): Settings {
   const choice = chooseSandbox(layers.sandboxes, layers.root)
   const base_url = pick('base_url', layers, choice.sandbox?.url, usualAddress)
-  const sandbox = sandboxAt(base_url.value, layers.sandboxes)
+  // Between several, the one that happens to have the usual address is not meant either.
+  const sandbox = base_url.source === 'default' ? null : sandboxAt(base_url.value, layers.sandboxes)
   const projects = [...(sandbox?.projects ?? []), ...(layers.created ?? [])]
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)
   const project = projects.find((project) => project.client_id === client_id.value)
