@@ -48,6 +48,7 @@ linuxTest?.('a process whose parent never reads its exit code has ended', async 
   const parent = spawn('sh', ['-c', `${start} & exec sleep 600`], {
     env: { PATH: process.env.PATH, SVC_HOME: home },
     stdio: ['ignore', 'pipe', 'ignore'],
+    cwd: home,
   })
   onTestFinished(() => void parent.kill())
   const [line] = (await once(parent.stdout, 'data')) as [Buffer]
