@@ -52,6 +52,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   currency: ['EUR', 'XXX'],
   decided: ['true', 'false'],
   reached: ['framed', 'rendered', 'visible', 'billable'],
+  with_reached: ['true'],
   missing: ['framed', 'rendered', 'visible', 'billable'],
   from_slot_id: ['slot_00000000000'],
   media: ['true', 'false'],

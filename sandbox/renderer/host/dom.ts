@@ -21,8 +21,9 @@ export function findTarget(target: unknown): Element | null {
  */
 export function rememberTarget(target: unknown, hasTurnId: boolean): () => Element | null {
   const element = isElement(target) ? target : null
-  const selector = element?.id ? `#${CSS.escape(element.id)}` : target
-  if (typeof selector === 'string') return () => findTarget(selector)
+  // Never the element: what it returns is kept with the turn, and so would be a row that has left.
+  const selector = element?.id ? `#${CSS.escape(element.id)}` : typeof target === 'string' ? target : null
+  if (selector !== null) return () => findTarget(selector)
   const around = element?.parentElement
   if (!around || hasTurnId) return () => null
   const [parent, old] = [new WeakRef(around), new WeakRef(element)]
