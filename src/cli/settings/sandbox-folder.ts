@@ -104,8 +104,16 @@ export function chooseSandbox(sandboxes: readonly Locator[], root: string): Sand
   const others = sandboxes.filter((sandbox) => !isOwn(sandbox))
   const chosen = [...ranks(own), ...ranks(others)].find((rank) => rank.length > 0) ?? []
   const [sandbox = null] = chosen
-  if (chosen.length > 1) return { sandbox: null, isOther: false, several: chosen }
+  if (chosen.length > 1 && !areNodes(chosen)) return { sandbox: null, isOther: false, several: chosen }
   return { sandbox, isOther: sandbox !== null && others.includes(sandbox), several: [] }
+}
+
+/** Whether they are nodes of one shared store and namespace: each answers the same. */
+function areNodes([first, ...others]: readonly Locator[]): boolean {
+  return (
+    first?.namespace !== undefined &&
+    others.every(({ database, namespace }) => database === first.database && namespace === first.namespace)
+  )
 }
 
 function ranks(sandboxes: readonly Locator[]): Locator[][] {
