@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 const kept = join(import.meta.dirname, '../../node_modules/.cache')
@@ -20,6 +20,7 @@ export function installTools(name: 'binary' | 'load'): string {
   const folder = join(kept, `tools-${name}-${createHash('sha256').update(lock).digest('hex').slice(0, 12)}`)
   if (existsSync(folder)) return join(folder, 'node_modules')
   // Complete under its name, or not there: two that install at a time do not meet.
+  mkdirSync(kept, { recursive: true })
   const next = mkdtempSync(`${folder}-`)
   try {
     for (const file of ['package.json', 'package-lock.json']) copyFileSync(join(source, file), join(next, file))
