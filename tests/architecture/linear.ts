@@ -19,7 +19,7 @@ const shortLength = 1_000
 const suspiciousTime_ms = 0.1
 /** 4 for work that is linear, 16 for the square. */
 const maxRatio = 9
-/** Below it a square is not told from a line. */
+/** Below it a square cannot be distinguished from a line. */
 const measurableCost_us = 1_000
 /** Many steps of the count. */
 const addedCost_us = 60_000

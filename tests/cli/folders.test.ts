@@ -119,12 +119,12 @@ describe('two folders', () => {
     await first.end()
     const { code, stdout, stderr } = await stage.svc('placements list -q -o json', a.root)
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"items":[]') })
-    expect(stderr).toBe(`Using the sandbox of ${b.inner} (${second.url}): no other one is running.\n`)
+    expect(stderr).toBe(`Using the sandbox of ${b.inner} (${second.url}): this folder has none.\n`)
     await stage.start(a.inner)
     expect([await stage.count(a.root), await stage.count(b.root)]).toEqual([2, 0])
   })
 
-  test('a fourth folder beside three sandboxes is told so, and starts its own', async () => {
+  test('a fourth folder beside three sandboxes gets the list, and starts its own', async () => {
     const stage = new Stage()
     const folders = [0, 1, 2, 3].map(() => project(['package.json']).root)
     const started = []
@@ -254,6 +254,9 @@ test('between several, the one that has the usual port is not meant either', () 
   const settings = resolveSettings({ ...layers, sandboxes: two })
   expect([settings.sandbox, settings.several.length, settings.source.base_url]).toEqual([null, 2, 'default'])
   expect(resolveSettings({ ...layers, sandboxes: two.slice(0, 1) })).toMatchObject({ is_other_folder: true })
+  // Nor is one that is the only one without a name.
+  const named = [two[0]!, { ...two[1]!, name: 'review' }]
+  expect(resolveSettings({ ...layers, sandboxes: named }).several).toHaveLength(2)
   // Nodes of one shared store are one sandbox, of which the newest answers.
   const nodes = two.map((each) => ({ ...each, database: 'postgres://127.0.0.1/svc', namespace: 'pr-7' }))
   expect(resolveSettings({ ...layers, sandboxes: nodes }).sandbox).toMatchObject({ url: nodes[0]!.url })

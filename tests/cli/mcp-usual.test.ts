@@ -77,7 +77,7 @@ test('each does what it says', async () => {
   expect(await fail('observe')).toMatch(/^nothing_checked: /)
 })
 
-test('a wrong input, an unknown name and a failure are told in the names of the list', async () => {
+test('a wrong input, an unknown name and a failure are answered in the names of the list', async () => {
   const sandbox = await startSandbox()
   onTestFinished(() => sandbox.close())
   const { fail, client } = await connectShort(sandbox.url)

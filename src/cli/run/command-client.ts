@@ -35,14 +35,14 @@ export function serviceClient(system: System, settings: Settings, credential?: P
 const noted = new WeakMap<System, string>()
 
 /**
- * Says on stderr, once and however quiet, that the sandbox of another folder is used, since no other one is running: what a
+ * Says on stderr, once and however quiet, that the sandbox of another folder is used, since this one has none: what a
  * command changes there, somebody else may see. Contract A105.
  */
 export function noteOtherFolder(system: System, { is_other_folder, base_url, sandbox }: Settings): void {
   if (!is_other_folder || noted.get(system) === base_url) return
   noted.set(system, base_url)
   const folder = oneLine(sandbox?.folder ?? 'another folder')
-  system.stderr.write(`Using the sandbox of ${folder} (${base_url}): no other one is running.\n`)
+  system.stderr.write(`Using the sandbox of ${folder} (${base_url}): this folder has none.\n`)
 }
 
 /** Secrets that the settings permit for this service. */

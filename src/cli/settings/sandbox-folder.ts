@@ -86,7 +86,7 @@ function keptPath({ directory }: FolderState): string {
 export interface SandboxChoice {
   /** Null when none is running, and when several are. */
   sandbox: Locator | null
-  /** Whether it belongs to another folder, and is only taken because no other one is running. */
+  /** Whether it belongs to another folder, and is only taken because this one has none. */
   isOther: boolean
   /** Those between which nothing decides. */
   several: readonly Locator[]
@@ -102,7 +102,7 @@ export function chooseSandbox(sandboxes: readonly Locator[], root: string): Sand
   const isOwn = ({ folder }: Locator) => folder === undefined || findRoot(folder) === root
   const own = sandboxes.filter(isOwn)
   const others = sandboxes.filter((sandbox) => !isOwn(sandbox))
-  const chosen = [...ranks(own), ...ranks(others)].find((rank) => rank.length > 0) ?? []
+  const chosen = [...rankOwn(own), ...rankOthers(others)].find((rank) => rank.length > 0) ?? []
   const [sandbox = null] = chosen
   if (chosen.length > 1 && !areNodes(chosen)) return { sandbox: null, isOther: false, several: chosen }
   return { sandbox, isOther: sandbox !== null && others.includes(sandbox), several: [] }
@@ -116,8 +116,15 @@ function areNodes([first, ...others]: readonly Locator[]): boolean {
   )
 }
 
-function ranks(sandboxes: readonly Locator[]): Locator[][] {
-  const started = sandboxes.filter(({ command }) => command === undefined)
-  const ofExec = sandboxes.filter(({ command }) => command !== undefined)
+function rankOwn(sandboxes: readonly Locator[]): Locator[][] {
+  const [started = [], ofExec = []] = rankOthers(sandboxes)
   return [started.filter(({ name }) => name === undefined), started.filter(({ name }) => name !== undefined), ofExec]
+}
+
+/** Of another folder, one with a name is as good as one without. */
+function rankOthers(sandboxes: readonly Locator[]): Locator[][] {
+  return [
+    sandboxes.filter(({ command }) => command === undefined),
+    sandboxes.filter(({ command }) => command !== undefined),
+  ]
 }

@@ -85,7 +85,7 @@ export interface Settings {
   origin: string | null
   /** The running sandbox that base_url names, with all its keys. */
   sandbox: Locator | null
-  /** Whether the sandbox is the one of another folder, taken because no other one is running. */
+  /** Whether the sandbox is the one of another folder, taken because this one has none. */
   is_other_folder: boolean
   /** The running sandboxes between which nothing decides; none when one is addressed. */
   several: readonly Locator[]

@@ -86,7 +86,7 @@ function createOwnSandbox(context: CommandContext): OwnSandbox {
 
 async function startListed(context: CommandContext): Promise<{ close(): Promise<void> }> {
   const { system, out } = context
-  // The usual port helps an app that has it written down; an agent is told the address.
+  // The usual port helps an app that has it written down; an agent asks for the address.
   const { sandbox } = await startOnFreePort(context, { ephemeral: true }).catch((error) => {
     if (!(error instanceof CliError) || error.code !== 'port_in_use') throw error
     return startOnFreePort(context, { ephemeral: true, port: 0 })

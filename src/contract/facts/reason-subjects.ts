@@ -1,4 +1,4 @@
-/** What the refusal of a request is about, for every cause of one: whoever judges refusals reads it here. */
+/** What the refusal of a request is about, for every cause of one: every rule about refusals reads it here. */
 import type { ReasonCode } from '../error-codes.ts'
 
 /**
