@@ -19,7 +19,7 @@ import {
   renderRound,
 } from './browser-page.ts'
 import { type Figures, print, summarize } from './browser-report.ts'
-import { startServer } from './server.ts'
+import { sandboxCommand, startServer } from './server.ts'
 
 declare global {
   interface Window {
@@ -37,7 +37,6 @@ const demo = {
   secret_key: 'sk_test_sandbox_demo',
   publishable_key: 'pk_test_sandbox_demo',
 }
-const sandboxCommand = ['bin/svc.js', 'start', '-o', 'json', '-q', '--port', '0', '--db', '{db}', '--rate-limit', 'off']
 
 /** One placement, and the plain iframe after it. */
 interface Measurement {

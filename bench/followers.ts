@@ -7,8 +7,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { loadPlacements } from './load.ts'
 import { median } from './processes.ts'
-import { sandboxCommand } from './rounds.ts'
-import { startServer } from './server.ts'
+import { sandboxCommand, startServer } from './server.ts'
 
 const rounds = 5
 const placements = 1_500

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { createClient } from '#client/index.ts'
 import { launchChromium } from '#tests/browser/chromium.ts'
-import { startServer } from './server.ts'
+import { sandboxCommand, startServer } from './server.ts'
 
 const { values } = parseArgs({ options: { ads: { type: 'string' }, seconds: { type: 'string' } } })
 const ads = Number(values.ads ?? 60)
@@ -120,19 +120,7 @@ async function report(name: string, page: Page): Promise<void> {
   )
 }
 
-const sandbox = await startServer([
-  'bin/svc.js',
-  'start',
-  '-o',
-  'json',
-  '-q',
-  '--port',
-  '0',
-  '--db',
-  '{db}',
-  '--rate-limit',
-  'off',
-])
+const sandbox = await startServer(sandboxCommand)
 const host = await startServer(['bench/browser-host.ts', sandbox.url])
 const browser = await launchChromium()
 try {

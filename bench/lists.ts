@@ -10,8 +10,7 @@ import Database from 'better-sqlite3'
 import { addTraffic } from '#tests/reliability/large-state.ts'
 import { connections, loadPlacements } from './load.ts'
 import { median } from './processes.ts'
-import { sandboxCommand } from './rounds.ts'
-import { startServer } from './server.ts'
+import { sandboxCommand, startServer } from './server.ts'
 
 const beacons = 2_600_000
 const calls = 9

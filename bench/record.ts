@@ -9,8 +9,7 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { median } from './processes.ts'
-import { sandboxCommand } from './rounds.ts'
-import { startServer } from './server.ts'
+import { sandboxCommand, startServer } from './server.ts'
 
 const rounds = 5
 const perRound = 300

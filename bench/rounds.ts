@@ -1,21 +1,7 @@
 /** Servers measured in turn, round by round, under the loads of the benchmark. */
 import { type Load, loadBeacons, loadPlacements, makeTokens, placementBodies } from './load.ts'
 import { median } from './processes.ts'
-import { type MeasuredServer, startServer } from './server.ts'
-
-export const sandboxCommand = [
-  'bin/svc.js',
-  'start',
-  '-o',
-  'json',
-  '-q',
-  '--port',
-  '0',
-  '--db',
-  '{db}',
-  '--rate-limit',
-  'off',
-]
+import { type MeasuredServer, sandboxCommand, startServer } from './server.ts'
 
 export interface Measured extends Load {
   /** Processor time of the server's main thread for each request, microseconds. */

@@ -14,11 +14,10 @@ import {
   perCpuSecond,
   perSecond,
   type Round,
-  sandboxCommand,
   shares,
   startServers,
 } from './rounds.ts'
-import { startServer } from './server.ts'
+import { sandboxCommand, startServer } from './server.ts'
 
 const rounds = 5
 const amounts = { placements: 10_000, slots: 1_000 }

@@ -4,6 +4,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+/** Starts the sandbox that is measured, with a database of its own. */
+export const sandboxCommand = [
+  'bin/svc.js',
+  'start',
+  '-o',
+  'json',
+  '-q',
+  '--port',
+  '0',
+  '--db',
+  '{db}',
+  '--rate-limit',
+  'off',
+]
+
 export interface MeasuredServer {
   url: string
   pid: number

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { cpus, loadavg } from 'node:os'
 import { createInterface } from 'node:readline'
 import { median } from './processes.ts'
-import { processorTime, residentMemory, startServer } from './server.ts'
+import { processorTime, residentMemory, sandboxCommand, startServer } from './server.ts'
 import { openTail, quit, says, shownBy, until } from './tail-terminal.ts'
 
 const perSecond = 2_000
@@ -23,19 +23,7 @@ interface Progress {
 console.log(
   `${cpus().length} cores, load before ${loadavg()[0]!.toFixed(1)}; ${perSecond} beacons a second for ${seconds} s`,
 )
-const sandbox = await startServer([
-  'bin/svc.js',
-  'start',
-  '-o',
-  'json',
-  '-q',
-  '--port',
-  '0',
-  '--db',
-  '{db}',
-  '--rate-limit',
-  'off',
-])
+const sandbox = await startServer(sandboxCommand)
 const load = spawn(process.execPath, ['bench/tail-load.ts', sandbox.url, String(perSecond), String(seconds)], {
   stdio: ['pipe', 'pipe', 'inherit'],
 })
