@@ -19,6 +19,7 @@ import {
   withoutPersonal,
 } from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
+import { redactDocument } from './secret-documents.ts'
 import { redactNamedSecrets } from './secret-names.ts'
 
 /** An endpoint that a recording can have. */
@@ -310,12 +311,13 @@ function readResponseBody({ content, headers }: Entry['response']): RecordedBody
   return { text: redactResponseText(text) }
 }
 
-/** JSON, after a byte order mark or a guard against scripts too, in a call of JSONP, or in events of a stream. */
-const jsonLike = /^\s*(?:\)\]\}'?,?\s*|[\w.$]{1,64}\(\s*)?[{[]|^(?:data|event|id|retry):/
+/** JSON, after a byte order mark or a guard against scripts too, in a call of JSONP, or in events of a stream. `[section]` is none. */
+const jsonLike =
+  /^(?!\s*\[[A-Za-z][\w. -]{0,64}\]\s*[\r\n])\s*(?:\)\]\}'?,?\s*|[\w.$]{1,64}\(\s*)?[{[]|^(?:data|event|id|retry):/
 
 /** Returns the body of a response without keys, tokens, addresses of e-mail, and what the names of its fields give away. */
 export function redactResponseText(text: string): string {
-  return withoutEmail(redactSecrets(jsonLike.test(text) ? redactNamedSecrets(text) : text))
+  return withoutEmail(redactSecrets(jsonLike.test(text) ? redactNamedSecrets(text) : redactDocument(text)))
 }
 
 function readSession(body: Json | string | null): string | null {

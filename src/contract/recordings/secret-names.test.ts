@@ -44,6 +44,14 @@ describe('texts', () => {
     '[{"name":"colour","value":"red"},{"key":"max_tokens","value":"4096"}]',
     '{"pem":"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----","note":"pass the cookie jar"}',
     'const password = read({"password": form.password.value})',
+    'const token = form.value\nlet secret = options.secret\npassword: true\nretries: 3\nkey: render.viewable\n',
+    '<html><head><title>Sign in</title><meta name="viewport" content="width=1"></head><p id="token">Token expired</p>',
+    '<label for="password">Your password</label><input type="password" name="password" value=""><p>No session</p>',
+    '<script>const accessToken = read()</script><form action="/login?next=/v1" method="post">Pass on</form>',
+    '<error code="404"><message>no such key</message><session state="closed"/></error>',
+    'grant_type=client_credentials&page=2&sort=name',
+    '{"code":"activation_token_expired","key":"render.viewable","session":"turn-4711-abc","signature":"v1"}',
+    '{"key":"2026-11-29T10:00:00","code":"error_with_letters_only","secret_name":"the name","pin_code_length":"4"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
   })
@@ -60,6 +68,15 @@ describe('texts', () => {
     `data: {"password":"${secret}"}\n\n`,
     `)]}',\n{"password":"${secret}"}`,
     `callback({"password":"${secret}"})`,
+    `{"session":"${secret}","sid":"${secret}","signature":"${secret}","key":"${secret}","code":"${secret}"}`,
+    `{"pass":"${secret}","hmac":"${secret}","secret_name":"${secret}","contraseña":"${secret}","Kennwort":"${secret}"}`,
+    `[{"name":"sig","value":"${secret}"}]`,
+    `<error><password>${secret}</password><auth:sessionToken xml:id="t">${secret}</auth:sessionToken></error>`,
+    `<form><input type="hidden" name="csrf_token" value="${secret}"><input value='${secret}' name=sid></form>`,
+    `<meta name="csrf-token" content="${secret}"><item api_key="${secret}"/>`,
+    `db:\n  host: localhost\n  password: ${secret}\n  - "apiKey": "${secret}"\n`,
+    `[client]\r\nsecret = ${secret}\r\n`,
+    `access_token=${secret}&token_type=bearer&refresh_token=${secret}`,
   ])('by shape, by the name of a parameter or a pair, and around JSON: %s', (text) => {
     const kept = redactResponseText(text)
     expect(kept).not.toContain(secret)

@@ -5,10 +5,13 @@ import { readJsonString, replaceJsonStrings } from './json-strings.ts'
 
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
-  /passw(?:or)?d|passphrase|passcode|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key/
+  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key/
 const wholeWords: ReadonlySet<string> = new Set(
-  'auth authentication bearer cookie cookies csrf otp passkey pwd xsrf'.split(' '),
+  'auth authentication bearer cookie cookies csrf otp pass passkey pwd senha xsrf'.split(' '),
 )
+
+/** Names of secrets as of other things, and the last words of such names: only a value that looks like a secret is one. */
+const ambiguousWords: ReadonlySet<string> = new Set('code hmac key nonce session sid sig signature'.split(' '))
 
 /** The last word of a name that says something about a secret: how many, of which kind, until when. */
 const harmlessEnd: ReadonlySet<string> = new Set(
@@ -22,13 +25,34 @@ const harmlessEnd: ReadonlySet<string> = new Set(
 
 /** Whether the value of a field, parameter or header is a secret, by its name. Not for a field that has a role in the contract. */
 export function isSecretName(name: string): boolean {
-  if (name.length > maxNameLength) return false
-  const words = name
+  const words = splitName(name)
+  return !harmlessEnd.has(words.at(-1) ?? '') && hasSecretWord(words)
+}
+
+/** Whether a value is a secret by its shape beside a name that alone does not decide: `signature`, `session`, `secret_name`. */
+export function isSecretValue(value: string, name: string): boolean {
+  if (!opaque.test(value) || !/[0-9]/.test(value) || !/[A-Za-z]/.test(value) || calendarDate.test(value)) return false
+  const words = splitName(name)
+  return ambiguousWords.has(words.at(-1) ?? '') || (hasSecretWord(words) && findRole(name) === 'value')
+}
+
+/** One word, at least as long as one with 80 bits. */
+const opaque = /^[\w~+/=-]{16,4096}$/
+const calendarDate = /^\d{4}-\d{2}-\d{2}/
+
+/** Returns the words of a name in lower case, without accents. */
+function splitName(name: string): string[] {
+  if (name.length > maxNameLength) return []
+  return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
     .toLowerCase()
-    .split(/[^a-z0-9]+/)
+    .split(/[^\p{L}0-9]+/u)
     .filter((word) => word !== '')
-  if (harmlessEnd.has(words.at(-1) ?? '')) return false
+}
+
+function hasSecretWord(words: readonly string[]): boolean {
   return words.some((word) => wholeWords.has(word)) || secretWord.test(words.join(''))
 }
 
@@ -52,7 +76,7 @@ export function isSecretNumber(digits: string, name: string): boolean {
 const numericSecret =
   /(?:^|[^a-z0-9])(?:password|passwd|pwd|passphrase|passcode|pin|otp|secret|token|credential|(?:api|access|private|signing)[^a-z0-9]?key|(?:pin|pass|otp|security|verification)[^a-z0-9]?code)$/
 
-function isUnknownSecret(name: string): boolean {
+export function isUnknownSecret(name: string): boolean {
   return findRole(name) === 'value' && isSecretName(name)
 }
 
@@ -84,7 +108,7 @@ export function replaceSignedTokens(text: string, replace: (token: string) => st
 }
 
 /** What stands in place of a secret that nothing has to follow. */
-const redacted = '[redacted]'
+export const redacted = '[redacted]'
 
 /** JSON in a string of JSON, at most this deep. */
 const maxInner = 3
@@ -96,6 +120,7 @@ export function redactNamedSecrets(text: string, depth = 0): string {
     const isPaired = pairs(raw, name, around.length)
     if (raw === '' || raw.endsWith('redacted') || raw.endsWith(redacted)) return null
     if (isPaired || isSecretField(name, around) || isSecretNumber(raw, name)) return redacted
+    if (isSecretValue(readJsonString(raw), name)) return redacted
     if (findRole(name) === 'token' || findRole(name) === 'address') return null
     if (depth < maxInner && /^\s*[{[]/.test(raw)) {
       const value = readJsonString(raw)
@@ -118,7 +143,8 @@ function secretPairs(): (raw: string, name: string, depth: number) => boolean {
   return (raw, name, depth) => {
     if (pairNames.has(name)) pair = { name: readJsonString(raw), depth }
     if (name !== 'value' || depth !== pair.depth) return false
-    return /^\d+$/.test(raw) ? isSecretNumber(raw, pair.name) : isUnknownSecret(pair.name)
+    if (/^\d+$/.test(raw)) return isSecretNumber(raw, pair.name)
+    return isUnknownSecret(pair.name) || isSecretValue(readJsonString(raw), pair.name)
   }
 }
 
@@ -132,7 +158,7 @@ const schemed = /\b(Bearer|Basic) (?=[A-Za-z._~+/=-]{0,64}\d)[\w.~+/=-]{8,4096}/
 const parameter = /(^|[?&#;,\s])([A-Za-z][\w.%-]{0,63})=([^&#;,\s"\\]{1,4096})/g
 
 /** Returns a text without the secrets in it that their shape or the name of their parameter gives away. */
-function withoutSecretWords(text: string): string {
+export function withoutSecretWords(text: string): string {
   return text
     .replace(privateKey, redacted)
     .replace(userInfo, `$1${redacted}`)
