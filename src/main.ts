@@ -5,7 +5,7 @@
 
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isGroupRunning, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
+import { isGroupRunning, readForeground, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
 import type { Signal, System, SystemStream } from '#cli/run/system.ts'
 import { run } from './program.ts'
 
@@ -52,6 +52,22 @@ const system: System = {
     return process.stdin
   },
   closeInput: () => void process.stdin.destroy(),
+  async readKeys(handler) {
+    const { readTerminalKeys } = await import('#cli/process/terminal-keys.ts')
+    const source = {
+      stdin: process.stdin,
+      isForeground: await readForeground(process.pid, process.platform),
+      // Windows has no groups to signal.
+      raise: (signal: NodeJS.Signals) =>
+        void (process.platform === 'win32' ? process.emit(signal, signal) : process.kill(0, signal)),
+      onContinue(onContinue: () => void) {
+        process.on('SIGCONT', onContinue)
+        return () => process.off('SIGCONT', onContinue)
+      },
+      echoLine: () => system.stderr.write('\n'),
+    }
+    return readTerminalKeys(source, handler)
+  },
   stdout: hostStream(process.stdout, 1),
   get stderr() {
     stderr ??= hostStream(process.stderr, 2)

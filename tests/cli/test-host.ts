@@ -24,6 +24,7 @@ export function testHost(given: Pick<System, 'env' | 'cwd' | 'stdout' | 'stderr'
       yield new TextEncoder().encode(given.stdin)
     })(),
     closeInput: () => {},
+    readKeys: async () => null,
     stdin_is_terminal: false,
     now: () => noon,
     randomText: (length) => String(++randomTexts).padStart(length, '0'),

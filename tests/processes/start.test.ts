@@ -1,9 +1,14 @@
 /** `svc start` as a process, under parents and limits of the computer. */
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readProcess } from '#cli/process/proc.ts'
 import { spawnSvc } from '#tests/cli/process.ts'
+import { openScript } from '#tests/cli/script-terminal.ts'
+import { type Terminal, usualSize } from '#tests/cli/terminal.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
 test('svc start that nohup started goes on when its terminal closes', async () => {
@@ -15,6 +20,49 @@ test('svc start that nohup started goes on when its terminal closes', async () =
   expect((await fetch(`${url}/_sandbox/livez`)).status).toBe(200)
   sandbox.child.kill('SIGTERM')
   expect(await sandbox.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('SIGTERM: stopping') })
+})
+
+describe('on a terminal', () => {
+  const args = 'start --ephemeral --port 0'
+  const started = async (words: string, has_jobs: boolean, env: Record<string, string> = {}) => {
+    const terminal = await openScript(
+      words,
+      { SVC_HOME: temporaryDirectory(), ...env },
+      { ...usualSize, rows: 60, has_jobs },
+    )
+    onTestFinished(terminal.close)
+    return terminal
+  }
+  const text = (terminal: Terminal) => terminal.lines().join('\n')
+
+  test('o opens the demo; Ctrl-Z, fg and Ctrl-C do what they do elsewhere, and the terminal is as it was', async () => {
+    const programs = temporaryDirectory()
+    const opened = join(programs, 'opened')
+    writeFileSync(join(programs, 'xdg-open'), `#!/bin/sh\necho "$1" >> "${opened}"\n`, { mode: 0o755 })
+    const terminal = await started(args, true, { PATH: `${programs}:${process.env.PATH}`, BROWSER: 'one' })
+    await expect.poll(() => text(terminal)).toContain('o opens the demo in your browser, Ctrl-C stops the sandbox.')
+    terminal.type('xo')
+    await expect.poll(() => text(terminal)).toContain('Opened in the browser.')
+    expect(readFileSync(opened, 'utf8')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_sandbox\/demo\n$/)
+    terminal.type('\u001a')
+    await expect.poll(() => text(terminal)).toMatch(/stopped 14[0-9]/)
+    await expect.poll(() => text(terminal)).toMatch(/ icanon/)
+    terminal.type('\n')
+    await expect.poll(() => readProcess(terminal.pid())?.foreground_group).toBe(readProcess(terminal.pid())?.group)
+    terminal.type('o')
+    await expect.poll(() => readFileSync(opened, 'utf8').split('\n')).toHaveLength(3)
+    terminal.type('\u0003')
+    await expect.poll(() => text(terminal)).toContain('SIGINT: stopping')
+    await expect.poll(() => text(terminal)).toMatch(/code 0[\s\S]* icanon/)
+  })
+
+  test('in the background it reads no keys, so that nothing stops it', async () => {
+    const terminal = await started(`${args} & jobs_pid=$!; read -r _; kill -TERM $jobs_pid; wait $jobs_pid`, false)
+    await expect.poll(() => text(terminal)).toContain('Ctrl-C stops it.')
+    terminal.type('o\n')
+    await expect.poll(() => text(terminal)).toContain('code 0')
+    expect(text(terminal)).not.toContain('browser')
+  })
 })
 
 /** Sends a GET on the one connection of the agent, or on one of its own. */

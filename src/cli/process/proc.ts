@@ -10,6 +10,8 @@ interface ProcessStatus {
   parent: number
   /** Id of its process group. */
   group: number
+  /** That of the process group in the foreground of its terminal; -1 without a terminal. */
+  foreground_group: number
   /** When it started, in ticks since the boot: with the pid it names one process. */
   started: string
   /** Has ended, but its parent has not read its exit code. A PID 1 that is not an init system may never do so. */
@@ -19,11 +21,31 @@ interface ProcessStatus {
 /** Returns the status of a process; null when there is none, or the system does not show it. */
 export function readProcess(pid: number): ProcessStatus | null {
   const text = read(`/proc/${pid}/stat`)
-  // `pid (name) state parent group ...`: the name may contain anything, and the start is field 22.
-  const [, name, state, parent, group, started] =
-    /^\d+ \((.*)\) (\S) (\d+) (\d+)(?: -?\d+){16} (\d+)/s.exec(text ?? '') ?? []
+  // `pid (name) state parent group session terminal foreground ...`: the name may contain anything, and the start is field 22.
+  const [, name, state, parent, group, foreground, started] =
+    /^\d+ \((.*)\) (\S) (\d+) (\d+)(?: -?\d+){2} (-?\d+)(?: -?\d+){13} (\d+)/s.exec(text ?? '') ?? []
   if (name === undefined || started === undefined) return null
-  return { name, parent: Number(parent), group: Number(group), started, is_zombie: state === 'Z' || state === 'X' }
+  return {
+    ...{ name, started, is_zombie: state === 'Z' || state === 'X' },
+    ...{ parent: Number(parent), group: Number(group), foreground_group: Number(foreground) },
+  }
+}
+
+/** Whether a process is in the foreground of its terminal. Windows has no background. */
+export async function readForeground(pid: number, platform: string): Promise<() => boolean> {
+  if (platform === 'win32') return () => true
+  if (showsOwnNamespace(pid))
+    return () => {
+      const status = readProcess(pid)
+      return status !== null && status.group === status.foreground_group
+    }
+  const { readOutput } = await import('#foundation/programs.ts')
+  return () => {
+    const [group, foreground] = readOutput(['ps', '-o', 'pgid=,tpgid=', '-p', String(pid)])
+      .trim()
+      .split(/\s+/)
+    return group !== undefined && group !== '' && group === foreground
+  }
 }
 
 /**

@@ -17,6 +17,11 @@ export interface System {
   readonly stdin: AsyncIterable<Uint8Array>
   /** Stops reading stdin, so that nothing waits for more of it. */
   closeInput(): void
+  /**
+   * Calls `handler` for each key typed on the terminal of stdin. Resolves to a function that ends it; to null, and reads
+   * nothing, when this process is in the background of its terminal.
+   */
+  readKeys(handler: (key: string) => void): Promise<(() => void) | null>
   readonly stdout: SystemStream
   readonly stderr: SystemStream
   readonly stdin_is_terminal: boolean

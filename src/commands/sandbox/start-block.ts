@@ -16,6 +16,8 @@ export interface StartDetails {
   stop_options?: string
   /** What the start was given, which is repeated. */
   chosen?: StartOptions
+  /** Whether it reads keys. */
+  has_keys?: boolean
 }
 
 /** The lines that `svc start` prints when the sandbox is ready. */
@@ -24,7 +26,7 @@ export function startBlock(
   details: StartDetails & { command_name: string; home: string },
   style: Style,
 ): string[] {
-  const { command_name, home, log_file = null, stop_options = '', chosen = {} } = details
+  const { command_name, home, log_file = null, chosen = {} } = details
   return [
     `${style.bold('svc')} ${sandbox.version}: ${style.green('the sandbox is ready')}`,
     '',
@@ -47,12 +49,17 @@ export function startBlock(
       `${command_name} requests list`,
     ]),
     '',
-    style.dim(
-      log_file === null
-        ? 'Ctrl-C stops it.'
-        : `It runs in the background. Stop it: ${command_name} sandbox stop${stop_options}`,
-    ),
+    nextLine(details, style),
   ]
+}
+
+function nextLine(details: StartDetails & { command_name: string }, style: Style): string {
+  const { command_name, log_file = null, stop_options = '', has_keys = false } = details
+  if (log_file !== null)
+    return style.dim(`It runs in the background. Stop it: ${command_name} sandbox stop${stop_options}`)
+  return has_keys
+    ? `${style.bold('o')} ${style.dim('opens the demo in your browser,')} ${style.bold('Ctrl-C')} ${style.dim('stops the sandbox.')}`
+    : style.dim('Ctrl-C stops it.')
 }
 
 type Pair = [string, string | null]

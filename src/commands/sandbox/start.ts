@@ -5,7 +5,7 @@ import { flagValues } from '#cli/endpoint/flags.ts'
 import { startInBackground } from '#cli/process/background.ts'
 import type { Certificate } from '#cli/process/certificate.ts'
 import { openPage } from '#cli/process/open-url.ts'
-import type { Command, CommandContext } from '#cli/run/command.ts'
+import { type Command, type CommandContext, hasScreen } from '#cli/run/command.ts'
 import { readSettingFiles } from '#cli/settings/files.ts'
 import { chooseSandbox, findRoot, folderState } from '#cli/settings/sandbox-folder.ts'
 import type { ConfigFile } from '#cli/settings/schemas.ts'
@@ -29,7 +29,7 @@ export const start: Command = {
   name: 'start',
   summary: 'Start the sandbox',
   details: [
-    'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it immediately, with 130. When its terminal closes, it stops too, unless it has none: nohup svc start goes on, like other servers.',
+    'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it immediately, with 130. On a terminal, o opens the demo. When its terminal closes, it stops too, unless it has none: nohup svc start goes on, like other servers.',
     `Options can also be set in the sandbox section of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag takes precedence, then a variable; paths are relative to the file that names them.`,
     'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is the name they know this computer by. Requests to any other name are refused, and the control plane then requires the admin token from all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it automatically.',
     'With --store, any number of nodes share one database: svc docs team. With --playback, it responds as a recording of the service does: svc docs recordings.',
@@ -60,13 +60,15 @@ async function startHere(context: CommandContext, options: StartOptions, isOpene
   const { sandbox, certificate } = await startOnFreePort(context, options)
   const pid_scope = context.system.pid_scope ?? undefined
   let drain_ms = 0
+  let stopKeys: (() => void) | null = null
   const { shared } = sandbox
   const ready = describeReady(sandbox, certificate)
   try {
     if (unwritable === null) await writeOwnLocator(context, home, sandbox, { ...ready, name: options.name })
     else context.out.note(`warning: ${unwritable.message} Other commands need --base-url ${ready.url} and the keys.`)
     noteStart(context, sandbox, options)
-    printReady(context, ready, { chosen: options })
+    stopKeys = await readKeys(context, demoUrl(ready))
+    printReady(context, ready, { chosen: options, has_keys: stopKeys !== null })
     if (isOpened) await openPage(context, demoUrl(ready))
     const signal = await stopped
     context.out.note(`${signal}: stopping`)
@@ -74,10 +76,19 @@ async function startHere(context: CommandContext, options: StartOptions, isOpene
     // Ctrl-C comes from a user who waits for the end.
     if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrainMs
   } finally {
+    stopKeys?.()
     await closeEmulator(sandbox, { home, pid: context.system.pid, pid_scope, drain_ms })
   }
   context.out.note('stopped')
   return 0
+}
+
+/** Opens the demo whenever o is typed; null where no keys are read: not on a terminal, in the background of one, in CI. */
+async function readKeys(context: CommandContext, demo: string): Promise<(() => void) | null> {
+  if (!hasScreen(context) || context.system.env.CI) return null
+  return context.system.readKeys((key) => {
+    if (key === 'o') void openPage(context, demo)
+  })
 }
 
 async function writeOwnLocator(
