@@ -3,39 +3,82 @@
 import { commonOptions } from '#cli/run/common-options.ts'
 import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '#cli/run/help.ts'
 import { commands, sections } from '#src/program.ts'
+import type { PagePart } from './pages.ts'
 
+/** Returns the committed page: the commands in tables, by the sections of the help. */
 export async function commandsMarkdown(): Promise<string> {
   const tree = await commandTree(commands)
-  const described = new Map<string, string>()
   const parts = sections.flatMap((section) => {
-    const names = new Set(commands.filter((entry) => entry.section === section).map(({ name }) => name))
-    return [
-      `## ${section}`,
-      ...tree.filter(({ name }) => names.has(name)).flatMap((node) => commandParts(node, node.name, described)),
-    ]
+    const rows = listSection(tree, section)
+      .flatMap((node) => listLeaves(node, node.name))
+      .map(({ path, node }) => `| \`svc ${path}\` | ${escaped(node.summary)} |`)
+    return [`## ${section}`, ['| Command | Purpose |', '|---|---|', ...rows].join('\n')]
   })
   return `${[introduction, ...parts, '## Flags of every command', commonFlags()].join('\n\n')}\n`
 }
 
+/** Returns a page for each name at the top: `commands/placements`. */
+export async function commandPages(): Promise<PagePart[]> {
+  const tree = await commandTree(commands)
+  const described = new Map<string, string>()
+  return sections
+    .flatMap((section) => listSection(tree, section))
+    .map((node) => {
+      const leaves = listLeaves(node, node.name)
+      const rows = leaves.map(({ path }) => [
+        `svc ${path}`,
+        leaves.length === 1 ? '' : `#svc-${path.replaceAll(' ', '-')}`,
+      ])
+      const parts = leaves.flatMap((leaf) => commandParts(leaf, { described, isAlone: leaves.length === 1 }))
+      const heading = leaves.length === 1 ? [] : [`# svc ${node.name}`, `${escaped(node.summary)}.`]
+      return {
+        ...{ file: 'commands.md', name: node.name, title: `svc ${node.name}`, summary: `${node.summary}.` },
+        rows: Object.fromEntries(rows) as Record<string, string>,
+        markdown: `${[...heading, ...parts].join('\n\n')}\n`,
+      }
+    })
+}
+
+function listSection(tree: readonly CommandNode[], section: string): CommandNode[] {
+  const names = new Set(commands.filter((entry) => entry.section === section).map(({ name }) => name))
+  return tree.filter(({ name }) => names.has(name))
+}
+
+interface Leaf {
+  /** Its words: `placements create`. */
+  path: string
+  node: CommandNode
+}
+
+function listLeaves(node: CommandNode, path: string): Leaf[] {
+  if (node.commands === undefined) return [{ path, node }]
+  return node.commands.flatMap((child) => listLeaves(child, `${path} ${child.name}`))
+}
+
 const introduction = `# Commands
 
-Generated from the commands by \`npm run docs\`. \`svc COMMAND --help\` prints the same. Without \`--base-url\` a command calls the
-sandbox that is running; where several run, \`svc sandbox ps\` lists them. [Settings](guides/settings.md) explains flags,
-variables and files.`
+Generated from the commands by \`npm run docs\`. Each name has a page with arguments, flags and examples, in the documentation that a
+sandbox serves, and on a terminal: \`svc docs commands/placements\`. \`svc COMMAND --help\` prints the same. Without \`--base-url\` a
+command calls the sandbox that is running; where several run, \`svc sandbox ps\` lists them. [Settings](guides/settings.md) explains
+flags, variables and files.`
 
-/** Returns the section of a command, or of each of a group. A second name of a command becomes a link. */
-function commandParts(node: CommandNode, path: string, described: Map<string, string>): string[] {
-  const { summary, details, arguments: args = [], options = [], examples = [], commands: inner } = node
-  if (inner !== undefined) return inner.flatMap((child) => commandParts(child, `${path} ${child.name}`, described))
+/** Returns the section of a command. A second name of a command becomes a link. */
+function commandParts(
+  { path, node }: Leaf,
+  { described, isAlone }: { described: Map<string, string>; isAlone: boolean },
+): string[] {
+  const { summary, details, arguments: args = [], options = [], examples = [] } = node
   const heading = `svc ${path}`
+  const mark = isAlone ? '#' : '##'
   const content = JSON.stringify({ ...node, name: null })
   const earlier = described.get(content)
-  if (earlier !== undefined) return [`### ${heading}`, `The same as [${earlier}](#${earlier.replaceAll(' ', '-')}).`]
+  if (earlier !== undefined)
+    return [`${mark} ${heading}`, `The same as [${earlier}](/_sandbox/docs/commands/${earlier.split(' ')[1]}).`]
   described.set(content, heading)
   const usage = ['svc', path, ...(options.length === 0 ? [] : ['[options]']), ...args.map(({ name }) => name)].join(' ')
   const rows = [...args.map(argumentRow), ...options.map(optionRow)]
   return [
-    `### ${heading}`,
+    `${mark} ${heading}`,
     [`${summary}.`, ...(details === undefined ? [] : [escaped(details)])].join(' '),
     block('text', usage),
     ...(rows.length === 0 ? [] : [table(rows)]),

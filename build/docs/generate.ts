@@ -1,5 +1,5 @@
 /**
- * Writes the generated files that are committed: docs/reference.md from the contract, docs/commands.md from the commands,
+ * Writes the generated files that are committed: the tables of endpoints from the contract, docs/commands.md from the commands,
  * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, those of docs/host-pages.md and docs/renderer.md from
  * the pages of the tests, the first paragraph of every code in docs/codes, the JSON schemas of svc.config.json, of QA suites, of
  * overrides and of game days from their own. With --check it writes nothing, and exits 1 when one is out of date.
@@ -17,7 +17,7 @@ import { groupNames, writeGroup } from './codes.ts'
 import { commandsMarkdown } from './commands.ts'
 import { writeHostPages } from './host-pages.ts'
 import { formatJson } from './json.ts'
-import { referenceMarkdown } from './reference.ts'
+import { referenceFiles } from './reference.ts'
 import { writeSights } from './sights.ts'
 
 const renderer = current('renderer.md') ?? ''
@@ -27,7 +27,7 @@ const codes = groupNames.map((group) => [
 ])
 
 const files: Record<string, string> = {
-  'reference.md': referenceMarkdown(),
+  ...referenceFiles(),
   'commands.md': await commandsMarkdown(),
   ...Object.fromEntries(codes),
   'host-pages.md': writeHostPages(current('host-pages.md') ?? ''),

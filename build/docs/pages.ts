@@ -1,7 +1,8 @@
 /**
  * The documentation as data. docs/README.md is its table of contents: the sections are its headings, the pages its links. The
  * name of a file is its topic, as in `svc docs server` and `/_sandbox/docs/server`. A file of docs/codes holds a group of
- * codes: each heading of its second level is a page of its own, `errors/key_class`, and the group a list of them.
+ * codes: each heading of its second level is a page of its own, `errors/key_class`, and the group a list of them. Endpoints and
+ * commands have pages of their own too, which only the build makes: the committed file is their list.
  */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
@@ -29,12 +30,29 @@ export interface DocsLink {
   file: string
 }
 
+/** A page below a committed one, which lists it. */
+export interface PagePart {
+  /** The committed file, relative to docs. */
+  file: string
+  /** Behind the topic of that file: `placements.create` in `reference/placements.create`. */
+  name: string
+  title: string
+  summary: string
+  markdown: string
+  /** The first cells of rows of the committed page that become links to it, each with the anchor: `#svc-env` or none. */
+  rows: Readonly<Record<string, string>>
+}
+
+/** Where the sandbox serves the pages. */
+export const docsPath = '/_sandbox/docs/'
+
 const folder = join(import.meta.dirname, '../../docs')
 
 export const contentsFile = 'README.md'
 
-/** Reads all pages: those of the table of contents in its order, each group of codes followed by its codes. */
-export function readPages(read: (file: string) => string = readFile): DocsPage[] {
+/** Reads all pages: those of the table of contents in its order, each followed by those below it. */
+export function readPages(below: readonly PagePart[] = []): DocsPage[] {
+  const read = readFile
   const contents = read(contentsFile)
   const index: DocsPage = {
     topic: 'index',
@@ -50,22 +68,45 @@ export function readPages(read: (file: string) => string = readFile): DocsPage[]
     .flatMap((part) => {
       const section = part.split('\n', 1)[0]!
       return [...part.matchAll(/^- \[[^\]]+\]\(([^)]+\.md)\): (.+)$/gm)].flatMap(([, file, summary]) =>
-        splitPages(file!, summary!, section, read(file!)),
+        splitPages(file!, summary!, section, below),
       )
     })
   return [index, ...pages]
 }
 
-function splitPages(file: string, summary: string, section: string, markdown: string): DocsPage[] {
+function splitPages(file: string, summary: string, section: string, below: readonly PagePart[]): DocsPage[] {
+  const markdown = readFile(file)
   const topic = topicName(file)
   const page = { topic, title: readTitle(markdown), summary, section, file, markdown }
-  if (!isGroup(file)) return [page]
-  const [introduction = '', ...parts] = markdown.split(/^## /m)
+  if (isGroup(file)) return splitCodes(page)
+  const parts = below.filter((part) => part.file === file)
+  const own = parts.map(({ name, title, summary, markdown }) => ({
+    ...page,
+    ...{ topic: `${topic}/${name}`, title, summary, markdown },
+  }))
+  return [{ ...page, markdown: withRowLinks(page, parts) }, ...own]
+}
+
+function splitCodes(page: DocsPage): DocsPage[] {
+  const [introduction = '', ...parts] = page.markdown.split(/^## /m)
   const codes = parts.map((part) => codePage(page, part))
   const rows = codes.map(
     ({ topic: code, title, summary }) => `| [\`${title}\`](#${code.split('/')[1]}) | ${summary} |\n`,
   )
   return [{ ...page, markdown: `${introduction}| Code | |\n|---|---|\n${rows.join('')}` }, ...codes]
+}
+
+/** Links the first cell of each row to the page that it names. */
+function withRowLinks({ topic, markdown }: DocsPage, parts: readonly PagePart[]): string {
+  const targets = new Map(
+    parts.flatMap(({ name, rows }) =>
+      Object.entries(rows).map(([cell, anchor]) => [cell, `${topic}/${name}${anchor}`]),
+    ),
+  )
+  return markdown.replace(/^\| `([^`]+)` \|/gm, (row, cell: string) => {
+    const target = targets.get(cell)
+    return target === undefined ? row : `| [\`${cell}\`](${docsPath}${target}) |`
+  })
 }
 
 function codePage(group: DocsPage, part: string): DocsPage {
@@ -120,6 +161,10 @@ export function resolveLink(
   { files, topics }: LinkTargets,
 ): DocsLink | null {
   if (/^[a-z]+:/.test(href)) return null
+  if (href.startsWith(docsPath)) {
+    const [topic = '', anchor = null] = href.slice(docsPath.length).split('#')
+    return { topic: topics.get(topic.toLowerCase()) ?? null, anchor, file: from.file }
+  }
   const [path = '', anchor] = href.split('#')
   const file = path === '' ? from.file : normalize(join(dirname(from.file), path))
   if (!files.has(file)) return { topic: null, anchor: anchor ?? null, file }

@@ -12,38 +12,79 @@ import { errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { compat, control, v1 } from '#contract/index.ts'
 import { limits } from '#contract/limits.ts'
 import { endpointFields, type ListedField } from '#contract/listing.ts'
-import { noFillReasons } from '#contract/no-fill.ts'
 import { beaconEventSpellings } from '#contract/resources/beacons.ts'
 import { choices } from './choices.ts'
+import { type PagePart, topicName } from './pages.ts'
 
-/** Returns the reference: every endpoint with its fields, then headers, errors, no-fill reasons, limits and choices. */
-export function referenceMarkdown(): string {
-  const sections = [
-    introduction(),
-    contents(),
-    '## Public API v1',
-    ...endpointSections(Object.values<Endpoint>(v1)),
-    '## Compatibility',
-    'For clients that exist: a client written against an older version works by changing its base URL alone. These routes are not in the API document; `svc start --strict` turns them off. The deprecated ones respond with `Deprecation` and a `Link` to their successor.',
-    ...endpointSections(Object.values<Endpoint>(compat)),
-    '## Control plane',
-    'Exists in the sandbox only. Programs on the same computer, and the inspector on its own origin, need no credential. A sandbox that is reached from elsewhere, or that shares its store, requires a token in the header `x-sandbox-token`, with at least the role that is named below; `admin` includes `write`, and `write` includes `read`. `svc tokens create` makes one, and `svc start` prints the first.',
-    ...endpointSections(Object.values<Endpoint>(control)),
-    beaconSpellings(),
-    headersSection(),
-    errorCodesSection(),
-    reasonCodesSection(),
-    noFillSection(),
-    limitsSection(),
-    choicesSection(),
-  ]
-  return `${sections.join('\n\n')}\n`
+/** Pages of endpoints: a table that is committed, and a page for each of its rows, which the build makes. */
+interface Part {
+  /** The file below docs, and the topic of the table. */
+  file: string
+  heading: string
+  about: string
+  endpoints: readonly Endpoint[]
+}
+
+const parts: readonly Part[] = [
+  { file: 'reference.md', heading: 'Reference', about: introduction(), endpoints: Object.values<Endpoint>(v1) },
+  {
+    file: 'old-routes.md',
+    heading: 'Old routes',
+    about:
+      'For clients that exist: a client written against an older version works by changing its base URL alone. These routes are not in the API document; `svc start --strict` turns them off. The deprecated ones respond with `Deprecation` and a `Link` to their successor.',
+    endpoints: Object.values<Endpoint>(compat),
+  },
+  {
+    file: 'control-plane.md',
+    heading: 'Control plane',
+    about:
+      'Exists in the sandbox only. Programs on the same computer, and the inspector on its own origin, need no credential. A sandbox that is reached from elsewhere, or that shares its store, requires a token in the header `x-sandbox-token`, with at least the role that its page names; `admin` includes `write`, and `write` includes `read`. `svc tokens create` makes one, and `svc start` prints the first.',
+    endpoints: Object.values<Endpoint>(control),
+  },
+]
+
+/** Returns the committed pages by their files below docs: the endpoints in tables, then headers, errors, limits and choices. */
+export function referenceFiles(): Record<string, string> {
+  return Object.fromEntries(
+    parts.map(({ file, heading, about, endpoints }) => {
+      const others = file === 'reference.md' ? commonSections() : []
+      const sections = [`# ${heading}`, about, '## Endpoints', pagesNote, endpointTable(endpoints), ...others]
+      return [file, `${sections.join('\n\n')}\n`]
+    }),
+  )
+}
+
+const pagesNote =
+  'Each has a page with its fields, responses and failures, in the documentation that a sandbox serves, and on a terminal: `svc docs placements.create`.'
+
+function endpointTable(endpoints: readonly Endpoint[]): string {
+  const rows = endpoints.map((endpoint) => [
+    `\`${endpoint.id}\``,
+    title(endpoint),
+    endpoint.summary,
+    stabilities[endpoint.stability],
+  ])
+  return table(['Topic', 'Endpoint', 'Purpose', 'Stability'], rows)
+}
+
+function commonSections(): string[] {
+  return [beaconSpellings(), headersSection(), errorCodesSection(), limitsSection(), choicesSection()]
+}
+
+/** Returns the page of each endpoint, with the file of the table that it is in. */
+export function endpointPages(): PagePart[] {
+  return parts.flatMap(({ file, endpoints }) => {
+    // A response that an earlier endpoint has described becomes a link.
+    const described = new Map<string, string>()
+    return endpoints.map((endpoint) => ({
+      ...{ file, name: endpoint.id, title: title(endpoint), summary: endpoint.summary, rows: { [endpoint.id]: '' } },
+      markdown: `${endpointSection(endpoint, { topic: topicName(file), described })}\n`,
+    }))
+  })
 }
 
 function introduction(): string {
-  return `# Reference
-
-Generated from the contract in \`src/contract\` by \`npm run docs\`. Names are snake_case, times with the suffix \`_ms\` are
+  return `Generated from the contract in \`src/contract\` by \`npm run docs\`. Names are snake_case, times with the suffix \`_ms\` are
 integer Unix epoch milliseconds, sizes are CSS pixels. Request fields that are not listed are rejected.
 
 Every field has a provenance:
@@ -58,42 +99,32 @@ ${table(
 )}
 
 A choice, such as A22, is a recorded decision where the API document is silent or leaves room: [their list](#choices).
-\`svc contract show\` prints the same as this page, \`GET /_sandbox/contract\` returns it as JSON, where a choice is the field \`decision\`. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
-\`dist/openapi.json\`.`
+\`svc contract show\` prints fields and rules, \`GET /_sandbox/contract\` returns them as JSON, where a choice is the field
+\`decision\`. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
+\`dist/openapi.json\`.
+
+Beside it: [the routes of older clients](old-routes.md), [the control plane](control-plane.md), [reason codes](codes/errors.md),
+[no-fill reasons](codes/no-fill.md), [the renderer](renderer.md).`
 }
 
-function contents(): string {
-  const rows = [v1, compat, control]
-    .flatMap((part) => Object.values<Endpoint>(part))
-    .map((endpoint) => [
-      `[${title(endpoint)}](#${anchor(title(endpoint))})`,
-      endpoint.summary,
-      stabilities[endpoint.stability],
-    ])
-  const others = ['Beacon spellings', 'Headers', 'Error codes', 'Reason codes', 'No-fill reasons', 'Limits', 'Choices']
-  return [
-    table(['Endpoint', 'Purpose', 'Stability'], rows),
-    `Also: ${others.map((name) => `[${name}](#${anchor(name)})`).join(', ')}.`,
-  ].join('\n\n')
+interface PageOptions {
+  /** The topic of the table. */
+  topic: string
+  /** The responses that earlier pages have, with a link to each. */
+  described: Map<string, string>
 }
 
-/** Returns the sections of endpoints. A response that an earlier endpoint has described becomes a link. */
-function endpointSections(endpoints: readonly Endpoint[]): string[] {
-  const described = new Map<string, string>()
-  return endpoints.map((endpoint) => endpointSection(endpoint, described))
-}
-
-function endpointSection(endpoint: Endpoint, described: Map<string, string>): string {
+function endpointSection(endpoint: Endpoint, options: PageOptions): string {
   const fields = endpointFields(endpoint)
   return [
-    `### ${title(endpoint)}`,
+    `# ${title(endpoint)}`,
     endpoint.description,
     facts(endpoint),
     ...fieldsPart('Path parameters', 'params', fields),
     ...fieldsPart('Query', 'query', fields),
     ...requestHeadersPart(endpoint),
     ...fieldsPart('Body', 'body', fields),
-    ...responsePart(endpoint, fields, described),
+    ...responsePart(endpoint, fields, options),
     failuresPart(endpoint),
   ].join('\n\n')
 }
@@ -131,10 +162,10 @@ function rateText(rate: keyof typeof limits.rate): string {
 function fieldsPart(heading: string, where: ListedField['where'], fields: readonly ListedField[]): string[] {
   const rows = fields.filter((field) => field.where === where)
   if (rows.length === 0) return []
-  if (rows.some(({ variant }) => variant === null)) return [`**${heading}**`, fieldsTable(rows)]
+  if (rows.some(({ variant }) => variant === null)) return [`## ${heading}`, fieldsTable(rows)]
   const variants = Object.entries(Object.groupBy(rows, ({ variant }) => variant ?? ''))
   return variants.flatMap(([variant, own = []]) => [
-    `**${heading}, as ${variant}**`,
+    `## ${heading}, as ${variant}`,
     fieldsTable(own.map((field) => ({ ...field, variant: null }))),
   ])
 }
@@ -158,8 +189,8 @@ function fieldsTable(rows: readonly ListedField[]): string {
 function typeText({ type, values, limits }: ListedField): string {
   const words = [type.replaceAll(' | ', ' or '), ...(limits === null ? [] : [limits])].join(', ')
   if (values === null) return words
-  if (values.includes('schema_invalid')) return `${words}: a [reason code](#reason-codes)`
-  if (values.includes('no_demand')) return `${words}: a [no-fill reason](#no-fill-reasons)`
+  if (values.includes('schema_invalid')) return `${words}: a [reason code](codes/errors.md)`
+  if (values.includes('no_demand')) return `${words}: a [no-fill reason](codes/no-fill.md)`
   return `${words}: ${values.map((value) => `\`${value}\``).join(', ')}`
 }
 
@@ -167,7 +198,7 @@ function requestHeadersPart({ request_headers = {} }: Endpoint): string[] {
   const rows = Object.entries(request_headers)
   if (rows.length === 0) return []
   return [
-    '**Headers**',
+    '## Headers',
     table(
       ['Header', 'Type', 'Required', 'Provenance', 'Choice', 'Description'],
       rows.map(([name, { type, required, provenance, decision, description }]) => [
@@ -182,15 +213,15 @@ function requestHeadersPart({ request_headers = {} }: Endpoint): string[] {
   ]
 }
 
-function responsePart(endpoint: Endpoint, fields: readonly ListedField[], described: Map<string, string>): string[] {
+function responsePart(endpoint: Endpoint, fields: readonly ListedField[], { topic, described }: PageOptions): string[] {
   const { status, response } = endpoint
   const heading = `Response ${status}`
-  if ('media_type' in response) return [`**${heading}**: \`${response.media_type}\`.`]
+  if ('media_type' in response) return [`## ${heading}`, `\`${response.media_type}\`.`]
   const part = fieldsPart(heading, 'response', fields)
-  if (part.length === 0) return [`**${heading}**: a JSON object.`]
+  if (part.length === 0) return [`## ${heading}`, 'A JSON object.']
   const earlier = described.get(part.join())
-  if (earlier !== undefined) return [`**${heading}**: the same as that of ${earlier}.`]
-  described.set(part.join(), `[${title(endpoint)}](#${anchor(title(endpoint))})`)
+  if (earlier !== undefined) return [`## ${heading}`, `The same as that of ${earlier}.`]
+  described.set(part.join(), `[${title(endpoint)}](/_sandbox/docs/${topic}/${endpoint.id})`)
   return part
 }
 
@@ -200,7 +231,7 @@ function failuresPart(endpoint: Endpoint): string {
     const isPage = codes.some((code) => endpoint.pages?.[code] !== undefined)
     return `- ${status}${isPage ? ' (a page)' : ''}: ${codes.map((code) => `\`${code}\``).join(', ')}`
   })
-  return ['**Failures**', lines.join('\n')].join('\n\n')
+  return ['## Failures', lines.join('\n')].join('\n\n')
 }
 
 const stabilities: Record<Stability, string> = {
@@ -268,36 +299,6 @@ function errorCodesSection(): string {
   ].join('\n\n')
 }
 
-function reasonCodesSection(): string {
-  const byStatus = groupByStatus(Object.keys(reasonCodes) as ReasonCode[])
-  const tables = Object.entries(byStatus).flatMap(([status, codes]) => [
-    `### ${status} ${[...new Set(codes.map((code) => reasonCodes[code].error))].join(', ')}`,
-    table(
-      ['Reason code', 'Meaning', 'What to do'],
-      codes.map((code) => [`\`${code}\``, reasonCodes[code].message, reasonCodes[code].hint]),
-    ),
-  ])
-  return ['## Reason codes', 'Stable and append-only; assumed (A12).', ...tables].join('\n\n')
-}
-
-function noFillSection(): string {
-  return [
-    '## No-fill reasons',
-    'Stable and append-only; assumed (A31). `nbr` is the OpenRTB no-bid reason.',
-    table(
-      ['Reason', 'Meaning', 'Origin', 'nbr', 'Retry', 'How to get it'],
-      Object.entries(noFillReasons).map(([reason, { meaning, origin, nbr, retry, how }]) => [
-        `\`${reason}\``,
-        meaning,
-        origin,
-        `${nbr}`,
-        retry,
-        how,
-      ]),
-    ),
-  ].join('\n\n')
-}
-
 function limitsSection(): string {
   const rows = (Object.keys(limitNotes) as (keyof typeof limits)[]).map((name) => {
     const [decision, meaning] = limitNotes[name]
@@ -361,14 +362,6 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('<', '&lt;')).join(' | ')} |`
   return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
-}
-
-/** Returns the fragment that links to a heading. */
-export function anchor(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^a-z0-9_ -]/g, '')
-    .replaceAll(' ', '-')
 }
 
 /** Returns 65536 as `65,536`. */

@@ -9,8 +9,20 @@ import { join } from 'node:path'
 import { Marked, type Token, type Tokens } from 'marked'
 import { transformWithOxc } from 'vite'
 import { escapeHtml } from '#foundation/html.ts'
-import { writeContents, writeWhole } from './llms.ts'
-import { type DocsPage, isGroup, type LinkTargets, linkTargets, readPages, resolveLink, toAnchor } from './pages.ts'
+import { commandPages } from './commands.ts'
+import { createWordLinks, type LinkWords } from './glossary.ts'
+import { writeContents } from './llms.ts'
+import {
+  type DocsPage,
+  docsPath,
+  isGroup,
+  type LinkTargets,
+  linkTargets,
+  readPages,
+  resolveLink,
+  toAnchor,
+} from './pages.ts'
+import { endpointPages } from './reference.ts'
 import { terminalText } from './text.ts'
 
 /** One page in dist/docs/index.json. */
@@ -32,20 +44,18 @@ interface Part {
 const site = join(import.meta.dirname, 'site')
 const demoStyle = join(import.meta.dirname, '../../sandbox/demo/styles/base.css')
 
-/** Where the sandbox serves the pages. */
-export const docsPath = '/_sandbox/docs/'
-
 export async function buildDocs(outDir: string): Promise<void> {
-  const pages = readPages()
+  const pages = await readSite()
   const targets = linkTargets(pages)
   const contents = renderContents(pages)
+  const linkWords = createWordLinks(pages.find(({ topic }) => topic === 'glossary')!.markdown)
   const html: Record<string, string> = {}
   const texts: Record<string, string> = {}
   const index = pages.map((page): IndexEntry => {
     const { topic, title, summary, section, markdown } = page
-    html[topic] = pageHtml(page, { targets, contents, pages })
+    html[topic] = pageHtml(page, { targets, contents, pages, linkWords })
     texts[topic] = terminalText(markdown, (href) => linkTopic(page, href, targets))
-    return { topic, title, summary, section, parts: isCode(page) ? [] : splitParts(markdown) }
+    return { topic, title, summary, section, parts: isGroup(page.file) && isPart(page) ? [] : splitParts(markdown) }
   })
   html[''] = shell({ title: 'Page not found', topic: '', contents, content: missing, links: '' })
   mkdirSync(outDir, { recursive: true })
@@ -54,13 +64,17 @@ export async function buildDocs(outDir: string): Promise<void> {
   write('pages.json', JSON.stringify(html))
   write('texts.json', JSON.stringify(texts))
   write('llms.txt', writeContents(pages))
-  write('llms-full.txt', writeWhole(pages))
   const [colours] = /:root \{[\s\S]*?\n\}\n/.exec(readFileSync(demoStyle, 'utf8')) ?? []
   if (colours === undefined)
     throw new Error('The styles of the demo have no :root, whose colours the documentation uses.')
   write('docs.css', `${withPlainColours(colours)}${readFileSync(join(site, 'docs.css'), 'utf8')}`)
   const script = join(site, 'docs.ts')
   write('docs.js', (await transformWithOxc(readFileSync(script, 'utf8'), script)).code)
+}
+
+/** Reads all pages, those of endpoints and commands too. */
+export async function readSite(): Promise<DocsPage[]> {
+  return readPages([...endpointPages(), ...(await commandPages())])
 }
 
 /** Puts colours before those of `light-dark()` that every browser has. */
@@ -81,8 +95,9 @@ function withPlainColours(colours: string): string {
 
 const missing = `<h1>Page not found</h1><p>Search above, or go to the <a href="${docsPath}">contents</a>.</p>`
 
-function isCode({ file, topic }: DocsPage): boolean {
-  return isGroup(file) && topic.includes('/')
+/** Whether a page is below another, whose list has it. */
+function isPart({ topic }: DocsPage): boolean {
+  return topic.includes('/')
 }
 
 function splitParts(markdown: string): Part[] {
@@ -117,25 +132,27 @@ function pageUrl(topic: string): string {
 }
 
 interface Site {
+  linkWords: LinkWords
   targets: LinkTargets
   contents: string
   pages: readonly DocsPage[]
 }
 
-function pageHtml(page: DocsPage, { targets, contents, pages }: Site): string {
-  const content = createMarkdown((href) => address(page, href, targets), isGroup(page.file) && !isCode(page)).parse(
+function pageHtml(page: DocsPage, { targets, contents, pages, linkWords }: Site): string {
+  const written = createMarkdown((href) => address(page, href, targets), isGroup(page.file) && !isPart(page)).parse(
     page.markdown,
     { async: false },
   )
-  const siblings = isCode(page)
-    ? pages.filter((other) => isCode(other) && other.file === page.file)
-    : pages.filter((other) => !isCode(other))
+  const content = page.topic === 'glossary' ? written : linkWords(written)
+  const siblings = isPart(page)
+    ? pages.filter((other) => isPart(other) && other.file === page.file)
+    : pages.filter((other) => !isPart(other))
   const at = siblings.indexOf(page)
   return shell({
     title: page.title,
-    topic: isCode(page) ? page.topic.split('/')[0]! : page.topic,
+    topic: isPart(page) ? page.topic.split('/')[0]! : page.topic,
     contents,
-    content: `${isCode(page) ? trail(page, pages) : ''}${content}`,
+    content: `${isPart(page) ? trail(page, pages) : ''}${content}`,
     links: `${neighbour('prev', 'Previous', siblings[at - 1])}${neighbour('next', 'Next', siblings[at + 1])}`,
   })
 }
@@ -151,10 +168,10 @@ function neighbour(rel: string, label: string, page: DocsPage | undefined): stri
   return `<a rel="${rel}" href="${pageUrl(page.topic)}"><small>${label}</small>${escapeHtml(page.title)}</a>`
 }
 
-/** The list of pages by section, without the codes. */
+/** The list of pages by section, without those below them. */
 function renderContents(pages: readonly DocsPage[]): string {
   const sections = Map.groupBy(
-    pages.filter((page) => page.section !== '' && !isCode(page)),
+    pages.filter((page) => page.section !== '' && !isPart(page)),
     ({ section }) => section,
   )
   return [...sections]
@@ -230,7 +247,10 @@ function createMarkdown(to: (href: string) => string | null, isList = false): Ma
       },
       table({ header, rows }) {
         const cells = (tag: string, row: readonly Tokens.TableCell[]) =>
-          row.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')
+          row.map(({ tokens }) => `<${tag}>${inCell(this.parser.parseInline(tokens))}</${tag}>`).join('')
+        // Long names of fields leave room for the columns beside them.
+        const inCell = (html: string) =>
+          header.length < 5 ? html : html.replace(/(?<=<code>)[^<]+/g, (name) => name.replace(/[._]/g, '$&<wbr>'))
         const hasHead = header.some(({ text }) => text !== '')
         const head = hasHead ? `<thead><tr>${cells('th', header)}</tr></thead>` : ''
         const body = rows.map(

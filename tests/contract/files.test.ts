@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { referenceMarkdown } from '#build/docs/reference.ts'
+import { referenceFiles } from '#build/docs/reference.ts'
 import { compat, control, v1 } from '#contract/index.ts'
 
 const parts = { v1, control }
@@ -31,7 +31,6 @@ test('an endpoint has its key as its id, and its path under its own prefix', () 
   for (const { path } of Object.values(control)) expect(path).toMatch(/^\/_sandbox\//)
 })
 
-test('docs/reference.md is up to date: npm run docs', () => {
-  const text = readFileSync(new URL('../../docs/reference.md', import.meta.url), 'utf8')
-  expect(text === referenceMarkdown()).toBe(true)
+test.each(Object.entries(referenceFiles()))('docs/%s is up to date: npm run docs', (file, written) => {
+  expect(readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8') === written).toBe(true)
 })

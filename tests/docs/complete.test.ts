@@ -9,7 +9,7 @@ import { Option } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { groupNames, handwrittenPart, writeGroup } from '#build/docs/codes.ts'
-import { commandsMarkdown } from '#build/docs/commands.ts'
+import { commandPages, commandsMarkdown } from '#build/docs/commands.ts'
 import { readPages, toAnchor } from '#build/docs/pages.ts'
 import { commonOptions } from '#cli/run/common-options.ts'
 import { type CommandNode, commandTree } from '#cli/run/help.ts'
@@ -75,17 +75,23 @@ describe('commands', () => {
     tree = await commandTree(commands)
   })
 
-  test('docs/commands.md links no example address', () => {
-    expect(proseOf('docs/commands.md').replace(/`[^`]*`/g, '')).not.toMatch(/https?:/)
+  test('the pages of commands link no example address', async () => {
+    for (const { name, markdown } of await commandPages())
+      expect(markdown.replace(/```[\s\S]*?```|`[^`]*`/g, ''), name).not.toMatch(/https?:/)
   })
 
-  test('docs/commands.md has every command and flag: npm run docs', async () => {
+  test('docs/commands.md has every command, and the page of its name every flag: npm run docs', async () => {
     const text = textOf('docs/commands.md')
     expect(text === (await commandsMarkdown())).toBe(true)
+    const pages = new Map((await commandPages()).map(({ name, markdown }) => [name, markdown]))
     for (const { path, node } of leaves(tree)) {
-      expect(text).toContain(`\n### svc ${path}\n`)
+      expect(text).toContain(`\n| \`svc ${path}\` |`)
+      const own = pages.get(path.split(' ')[0]!)!
+      expect(own).toMatch(new RegExp(`^##? svc ${path}$`, 'm'))
+      const [, earlier] = new RegExp(`^##? svc ${path}\n\nThe same as .*/commands/([\\w-]+)\\)`, 'm').exec(own) ?? []
+      const page = earlier === undefined ? own : pages.get(earlier)
       for (const { flags } of node.options ?? [])
-        expect(text, path).toContain(`| \`${flags.replaceAll('|', '\\|')}\` |`)
+        expect(page, path).toContain(`| \`${flags.replaceAll('|', '\\|')}\` |`)
     }
     for (const { flags } of commonOptions()) expect(text).toContain(`| \`${flags.replaceAll('|', '\\|')}\` |`)
   })

@@ -1,14 +1,14 @@
 /** The documentation as the sandbox serves it, and as `svc docs` opens and prints it. */
 import { expect, test } from 'vitest'
-import { readPages } from '#build/docs/pages.ts'
+import { readSite } from '#build/docs/site.ts'
 import { reasonCodes } from '#contract/errors.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { startTestCli, svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
 
 test('every page is served, with the policy of a page that loads nothing from elsewhere', async () => {
   await using sandbox = await startSandbox()
-  const pages = readPages()
-  expect(pages.length).toBeGreaterThan(200)
+  const pages = await readSite()
+  expect(pages.length).toBeGreaterThan(300)
   const hrefs = new Set<string>()
   for (const { topic, title } of pages) {
     const response = await fetch(`${sandbox.url}/_sandbox/docs/${topic === 'index' ? '' : topic}`)
@@ -29,6 +29,29 @@ test('every page is served, with the policy of a page that loads nothing from el
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   )
   expect(headers.get('access-control-allow-origin')).toBeNull()
+})
+
+test('a page can be read at once: half of them have less than 700 words, none more than 6,000', async () => {
+  const words = (await readSite()).map(({ topic, markdown }) => ({ topic, words: markdown.split(/\s+/).length }))
+  expect(words.filter(({ words }) => words > 6_000)).toEqual([])
+  const sorted = words.map(({ words }) => words).sort((one, other) => one - other)
+  expect(sorted[sorted.length >> 1]).toBeLessThan(700)
+  // Without the short ones: of codes, endpoints and commands.
+  const guides = words.filter(({ topic }) => !topic.includes('/')).map(({ words }) => words)
+  expect(guides.sort((one, other) => one - other)[guides.length >> 1]).toBeLessThan(1_000)
+})
+
+test('the first use of a word of the glossary leads to it, and no other', async () => {
+  await using sandbox = await startSandbox()
+  const html = await (await fetch(`${sandbox.url}/_sandbox/docs/placements`)).text()
+  const found = [...html.matchAll(/<a class="word" href="\/_sandbox\/docs\/glossary#([\w-]+)">([\w-]+)<\/a>/g)]
+  const words = found.map(([, , word]) => word)
+  expect(words).toEqual(expect.arrayContaining(['turn', 'slot', 'decision', 'fill', 'no-fill', 'placement']))
+  expect(new Set(words).size).toBe(words.length)
+  const glossary = await (await fetch(`${sandbox.url}/_sandbox/docs/glossary`)).text()
+  for (const [, anchor] of found) expect(glossary).toContain(`id="${anchor}"`)
+  expect(glossary).not.toContain('class="word"')
+  expect(html).not.toMatch(/<(?:h\d|code|a)[^>]*>[^<]*<a class="word"/)
 })
 
 test('the address in the pages is that of this sandbox, with a tag of its own', async () => {
@@ -102,7 +125,7 @@ test('without a sandbox svc docs prints the page of the package', async () => {
 
 test('svc docs --list has every topic, and a topic that is mistyped is suggested', async () => {
   const env = { SVC_HOME: temporaryDirectory() }
-  const topics = readPages().map(({ topic }) => topic)
+  const topics = (await readSite()).map(({ topic }) => topic)
   const { stdout } = await svc('docs --list -o jsonl', { env })
   expect(
     stdout

@@ -48,7 +48,7 @@ export interface Assets {
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
   demoPicture(file: string): Promise<Asset | null>
   inspectorFile(file: string): Promise<Asset | null>
-  docsFile(name: 'docs.js' | 'docs.css' | 'index.json' | 'llms.txt' | 'llms-full.txt'): Promise<Asset>
+  docsFile(name: 'docs.js' | 'docs.css' | 'index.json' | 'llms.txt'): Promise<Asset>
   /** The text of a page, as `svc docs --text` prints it. */
   docsText(topic: string): Promise<Asset | null>
   /** @param topic the topic of the page; empty for the page shown for unknown topics */

@@ -41,7 +41,7 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
   })
   const file = (name: 'docs.js' | 'docs.css') =>
     get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
-  const text = (name: 'index.json' | 'llms.txt' | 'llms-full.txt') =>
+  const text = (name: 'index.json' | 'llms.txt') =>
     get(name, async (exchange) => assetResponse(exchange, withOwnAddress(await assets.docsFile(name)), headers))
   const page = async (exchange: OpenExchange, topic: string): Promise<PipelineResponse> => {
     const written = topic.endsWith('.md') ? await assets.docsText(topic.slice(0, -'.md'.length)) : null
@@ -66,10 +66,8 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     file('docs.js'),
     text('index.json'),
     text('llms.txt'),
-    text('llms-full.txt'),
     // Where language models look first. The root belongs to the API, so what is there only leads here.
     redirect('/llms.txt', `${root}llms.txt`),
-    redirect('/llms-full.txt', `${root}llms-full.txt`),
     get('{topic}', (exchange) => page(exchange, exchange.request.params.topic ?? '')),
     get('{group}/', (exchange) => page(exchange, exchange.request.params.group ?? '')),
     get('{group}/{code}', ({ request, ...exchange }) => {
