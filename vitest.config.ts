@@ -107,15 +107,15 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       globalSetup: built,
       // One Chromium a worker, for all of its files.
       isolate: false,
-      // Each expectation waits for a page.
-      maxWorkers: processors + 1,
+      // More pages than processors starve each other.
+      maxWorkers: processors,
     }),
     project('browser', {
       ...part('depth'),
       include: findFilesInDepth(inDepth.pages),
       globalSetup: built,
       isolate: false,
-      maxWorkers: processors + 1,
+      maxWorkers: processors,
     }),
   ],
 

@@ -43,7 +43,7 @@ export interface Tally {
 }
 
 /** Runs every example, or each `step`-th of the cases, and where wanted one of each command. Returns how many cases were tried, and what was found. */
-export async function walkHostileOutput({ step = 1, isEachTried = false } = {}): Promise<Tally> {
+export async function walkHostileOutput({ first = 0, step = 1, isEachTried = false } = {}): Promise<Tally> {
   const tally: Tally = { cases: 0, bytes: 0, commands: new Set(), problems: [] }
   const chosen: Case[] = []
   let index = 0
@@ -54,7 +54,7 @@ export async function walkHostileOutput({ step = 1, isEachTried = false } = {}):
         const isLeftOut =
           (slow.test(words) && !(way.isTerminal && way.format !== '-o jsonl' && from.startsWith('responses'))) ||
           (path === 'contract check' && from === 'responses')
-        if (isLeftOut || (index++ % step !== 0 && (!isEachTried || tally.commands.has(path)))) continue
+        if (isLeftOut || (index++ % step !== first && (!isEachTried || tally.commands.has(path)))) continue
         chosen.push({ path, words, from, script, ...way })
         tally.commands.add(path)
       }
@@ -193,7 +193,7 @@ function textFields({ properties = {} }: Field, path: readonly string[]): string
 }
 
 /** Runs commands that read files, with hostile text as names and values in each of them, and as arguments. */
-export async function walkHostileFiles({ step = 1 } = {}): Promise<Tally> {
+export async function walkHostileFiles({ first = 0, step = 1 } = {}): Promise<Tally> {
   const key = JSON.stringify(hostile)
   const tally: Tally = { cases: 0, bytes: 0, commands: new Set(), problems: [] }
   let index = 0
@@ -201,7 +201,7 @@ export async function walkHostileFiles({ step = 1 } = {}): Promise<Tally> {
     for (const [round, config] of configs(key).entries()) {
       if (round > 0 && !readers.includes(line)) break
       for (const { format, isTerminal } of ways) {
-        if (index++ % step !== 0) continue
+        if (index++ % step !== first) continue
         const home = temporaryDirectory()
         writeFileSync(join(home, 'svc.config.json'), config)
         writeFileSync(join(home, 'profiles.json'), profiles(key)[round % 3]!)

@@ -50,7 +50,7 @@ export interface DestinationTally {
   problems: string[]
 }
 
-export async function walkKeyDestinations({ step = 1 } = {}): Promise<DestinationTally> {
+export async function walkKeyDestinations({ first = 0, step = 1 } = {}): Promise<DestinationTally> {
   await using recorders = await startRecorders()
   const tally: DestinationTally = { cases: 0, sent: 0, refused: 0, problems: [] }
   let index = 0
@@ -59,7 +59,7 @@ export async function walkKeyDestinations({ step = 1 } = {}): Promise<Destinatio
       for (const of_url of sources) {
         for (const way of ways) {
           const isLeftOut = slow.test(line) && way !== 'loopback' && way !== 'http'
-          if (isLeftOut || index++ % step !== 0) continue
+          if (isLeftOut || index++ % step !== first) continue
           await tryOne({ line, of_key, of_url, way }, recorders, tally)
         }
       }

@@ -80,7 +80,7 @@ export interface OddTally {
 /** They wait for other processes, or repeat requests until their time is up. */
 const slow = /^(start|exec|contract check|qa (run|observe$|observe --( |url))|init)/
 
-export async function walkOddAnswers({ step = 1 } = {}): Promise<OddTally> {
+export async function walkOddAnswers({ first = 0, step = 1 } = {}): Promise<OddTally> {
   const tally: OddTally = { cases: 0, commands: new Set(), problems: [] }
   const chosen: Case[] = []
   let index = 0
@@ -89,7 +89,7 @@ export async function walkOddAnswers({ step = 1 } = {}): Promise<OddTally> {
     for (const [name, script] of Object.entries(oddAnswers)) {
       // A sandbox of this version is not compared with the contract; any other service is.
       for (const of_version of [version, '0.0.1']) {
-        if (index++ % step === 0) chosen.push({ path, words, name, script, of_version })
+        if (index++ % step === first) chosen.push({ path, words, name, script, of_version })
       }
     }
   }

@@ -16,10 +16,11 @@ import { type Malformed, malformed } from '#tests/reliability/malformed-request.
 import { type Known, type Sample, samples } from '#tests/reliability/requests.ts'
 import { problemOf, type Response } from '#tests/reliability/responses.ts'
 import { exchange, responsesIn, statusesOf } from '#tests/reliability/wire.ts'
+import { share } from '#tests/share.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
 const seed = Number(process.env.SVC_FUZZ_SEED ?? 20260101)
-const counts = { requests: 17_000, wires: 4_000 }
+const counts = { requests: share.least(17_000), wires: share.least(4_000) }
 const within_ms = 12_000
 const mostMemory_bytes = 400 * 1024 * 1024
 const origin = 'http://localhost:3000'

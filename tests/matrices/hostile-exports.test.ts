@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { edit, fill, folder, stage } from '#tests/http/stage.ts'
 import { addBeacons } from '#tests/reliability/large-state.ts'
+import { share } from '#tests/share.ts'
 
 const beyond = '9007199254740993'
 const texts = ["'x'", "'[]'", "'1'", "'null'", "''"]
@@ -92,7 +93,7 @@ test('bytes that are no state, or more than a state says it has, are refused as 
   ])
 })
 
-test(`${hostile.length} hostile exports`, { timeout: 300_000 }, async () => {
+test(`${hostile.length} hostile exports`, async () => {
   expect(hostile.length).toBeGreaterThanOrEqual(100)
   using place = folder()
   const intact = join(place.path, 'intact.db')
@@ -115,7 +116,7 @@ test(`${hostile.length} hostile exports`, { timeout: 300_000 }, async () => {
   edit(intact, (db) => db.exec(`UPDATE beacon SET measurements = '{"visible_ms":1}' WHERE event <> 'heartbeat'`))
   await using on = await stage()
   const accepted: string[] = []
-  for (const statement of hostile) {
+  for (const statement of hostile.filter((_, index) => share.has(index))) {
     const path = join(place.path, 'hostile.db')
     copyFileSync(intact, path)
     edit(path, (db) => db.exec(`PRAGMA foreign_keys = OFF; ${statement}`))

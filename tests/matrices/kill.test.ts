@@ -6,9 +6,10 @@ import type { BeaconItem } from '#contract/resources/beacons.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { type Child, startChild } from '#tests/reliability/child.ts'
 import { createDice } from '#tests/reliability/dice.ts'
+import { share } from '#tests/share.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
-const kills = 20
+const kills = share.least(20)
 const connections = 16
 const formats = ['banner', 'clip', 'native'] as const
 const database = join(temporaryDirectory(), 'sandbox.db')

@@ -4,10 +4,11 @@
  */
 import { expect, test } from 'vitest'
 import { walkOddAnswers } from '#tests/cli/odd-answers.ts'
+import { share } from '#tests/share.ts'
 
 test('an answer off the contract ends in a message that names what was off', async () => {
-  const { cases, commands, problems } = await walkOddAnswers({ step: 9 })
+  const { cases, commands, problems } = await walkOddAnswers(share.steps(9))
   process.stdout.write(`odd answers: ${cases} cases of ${commands.size} commands\n`)
   expect(problems).toEqual([])
-  expect(cases).toBeGreaterThan(900)
+  expect(cases).toBeGreaterThan(share.least(900))
 })

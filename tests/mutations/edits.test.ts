@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { root } from '#tests/cli/process.ts'
+import { share } from '#tests/share.ts'
 import { faultKinds } from '#tests/shared-histories/faults.ts'
 import { type Check, type Checker, checks, isDue } from './checks.ts'
 import { type CheckName, edits, listEdits } from './edits.ts'
@@ -54,7 +55,9 @@ for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Chec
     const pool = createPool(check)
     afterAll(pool.close)
 
-    const due = listEdits(name).filter((edit) => isDue(name, edit))
+    const due = listEdits(name)
+      .filter((edit) => isDue(name, edit))
+      .filter((_, index) => share.has(index))
     test.concurrent.for(due)('$name: $wrong', { timeout }, async (edit, context) => {
       const found = await pool.check(edit)
       const escaped = (name === 'suites' || name === 'renderer') && escapes.includes(edit.name)

@@ -228,15 +228,15 @@ function spellingsOf(place: Place, kind: Kind, index: number): string[] {
   return another === 'plain' ? ['plain'] : ['plain', another]
 }
 
-/** Returns one case in `every`: 1 for all. */
-export function cases(asset_token: string, every: number): Map<number, Case> {
+/** Returns one case in `every`, 1 for all: those with that remainder. */
+export function cases(asset_token: string, every: number, remainder = 0): Map<number, Case> {
   const chosen = new Map<number, Case>()
   let index = 0
   for (const place of places(asset_token)) {
     for (const kind of kinds) {
       for (const how of spellingsOf(place, kind, index)) {
         // Scattered, so that every kind is among few.
-        if ((Math.imul(++index, 0x9e3779b1) >>> 16) % every !== 0) continue
+        if ((Math.imul(++index, 0x9e3779b1) >>> 16) % every !== remainder) continue
         const encode = encodings[how]!
         const encoded = encode(textOf(kind, index))
         const isPath = !place.isBody && !place.name.startsWith('header')
@@ -278,7 +278,7 @@ export interface Leak {
 }
 
 /** Sends one case in `every`, then looks for all of their marks in every byte that the sandbox has stored or sends. */
-export async function leaks(every: number): Promise<{ tried: number; found: Leak[] }> {
+export async function leaks(every: number, remainder = 0): Promise<{ tried: number; found: Leak[] }> {
   const reports: string[] = []
   const report = (error: unknown) => reports.push(inspect(error, { depth: 9 }))
   const store = await storeOfItsOwn()
@@ -290,7 +290,7 @@ export async function leaks(every: number): Promise<{ tried: number; found: Leak
     const ad = JSON.stringify({ client_id: 'proj_demo', session_id: 'sess_1', job_type: 'chat' })
     const placement = await call({ method: 'POST', path: '/v1/placements', headers: json, body: ad })
     const { asset_token } = (JSON.parse(placement.toString()) as { decision: { asset_token: string } }).decision
-    const all = cases(asset_token, every)
+    const all = cases(asset_token, every, remainder)
     const surfaces = new Map<string, Buffer>()
     const received: Buffer[] = []
     await Promise.all(

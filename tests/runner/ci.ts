@@ -4,7 +4,7 @@
  *
  * Files with a failed test run a second time, by themselves: a test that passes then is listed as unsteady, not hidden.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,6 +23,18 @@ const maxFilesAgain = 10
 
 /** Above this many times its budget a run fails. */
 const maxTimesBudget = 2
+
+/**
+ * How much the suites go through here; by itself each does more. Of long lists of cases a run takes every third, another third
+ * with each commit; random histories and mutated inputs have new seeds.
+ */
+const amounts = {
+  SVC_TEST_SHARE: `${(countCommits() % 3) + 1}/3`,
+  SIMULATION_HISTORIES: '120',
+  PAUSES_ROWS: '200000',
+  FUZZ_SECONDS: '5',
+  SOAK_MINUTES: '1',
+}
 
 /** Where the text of a step goes. */
 type Print = (text: string) => void
@@ -56,6 +68,7 @@ export async function runPlan(
     ...(plan.leftOut ?? []).map(({ name }) => `left out: ${name} (CI_ALL=1 .ci/run)`),
     ...unsteady.map((name) => `unsteady, passed the second time: ${name}`),
     ...failures,
+    `of long lists of cases: SVC_TEST_SHARE=${amounts.SVC_TEST_SHARE}; each suite by itself goes through all`,
     describeCost({ processors_s, slowness, seconds: (performance.now() - started_at) / 1000 }),
     `${passed} passed, ${failures.length} failed`,
   ]
@@ -112,7 +125,7 @@ async function runCommand({ step, words, suffix, folder, print }: Run): Promise<
   const started_at = performance.now()
   const child = spawn(program, args, {
     cwd: checkout,
-    env: { ...process.env, SVC_TEST_REPORTS: folder, SVC_TEST_REPORT_SUFFIX: suffix, SOAK_MINUTES: '1' },
+    env: { ...process.env, ...amounts, SVC_TEST_REPORTS: folder, SVC_TEST_REPORT_SUFFIX: suffix },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   // The linter writes colours and links even where nobody sees them.
@@ -158,6 +171,12 @@ function findOverspent(steps: readonly Step[], folder: string, { processors_s, s
   return spent
     .filter(([, used_s, budget_s]) => used_s !== null && used_s > maxTimesBudget * budget_s * Math.max(1, slowness))
     .map(([name, used_s, budget_s]) => `${name}: used ${Math.round(used_s!)} s of processors, of ${budget_s}`)
+}
+
+/** Returns the number of commits up to this one; that of the days so far where the checkout has none. */
+function countCommits(): number {
+  const { stdout } = spawnSync('git', ['rev-list', '--count', 'HEAD'], { cwd: checkout, encoding: 'utf8' })
+  return Number.parseInt(stdout ?? '', 10) || Math.floor(Date.now() / 86_400_000)
 }
 
 function describeCost({ processors_s, slowness, seconds }: Cost & { seconds: number }): string {

@@ -38,7 +38,8 @@ const install = (script: string, leavesOut: string): Step => ({
 
 /** Every step there is: what a run with `CI_ALL=1` goes through. */
 export const wholePlan: Plan = {
-  first: [{ ...suite('test'), name: 'npm test', command: ['npm', 'test'] }],
+  // Pages starve each other beside anything else.
+  first: [{ ...suite('test'), name: 'npm test', command: ['npm', 'test'] }, suite('test:pages')],
   // One of what computes and one of what mostly waits: for pages, for a screen, for the registry.
   lanes: [
     [
@@ -57,7 +58,6 @@ export const wholePlan: Plan = {
     [
       install('install-browsers', 'the tests in those of Firefox and WebKit that are missing'),
       suite('test:engines'),
-      suite('test:pages'),
       // `npm run check` without its tests of imports, which are in `npm test`.
       plain('biome', 'ci', '.'),
       plain('tsc', '--noEmit'),
@@ -80,10 +80,14 @@ export const wholePlan: Plan = {
  * without them names each.
  */
 export const everyChange: Plan = {
-  first: wholePlan.first,
+  first: wholePlan.first.slice(0, 1),
   lanes: [wholePlan.lanes.flat().filter((step) => step.suite === undefined && step.leavesOut === undefined)],
   last: [],
-  leftOut: [...wholePlan.lanes.flat().filter((step) => step.suite !== undefined), ...wholePlan.last],
+  leftOut: [
+    ...wholePlan.first.slice(1),
+    ...wholePlan.lanes.flat().filter((step) => step.suite !== undefined),
+    ...wholePlan.last,
+  ],
 }
 
 /** Processors of a whole run, seconds, on a computer as fast as that of the budgets. */
