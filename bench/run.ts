@@ -90,7 +90,7 @@ async function processTimes(): Promise<void> {
       help: svc('--help'),
       command_help: svc('placements', 'create', '--help'),
       create: svc('placements', 'create', '-o', 'none'),
-      health: svc('health', 'live'),
+      health: svc('sandbox', 'status'),
     },
     {
       SVC_HOME: sandbox.home,
@@ -117,7 +117,7 @@ async function processTimes(): Promise<void> {
   ratio('help', 'node', 2, 'svc --help')
   ratio('command_help', 'node', 2, 'svc placements create --help')
   ratio('create', 'fetch', 1.5, 'svc placements create')
-  ratio('health', 'fetch', 1.2, 'svc health live')
+  ratio('health', 'fetch', 1.2, 'svc sandbox status')
   const ready_ms = median(await readyTimes(sandboxCommand))
   const max_ms = 2 * node_ms + 100
   line(

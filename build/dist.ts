@@ -132,7 +132,7 @@ async function writeNotices(outDir: string): Promise<void> {
   writeFileSync(join(outDir, notices), noticesText(packages))
 }
 
-/** Writes the OpenAPI document of the contract, as `svc openapi` prints it for a sandbox on its default port. */
+/** Writes the OpenAPI document of the contract, as `svc contract openapi` prints it for a sandbox on its default port. */
 async function writeOpenapi(file: string): Promise<void> {
   const { openapiDocument } = await import('#contract/openapi/document.ts')
   const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })

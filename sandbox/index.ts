@@ -304,7 +304,7 @@ type SeedKeys = Seed['projects'][number]['keys']
 /** Returns a warning about fault rules of an earlier run that are still in force. */
 function listFaultWarnings({ scenario, list }: Faults): string[] {
   const rules = list().length
-  if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario clear`]
+  if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario use none`]
   if (rules === 0) return []
   return [`${rules === 1 ? 'a fault rule is' : `${rules} fault rules are`} still in force: svc sandbox faults list`]
 }

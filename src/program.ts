@@ -6,65 +6,95 @@ import type { Command, LazyCommand, Noun } from '#cli/run/command.ts'
 import { commandName, type System, version } from '#cli/run/system.ts'
 import type { Step } from '#cli/run/welcome.ts'
 
-export const sections = ['Sandbox', 'API v1', 'Look inside', 'Team', 'Set up'] as const
+export const sections = ['Sandbox', 'Placements', 'Checks', 'The service', 'Set up'] as const
 type Section = (typeof sections)[number]
 
 interface CommandEntry extends LazyCommand {
   section: Section
-  /** At most 26 characters, for `svc --help`. */
+  /** For `svc help commands`. */
   brief: string
 }
 
 /** Every command in the order of the help. A module is loaded when its command is called, so that `svc --help` is fast. */
 export const commands: readonly CommandEntry[] = [
-  entry('start', 'Sandbox', 'start the emulator here', () => import('#commands/sandbox/start.ts')),
-  entry('sandbox', 'Sandbox', 'start, stop, status, reset', () => import('#commands/sandbox/index.ts')),
-  entry('health', 'Sandbox', 'see sandbox status', () => import('#commands/health.ts')),
-  entry('exec', 'Sandbox', 'run CMD with a new sandbox', () => import('#commands/exec.ts')),
-  entry('env', 'Sandbox', 'print SVC_* variables', () => import('#commands/env.ts')),
-  entry('placements', 'API v1', 'create, list, explain', () => import('#commands/placements/index.ts')),
-  entry('jobs', 'API v1', 'create slots to poll', () => import('#commands/jobs.ts')),
-  entry('decisions', 'API v1', 'poll a slot', () => import('#commands/decisions.ts')),
-  entry('browser', 'API v1', 'get an activation token', () => import('#commands/browser.ts')),
-  entry('consent', 'API v1', 'store, withdraw, show', () => import('#commands/consent.ts')),
-  entry('projects', 'API v1', 'settings, runtime config', () => import('#commands/projects.ts')),
-  entry('keys', 'Sandbox', 'list, create, revoke', () => import('#commands/keys.ts')),
-  entry('tokens', 'Team', 'access for a team', () => import('#commands/team/tokens.ts')),
-  entry('audit', 'Team', 'who changed what', () => import('#commands/team/audit.ts')),
-  entry('namespaces', 'Team', 'of a shared store', () => import('#commands/team/namespaces.ts')),
-  entry('open', 'Sandbox', 'the inspector, in a browser', () => import('#commands/open.ts')),
-  entry('console', 'Sandbox', 'pages that steer', async () => ({
-    console: (await import('#commands/console.ts')).consoleGrants,
-  })),
-  entry('beacons', 'API v1', 'send and list beacons', () => import('#commands/beacons.ts')),
-  entry('trigger', 'API v1', 'play a whole turn', () => import('#commands/trigger/index.ts')),
-  entry('render', 'API v1', 'open a hosted frame', () => import('#commands/render.ts')),
-  entry('requests', 'Look inside', 'the request journal', () => import('#commands/requests/index.ts')),
-  entry('events', 'Look inside', 'follow all events', () => import('#commands/events.ts')),
-  entry('callbacks', 'Look inside', 'listen, list, resend', () => import('#commands/callbacks.ts')),
-  entry('billing', 'Look inside', 'what would be billed', () => import('#commands/billing/index.ts')),
-  entry('evidence', 'Look inside', 'verify, export, list', () => import('#commands/evidence/index.ts')),
-  entry('record', 'Look inside', 'record a service', () => import('#commands/contract/record.ts')),
-  entry('bundle', 'Look inside', 'a turn as one signed file', () => import('#commands/bundles/bundle.ts')),
-  entry('bundles', 'Look inside', 'imported: list, show', () => import('#commands/bundles/index.ts')),
-  entry('import', 'Look inside', 'look at such a file', async () => ({
-    import: (await import('#commands/bundles/bundle.ts')).importBundle,
-  })),
-  entry('contract', 'Look inside', 'show it, check a service', () => import('#commands/contract/index.ts')),
-  entry('openapi', 'Look inside', 'the OpenAPI document', () => import('#commands/contract/openapi.ts')),
-  entry('docs', 'Look inside', 'guides, reference, codes', () => import('#commands/docs.ts')),
-  entry('doctor', 'Look inside', 'judge an integration', () => import('#commands/doctor.ts')),
-  entry('qa', 'Look inside', 'scripted QA: run, list', () => import('#commands/qa/index.ts')),
-  entry('agent', 'Set up', 'files for coding agents', () => import('#commands/setup/agent.ts')),
-  entry('mcp', 'Set up', 'tools for coding agents', () => import('#commands/setup/mcp.ts')),
-  entry('init', 'Set up', 'a project from a template', async () => ({
-    init: (await import('#commands/setup/init.ts')).scaffold,
-  })),
-  entry('scaffold', 'Set up', 'the same as init', () => import('#commands/setup/init.ts')),
-  entry('config', 'Set up', 'profiles and settings', () => import('#commands/setup/config.ts')),
-  entry('completion', 'Set up', 'complete in your shell', async () => ({
-    completion: (await import('#commands/setup/completion.ts')).completion(commands),
-  })),
+  entry('start', 'Sandbox', 'start the sandbox of this folder', () => import('#commands/sandbox/start.ts')),
+  entry('open', 'Sandbox', 'the inspector, or a frame, in a browser', () => import('#commands/open.ts')),
+  entry(
+    'sandbox',
+    'Sandbox',
+    'status, stop, reset, logs, clock, faults, projects, keys',
+    () => import('#commands/sandbox/index.ts'),
+  ),
+  entry('exec', 'Sandbox', 'run a command with a new sandbox, and end both', () => import('#commands/exec.ts')),
+  entry(
+    'trigger',
+    'Placements',
+    'play a whole turn: placement, frame, beacons',
+    () => import('#commands/trigger/index.ts'),
+  ),
+  entry(
+    'placements',
+    'Placements',
+    'create, list, count how far they got',
+    () => import('#commands/placements/index.ts'),
+  ),
+  entry(
+    'explain',
+    'Placements',
+    'why a placement filled, and what it would bill',
+    () => import('#commands/placements/index.ts'),
+  ),
+  entry(
+    'beacons',
+    'Placements',
+    'send, list, follow, check a file; bill and reconcile',
+    () => import('#commands/beacons/index.ts'),
+  ),
+  entry('api', 'Placements', 'other calls of API v1: jobs, decisions, consent', () => import('#commands/api.ts')),
+  entry('observe', 'Checks', 'judge what your app or page sends', () => import('#commands/qa/observe.ts')),
+  entry('qa', 'Checks', 'scripted checks of each format', () => import('#commands/qa/index.ts')),
+  entry(
+    'requests',
+    'Checks',
+    'list, verify, show, replay and export requests',
+    () => import('#commands/requests/index.ts'),
+  ),
+  entry(
+    'evidence',
+    'Checks',
+    'list, export and verify what billing is based on',
+    () => import('#commands/evidence/index.ts'),
+  ),
+  entry(
+    'bundle',
+    'Checks',
+    'a turn as one signed file: create, import, list',
+    () => import('#commands/bundle/index.ts'),
+  ),
+  entry(
+    'record',
+    'The service',
+    'record the real service, without secrets',
+    () => import('#commands/contract/record.ts'),
+  ),
+  entry(
+    'contract',
+    'The service',
+    'compare recordings, check a service, show fields',
+    () => import('#commands/contract/index.ts'),
+  ),
+  entry('init', 'Set up', 'create a project from a template', () => import('#commands/setup/init.ts')),
+  entry('docs', 'Set up', 'guides, reference and codes', () => import('#commands/docs.ts')),
+  entry('doctor', 'Set up', 'check this computer', () => import('#commands/doctor.ts')),
+  entry('agent', 'Set up', 'skill and tools for coding agents', () => import('#commands/setup/agent.ts')),
+  entry('config', 'Set up', 'profiles, settings, completion of your shell', async () => {
+    const [{ config }, { completion }] = await Promise.all([
+      import('#commands/setup/config.ts'),
+      import('#commands/setup/completion.ts'),
+    ])
+    return { config: { ...config, commands: [...config.commands, completion(commands)] } }
+  }),
+  entry('team', 'Set up', 'tokens, audit, namespaces of a shared store', () => import('#commands/team/index.ts')),
 ]
 
 /** A command, and the module that exports it under its name. */
@@ -119,10 +149,10 @@ const firstCommands: readonly Step[] = [
   ['start', 'start the sandbox of this folder'],
   ['trigger', 'play a whole turn: placement, frame, beacons'],
   ['placements', 'create and list placements'],
-  ['placements explain', 'why the last one filled, and what it would bill'],
+  ['explain', 'why the last one filled, and what it would bill'],
   ['beacons', 'send, list, follow and check beacons'],
   ['qa', 'run scripted checks of each format'],
-  ['qa observe', 'judge what your app or page sends'],
+  ['observe', 'judge what your app or page sends'],
   ['open', 'open the inspector in a browser'],
   ['docs', 'read guides, reference and codes'],
   ['init', 'create a project from a template'],

@@ -120,8 +120,8 @@ function pick(rules: Readonly<Record<string, RuleText>>, ids: ReadonlySet<string
 /** Every rule by id. A rule that several commands use is written once. */
 function ruleHeads(): Heads {
   const sets: readonly (readonly [judge: string, rules: Readonly<Record<string, RuleText>>])[] = [
-    ['svc qa observe', journalRules],
-    ['svc qa observe --url', allPageRules],
+    ['svc observe', journalRules],
+    ['svc observe --url', allPageRules],
     [
       'svc doctor',
       { ...pick(checkableRules, rulesOfDoctor()), ...machineRules, ...agentFileRules, ...sandboxRules, ...sourceRules },

@@ -1,7 +1,8 @@
 /** The commands in Markdown: every command with its arguments, flags, values and examples, in the order of the help. */
 
 import { commonOptions } from '#cli/run/common-options.ts'
-import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '#cli/run/help.ts'
+import { type ArgumentNode, type CommandNode, commandTree, type OptionNode, shownCommands } from '#cli/run/help.ts'
+import { renamedCommands } from '#cli/run/renamed-commands.ts'
 import { commands, sections } from '#src/program.ts'
 import type { PagePart } from './pages.ts'
 
@@ -14,13 +15,12 @@ export async function commandsMarkdown(): Promise<string> {
       .map(({ path, node }) => `| \`svc ${path}\` | ${escaped(node.summary)} |`)
     return [`## ${section}`, ['| Command | Purpose |', '|---|---|', ...rows].join('\n')]
   })
-  return `${[introduction, ...parts, '## Flags of every command', commonFlags()].join('\n\n')}\n`
+  return `${[introduction, ...parts, '## Flags of every command', commonFlags(), '## Earlier names', earlierNames()].join('\n\n')}\n`
 }
 
 /** Returns a page for each name at the top: `commands/placements`. */
 export async function commandPages(): Promise<PagePart[]> {
   const tree = await commandTree(commands)
-  const described = new Map<string, string>()
   return sections
     .flatMap((section) => listSection(tree, section))
     .map((node) => {
@@ -29,7 +29,7 @@ export async function commandPages(): Promise<PagePart[]> {
         `svc ${path}`,
         leaves.length === 1 ? '' : `#svc-${path.replaceAll(' ', '-')}`,
       ])
-      const parts = leaves.flatMap((leaf) => commandParts(leaf, { described, isAlone: leaves.length === 1 }))
+      const parts = leaves.flatMap((leaf) => commandParts(leaf, leaves.length === 1))
       const heading = leaves.length === 1 ? [] : [`# svc ${node.name}`, `${escaped(node.summary)}.`]
       return {
         ...{ file: 'commands.md', name: node.name, title: `svc ${node.name}`, summary: `${node.summary}.` },
@@ -52,7 +52,7 @@ interface Leaf {
 
 function listLeaves(node: CommandNode, path: string): Leaf[] {
   if (node.commands === undefined) return [{ path, node }]
-  return node.commands.flatMap((child) => listLeaves(child, `${path} ${child.name}`))
+  return shownCommands(node).flatMap((child) => listLeaves(child, `${path} ${child.name}`))
 }
 
 const introduction = `# Commands
@@ -62,19 +62,11 @@ sandbox serves, and on a terminal: \`svc docs commands/placements\`. \`svc COMMA
 command calls the sandbox that is running; where several run, \`svc sandbox ps\` lists them. [Settings](guides/settings.md) explains
 flags, variables and files.`
 
-/** Returns the section of a command. A second name of a command becomes a link. */
-function commandParts(
-  { path, node }: Leaf,
-  { described, isAlone }: { described: Map<string, string>; isAlone: boolean },
-): string[] {
+/** Returns the section of a command. */
+function commandParts({ path, node }: Leaf, isAlone: boolean): string[] {
   const { summary, details, arguments: args = [], options = [], examples = [] } = node
   const heading = `svc ${path}`
   const mark = isAlone ? '#' : '##'
-  const content = JSON.stringify({ ...node, name: null })
-  const earlier = described.get(content)
-  if (earlier !== undefined)
-    return [`${mark} ${heading}`, `The same as [${earlier}](/_sandbox/docs/commands/${earlier.split(' ')[1]}).`]
-  described.set(content, heading)
   const usage = ['svc', path, ...(options.length === 0 ? [] : ['[options]']), ...args.map(({ name }) => name)].join(' ')
   const rows = [...args.map(argumentRow), ...options.map(optionRow)]
   return [
@@ -117,6 +109,12 @@ function commonFlags(): string {
       optionRow({ flags, description, choices: argChoices, suggestions: [], defaultValue: undefined }),
     ),
   )
+}
+
+function earlierNames(): string {
+  const rows = Object.entries(renamedCommands).map(([earlier, now]) => `| svc ${earlier} | \`${now}\` |`)
+  const introduction = 'Each ends with exit code 2, and says what it is called now.'
+  return [introduction, ['| Earlier | Now |', '|---|---|', ...rows].join('\n')].join('\n\n')
 }
 
 /** Keeps placeholders such as <name> from being read as HTML, and pipes from ending a cell. */

@@ -12,7 +12,7 @@ const hints = `Start with Getting started, then On a server or In a page. Consen
 that the reference marks as assumed may differ in production. Endpoints and commands have pages of their own, linked from API and Commands.
 
 - The same pages in a terminal: \`svc docs TOPIC --text\`. A code of an error is a topic too: \`svc docs key_class --text\`.
-- Tools instead of text: \`svc mcp --start\`, or the Model Context Protocol at ${usualAddress}/_sandbox/mcp.
+- Tools instead of text: \`svc agent mcp --start\`, or the Model Context Protocol at ${usualAddress}/_sandbox/mcp.
 - The API as OpenAPI 3.1: [openapi.json](${usualAddress}/_sandbox/openapi.json).`
 
 /** Returns the text of llms.txt. */

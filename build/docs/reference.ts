@@ -38,7 +38,7 @@ const parts: readonly Part[] = [
     file: 'control-plane.md',
     heading: 'Control plane',
     about:
-      'Exists in the sandbox only. Programs on the same computer, and the inspector on its own origin, need no credential. A sandbox that is reached from elsewhere, or that shares its store, requires a token in the header `x-sandbox-token`, with at least the role that its page names; `admin` includes `write`, and `write` includes `read`. `svc tokens create` makes one, and `svc start` prints the first.',
+      'Exists in the sandbox only. Programs on the same computer, and the inspector on its own origin, need no credential. A sandbox that is reached from elsewhere, or that shares its store, requires a token in the header `x-sandbox-token`, with at least the role that its page names; `admin` includes `write`, and `write` includes `read`. `svc team tokens create` makes one, and `svc start` prints the first.',
     endpoints: Object.values<Endpoint>(control),
   },
 ]
@@ -100,7 +100,7 @@ ${table(
 
 A choice, such as A22, is a recorded decision where the API document is silent or leaves room: [their list](#choices).
 \`svc contract show\` prints fields and rules, \`GET /_sandbox/contract\` returns them as JSON, where a choice is the field
-\`decision\`. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
+\`decision\`. \`svc contract openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
 \`dist/openapi.json\`.
 
 Beside it: [the routes of older clients](old-routes.md), [the control plane](control-plane.md), [reason codes](codes/errors.md),

@@ -36,7 +36,7 @@ async function photographSession(): Promise<void> {
   const started = await startSandbox(`svc start --port ${await freePort(4010)} --ephemeral --seed 7`)
   try {
     const created = await svc('svc placements create --format banner --topic coffee')
-    const explained = await svc('svc placements explain')
+    const explained = await svc('svc explain')
     const turn = await svc('svc trigger clip')
     const native = await svc('svc placements create --format native --native-template featured --topic coffee -o json')
     const response = JSON.parse(native.output) as PlacementResponse

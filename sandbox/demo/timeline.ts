@@ -16,7 +16,7 @@ export function createTimeline(sessionId: () => string) {
       ${journey}${news}
       <div class="legend bar tiny faint" aria-hidden="true"><span>page</span><span>sandbox</span></div>
       ${list}
-      <footer class="terminal ruled faint">The same in a terminal${commandLine('svc events stream')}</footer>
+      <footer class="terminal ruled faint">The same in a terminal${commandLine('svc sandbox events')}</footer>
     </section>`
   const views = new Map<string, TurnView>()
   const rows = createRows(sessionId)
@@ -223,8 +223,8 @@ function commandFor({ kind, slot_id }: TurnEntry, session_id: string): string | 
   if (slot_id === null) return null
   if (kind === 'beacon') return `svc beacons list --slot-id ${slot_id}`
   if (kind === 'request') return `svc requests list --session-id ${session_id}`
-  if (kind === 'decision') return `svc placements explain ${slot_id}`
-  return `svc events stream --slot-id ${slot_id} --since-seq 0`
+  if (kind === 'decision') return `svc explain ${slot_id}`
+  return `svc sandbox events --slot-id ${slot_id} --since-seq 0`
 }
 
 function commandLine(command: string): HTMLElement {

@@ -87,7 +87,7 @@ export function findBillingFix({
   first_frame_at_ms,
 }: ExplainedPlacement): string | null {
   if (no_fill_reason !== null) return noFillFixes[noFillReasons[no_fill_reason].retry]
-  if (billing === null) return 'Poll GET /v1/decisions/{slot_id} until it is decided: svc decisions get --wait'
+  if (billing === null) return 'Poll GET /v1/decisions/{slot_id} until it is decided: svc api decisions.get --wait'
   if (billing.would_bill) return null
   const shortfall = findShortfall(billing.metric, beacons)
   if (shortfall !== undefined) return findBeaconFix(shortfall.reason_code)

@@ -56,7 +56,7 @@ export const resendCallback: Operation<Contract['callbacks.resend']> = async (se
   if (row === null) {
     throw new ApiError('not_found', {
       message: 'No callback exists for this slot.',
-      hint: 'List them: svc callbacks list. A job has callbacks when it is created with a callback_url.',
+      hint: 'List them: svc sandbox callbacks list. A job has callbacks when it is created with a callback_url.',
     })
   }
   const sent = await services.drainLock.runOutside(() => services.callbacks.resend(row, body.secret_key))

@@ -264,7 +264,7 @@ export async function requireProject({ store }: Services, client_id: string): Pr
   if (project !== null) return project
   throw new ApiError('not_found', {
     message: 'No such project in this sandbox.',
-    hint: 'List them: svc projects list.',
+    hint: 'List them: svc sandbox projects list.',
   })
 }
 

@@ -27,7 +27,7 @@ export const revokeKey: Operation<Contract['keys.revoke']> = async ({ store }, {
   if (row !== null) return keyItem(row)
   throw new ApiError('not_found', {
     message: 'No such key in this sandbox.',
-    hint: 'Send its key_id, which svc keys list shows, not the key itself.',
+    hint: 'Send its key_id, which svc sandbox keys list shows, not the key itself.',
   })
 }
 

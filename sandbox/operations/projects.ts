@@ -89,7 +89,7 @@ export const createProject: Operation<Contract['projects.create']> = async (serv
   if (project === null) {
     throw new ApiError('schema_invalid', {
       message: `There is a project ${client_id} already.`,
-      hint: 'Choose another client_id, or change that project: svc projects update.',
+      hint: 'Choose another client_id, or change that project: svc sandbox projects update.',
       fields: [{ path: 'client_id', message: 'is taken', expected: 'a client_id that no project has' }],
     })
   }

@@ -149,7 +149,7 @@ function sentByUs({ slot_id }: ExchangeRow): ApiError {
   const id = slot_id === null ? 'SLOT_ID' : encodeId('slot', slot_id)
   return new ApiError('replay_incomplete', {
     message: 'This is a callback that the sandbox sent.',
-    hint: `Send it again: svc callbacks resend ${id}`,
+    hint: `Send it again: svc sandbox callbacks resend ${id}`,
   })
 }
 

@@ -136,7 +136,7 @@ export function checkLocalKey({ localKeys }: Services, request: Request, text: s
   if (isLoopback(readClientAddress(request)) && isLoopback(host)) return
   throw new ApiError('key_unknown', {
     message: 'This well-known key works only from the computer of the sandbox, which other computers can reach.',
-    hint: 'Create a key: svc keys create. Or let anyone use the well-known keys: svc start --allow-known-keys.',
+    hint: 'Create a key: svc sandbox keys create. Or let anyone use the well-known keys: svc start --allow-known-keys.',
   })
 }
 

@@ -110,7 +110,7 @@ function createTokenError(isSent: boolean): ApiError {
     message: isSent
       ? 'The control plane of this sandbox does not know this token, or it was revoked.'
       : 'The control plane of this sandbox needs a token: it can be reached from other computers, or is shared.',
-    hint: 'Commands take a token from --control-token or SVC_CONTROL_TOKEN; other clients send it in the x-sandbox-token header, a browser as ?token=TOKEN. Use the admin token that svc start printed, or create one: svc tokens create.',
+    hint: 'Commands take a token from --control-token or SVC_CONTROL_TOKEN; other clients send it in the x-sandbox-token header, a browser as ?token=TOKEN. Use the admin token that svc start printed, or create one: svc team tokens create.',
   })
 }
 

@@ -186,7 +186,7 @@ function addRules(
 function tooManyRules(): ApiError {
   return new ApiError('schema_invalid', {
     message: `A sandbox has at most ${maxFaults} fault rules.`,
-    hint: 'Remove some: svc sandbox faults clear.',
+    hint: 'Remove some: svc sandbox faults remove --all.',
   })
 }
 

@@ -134,7 +134,7 @@ async function restoreCredential(
   }
 }
 
-const expectedKey = 'the id of a key to act as, in key_id (svc keys list)'
+const expectedKey = 'the id of a key to act as, in key_id (svc sandbox keys list)'
 
 async function findKeyCredential({ store }: ReplayServices, key_id: string): Promise<RestoredCredential> {
   const id = decodeId('key', key_id)

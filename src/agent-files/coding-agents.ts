@@ -53,7 +53,7 @@ export const instructionFiles: readonly string[] = ['AGENTS.md', 'CLAUDE.md']
 
 /** Returns what a file of servers has for svc. @param words how commands begin: `npx`, `--no`, `svc-sandbox` */
 export function serverEntry(form: ServerForm, [command = 'svc', ...words]: readonly string[]): JsonObject {
-  const args = [...words, 'mcp', '--start']
+  const args = [...words, 'agent', 'mcp', '--start']
   if (form === 'local') return { type: 'local', command: [command, ...args] }
   return { ...(form === 'typed' ? { type: 'stdio' } : {}), command, args }
 }

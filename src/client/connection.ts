@@ -79,7 +79,7 @@ const plainService = /WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TO
 const closed = /^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET) |socket hang up|other side closed/
 
 const trustIt =
-  'Trust it, or the authority that signed it, as a PEM file: NODE_EXTRA_CA_CERTS=FILE. A sandbox prints its file when it starts, and svc env the variable.'
+  'Trust it, or the authority that signed it, as a PEM file: NODE_EXTRA_CA_CERTS=FILE. A sandbox prints its file when it starts, and svc sandbox env the variable.'
 
 /** The codes of certificates that are not accepted, with what is wrong with them and what to do. */
 const certificateProblems: readonly (readonly [RegExp, string, string])[] = [

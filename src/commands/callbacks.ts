@@ -58,7 +58,7 @@ const listen: Command = {
   name: 'listen',
   summary: 'Receive callbacks here, verify and print them',
   details: [
-    'Prints one line for each callback, until Ctrl-C, and verifies its signature with the secret key in use. Send its address as callback_url: svc jobs create --callback-url http://localhost:4020',
+    'Prints one line for each callback, until Ctrl-C, and verifies its signature with the secret key in use. Send its address as callback_url: svc api jobs.create --callback-url http://localhost:4020',
     'Responds with 200, or with 401 if the signature is wrong. With --forward-to it passes on the exact bytes and headers, and responds with the status that it gets back, or with 502: then the sandbox tries again, as production would.',
   ].join('\n\n'),
   options: [
@@ -69,7 +69,10 @@ const listen: Command = {
       .argParser(portNumber)
       .default(defaultPort),
   ],
-  examples: ['callbacks listen', 'callbacks listen --forward-to localhost:3000/hooks/decision -o jsonl'],
+  examples: [
+    'sandbox callbacks listen',
+    'sandbox callbacks listen --forward-to localhost:3000/hooks/decision -o jsonl',
+  ],
   run: (context, { options }: CommandInput<ListenOptions>) => untilCtrlC(receiveAll(context, options)),
 }
 
@@ -142,7 +145,7 @@ async function bind(context: CommandContext, receiver: Receiver, port: number): 
     const { sandbox } = context.settings
     const sandboxes = sandbox === null ? [] : [sandbox]
     const holder = await describeHolder(context.system, { host: '127.0.0.1', port, sandboxes })
-    const hint = `Try: svc callbacks listen --port ${port + 1}, or --port 0 for any free one.`
+    const hint = `Try: svc sandbox callbacks listen --port ${port + 1}, or --port 0 for any free one.`
     throw new CliError('busy', 'port_in_use', `Port ${port} is taken by ${holder}.`, hint)
   }
 }
@@ -256,8 +259,8 @@ export const callbacks: Noun = {
   commands: [
     listen,
     endpointCommand('callbacks.list', {
-      empty: 'No callbacks yet. Create one: svc jobs create --callback-url URL',
-      examples: ['callbacks list', 'callbacks list --status failed -o json'],
+      empty: 'No callbacks yet. Create one: svc api jobs.create --callback-url URL',
+      examples: ['sandbox callbacks list', 'sandbox callbacks list --status failed -o json'],
       columns: [
         { name: 'slot', field: 'slot_id', kind: 'id' },
         { name: 'status', paint: paintWord },
@@ -270,9 +273,9 @@ export const callbacks: Noun = {
     endpointCommand('callbacks.resend', {
       details:
         'Without slot_id: the newest callback. After a restart of the sandbox it is signed with the secret key in use, which must be the one that created the job: --secret-key KEY names another. Exit code 5 if it is not delivered.',
-      arguments: [new Argument('[slot_id]', 'Slot of the callback: svc callbacks list.')],
+      arguments: [new Argument('[slot_id]', 'Slot of the callback: svc sandbox callbacks list.')],
       options: [],
-      examples: ['callbacks resend', 'callbacks resend -o json'],
+      examples: ['sandbox callbacks resend', 'sandbox callbacks resend -o json'],
       async run(context, { args }) {
         const item = await resend(context, args[0] ?? (await newest(context)))
         context.out.data(item, (style) => describeRecord(item, style))
@@ -285,7 +288,7 @@ export const callbacks: Noun = {
 async function newest(context: CommandContext): Promise<string> {
   const { items } = (await callEndpoint(context, 'callbacks.list', { query: { limit: 1 } })).data
   if (items[0] !== undefined) return items[0].slot_id
-  const hint = 'Create a job with one: svc jobs create --callback-url http://localhost:4020'
+  const hint = 'Create a job with one: svc api jobs.create --callback-url http://localhost:4020'
   throw new CliError('usage', 'callback_missing', 'There are no callbacks to send again.', hint)
 }
 

@@ -22,7 +22,7 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'Judge an integration by its requests so far, and check this computer',
   details:
-    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. It also lists views that were accepted but do not count. Nothing is changed. svc qa observe judges by the same rules while the app runs, and its page. Exit code 5 when there is a problem, and when there was nothing of an integration to check.',
+    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. It also lists views that were accepted but do not count. Nothing is changed. svc observe judges by the same rules while the app runs, and its page. Exit code 5 when there is a problem, and when there was nothing of an integration to check.',
   options: [
     new Option('--since <span>', 'only requests since then: 10m, 2h, or epoch milliseconds').argParser(sinceText),
     repeatable('--serve-dir <dir-or-url>', 'look for secret keys in the files that browsers load'),

@@ -1,15 +1,16 @@
-/** `svc events`. */
+/** `svc sandbox events`. */
 import { endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '#cli/endpoint/flags.ts'
 import { cutText, formatValue, timeText } from '#cli/output/text.ts'
-import { type CommandContext, type Noun, noteFollowing } from '#cli/run/command.ts'
+import { type CommandContext, noteFollowing } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'
 
 const filters = endpointOptions('events.stream').query
 
-const stream = endpointCommand('events.stream', {
+export const events = endpointCommand('events.stream', {
+  name: 'events',
   details: 'Prints one line for each event, until Ctrl-C.',
-  examples: ['events stream --since-seq 0', "events stream --type 'beacon.*' -o jsonl"],
+  examples: ['sandbox events --since-seq 0', "sandbox events --type 'beacon.*' -o jsonl"],
   async run(context, { options }) {
     const query = { ...(await projectFilter(context)), ...flagValues(filters, options) }
     return untilCtrlC(print(context, query))
@@ -31,9 +32,4 @@ async function print({ client, system, out, signal }: CommandContext, query: Rec
   }
   out.note('The sandbox ended the stream.')
   return 0
-}
-
-export const events: Noun = {
-  summary: 'Follow what happens in the sandbox',
-  commands: [stream],
 }

@@ -51,12 +51,12 @@ export const exec: Command = {
   details: [
     'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --. It adds loopback to NO_PROXY and no_proxy. With TLS it sets the variables of Node, curl, Python, Ruby and Go that make them accept the certificate beside their own.',
     "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed if it has not ended 5 s later. Processes that it leaves behind are ended too, except on Windows.",
-    'While it runs, svc sandbox ps lists its sandbox, and other commands use it when it is the only one. Inside another svc exec, or a command under svc qa observe, it joins the sandbox that is there; --isolated starts another.',
+    'While it runs, svc sandbox ps lists its sandbox, and other commands use it when it is the only one. Inside another svc exec, or a command under svc observe, it joins the sandbox that is there; --isolated starts another.',
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
   options: [
     ...flags.values(),
-    new Option('--isolated', 'start another sandbox inside a surrounding svc exec or svc qa observe'),
+    new Option('--isolated', 'start another sandbox inside a surrounding svc exec or svc observe'),
   ],
   passesThrough: true,
   examples: ['exec -- npm test', 'exec --seed 1 -q -- node --test'],
@@ -121,7 +121,7 @@ interface ProgramOptions {
   namesInspector?: boolean
 }
 
-/** Contains the URL of the sandbox that `svc exec` or `svc qa observe` started, for a `svc exec` inside its command. */
+/** Contains the URL of the sandbox that `svc exec` or `svc observe` started, for a `svc exec` inside its command. */
 const surroundingVariable = 'SVC_EXEC'
 /** How long the surrounding sandbox may take to respond: on a busy computer, it must not be taken for one that has ended. */
 const surroundingTimeoutMs = 10_000

@@ -8,9 +8,9 @@ export const keys: Noun = {
   summary: 'List, create and revoke the keys of a project',
   commands: [
     endpointCommand('keys.list', {
-      empty: 'The project has no keys. Create one: svc keys create',
+      empty: 'The project has no keys. Create one: svc sandbox keys create',
       details: 'Without client_id: the project in use.',
-      examples: ['keys list', 'keys list proj_other -o jsonl'],
+      examples: ['sandbox keys list', 'sandbox keys list proj_other -o jsonl'],
       defaultParam: projectInUse,
       columns: [
         { name: 'key', field: 'key_id', kind: 'id' },
@@ -22,13 +22,13 @@ export const keys: Noun = {
     }),
     endpointCommand('keys.create', {
       details: 'Without client_id: the project in use.',
-      examples: ['keys create', 'keys create proj_demo --class publishable --mode live -o json'],
+      examples: ['sandbox keys create', 'sandbox keys create proj_demo --class publishable --mode live -o json'],
       defaultParam: projectInUse,
       after: async ({ out }) => out.note('The key is shown only now: copy it. The sandbox keeps its hash alone.'),
     }),
     endpointCommand('keys.revoke', {
-      details: 'Takes a key_id from svc keys list. Revoking a revoked key changes nothing.',
-      examples: ['keys revoke key_00000000009', 'keys revoke key_00000000009 -o json'],
+      details: 'Takes a key_id from svc sandbox keys list. Revoking a revoked key changes nothing.',
+      examples: ['sandbox keys revoke key_00000000009', 'sandbox keys revoke key_00000000009 -o json'],
     }),
   ],
 }

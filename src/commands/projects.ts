@@ -12,14 +12,9 @@ import { isObject } from '#foundation/json.ts'
 export const projects: Noun = {
   summary: 'Read and change projects and their settings',
   commands: [
-    endpointCommand('projects.config', {
-      details: 'Without client_id: the project in use.',
-      examples: ['projects config', 'projects config proj_demo -o json'],
-      defaultParam: projectInUse,
-    }),
     endpointCommand('projects.list', {
-      empty: 'No projects. Create one: svc projects create proj_mine',
-      examples: ['projects list', 'projects list -o jsonl'],
+      empty: 'No projects. Create one: svc sandbox projects create proj_mine',
+      examples: ['sandbox projects list', 'sandbox projects list -o jsonl'],
       columns: [
         { name: 'project', field: 'client_id' },
         { name: 'enabled', paint: paintWord },
@@ -31,15 +26,15 @@ export const projects: Noun = {
     }),
     endpointCommand('projects.show', {
       details: 'Without client_id: the project in use.',
-      examples: ['projects show', 'projects show proj_strict -o json'],
+      examples: ['sandbox projects show', 'sandbox projects show proj_strict -o json'],
       defaultParam: projectInUse,
     }),
     createProject(),
     endpointCommand('projects.update', {
       details: 'Without client_id: the project in use. Give lists in full, with their items separated by commas.',
       examples: [
-        "projects update --set 'allowed_origins=http://localhost:*,http://127.0.0.1:*'",
-        'projects update proj_other --billing-model cpc --set viewability.ratio=0.6 -o json',
+        "sandbox projects update --set 'allowed_origins=http://localhost:*,http://127.0.0.1:*'",
+        'sandbox projects update proj_other --billing-model cpc --set viewability.ratio=0.6 -o json',
       ],
       defaultParam: projectInUse,
       before: async (context, { params }) => (await callEndpoint(context, 'projects.show', { params })).data,
@@ -91,8 +86,8 @@ function createProject(): Command {
     details: 'Its keys are stored in the state directory, where --client-id finds them.',
     arguments: [new Argument('<client_id>', 'proj_ and a name')],
     examples: [
-      'projects create proj_shop --set allowed_origins=https://shop.example',
-      'projects create proj_news --billing-model cpc --set consent.required=true -o json',
+      'sandbox projects create proj_shop --set allowed_origins=https://shop.example',
+      'sandbox projects create proj_news --billing-model cpc --set consent.required=true -o json',
     ],
     async after({ system, settings, out }, { client_id, settings: { allowed_origins }, keys }) {
       await saveProject(system, settings, { client_id, allowed_origins, ...keys })

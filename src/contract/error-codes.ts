@@ -82,11 +82,11 @@ export const reasonCodes = {
     ],
     secret_in_field: [
       'A field holds a secret key or a token that does not belong there.',
-      'Nothing was stored. Find out why it was sent there, and replace it: create another key and revoke this one (svc keys create, svc keys revoke); a page activates again.',
+      'Nothing was stored. Find out why it was sent there, and replace it: create another key and revoke this one (svc sandbox keys create, svc sandbox keys revoke); a page activates again.',
     ],
     personal_data_in_field: [
       'A field seems to contain personal data, which this project does not accept.',
-      'Nothing was stored. Remove the data from the listed fields, or accept it with a warning: svc projects update --personal-data warn.',
+      'Nothing was stored. Remove the data from the listed fields, or accept it with a warning: svc sandbox projects update --personal-data warn.',
     ],
     formats_empty: [
       'allowed_formats is empty.',
@@ -190,7 +190,7 @@ export const reasonCodes = {
     ],
     bundle_invalid: [
       'This is not a bundle of svc.',
-      'Send the page that svc bundle wrote, or its JSON, as text. Nothing was imported.',
+      'Send the page that svc bundle create wrote, or its JSON, as text. Nothing was imported.',
     ],
     evidence_broken: [
       'The evidence chain is broken, so it is not signed.',
@@ -199,7 +199,7 @@ export const reasonCodes = {
     archive_newer: ['This export was made by a newer version.', 'Update svc. Nothing here was changed.'],
     callback_url_refused: [
       'Callbacks may not be sent to this URL.',
-      'Send an https URL of a public host, or an http URL of this host: http://localhost:4020. svc callbacks listen receives them there.',
+      'Send an https URL of a public host, or an http URL of this host: http://localhost:4020. svc sandbox callbacks listen receives them there.',
     ],
     callback_key_missing: [
       'A callback is signed with the secret key that creates the job, and this request has another credential.',
@@ -211,7 +211,7 @@ export const reasonCodes = {
     ],
     callback_key_lost: [
       'The text of the key that created the job is not in memory, so nothing can be signed.',
-      'Send it as secret_key: svc callbacks resend SLOT_ID --secret-key KEY.',
+      'Send it as secret_key: svc sandbox callbacks resend SLOT_ID --secret-key KEY.',
     ],
     http_malformed: [
       'The request is not well-formed HTTP.',
@@ -220,7 +220,7 @@ export const reasonCodes = {
   }),
   ...causes('unauthorized', {
     credential_missing: ['No credential was sent.', 'Send Authorization: Bearer <secret key or activation token>.'],
-    key_unknown: ['The key is unknown.', 'Use a key that svc start printed, or create one: svc keys create.'],
+    key_unknown: ['The key is unknown.', 'Use a key that svc start printed, or create one: svc sandbox keys create.'],
     key_revoked: ['The key has been revoked.', 'Create a new one.'],
     activation_token_invalid: ['The activation token is not valid.', 'Activate again with POST /v1/browser/activate.'],
     activation_token_expired: [
@@ -229,7 +229,7 @@ export const reasonCodes = {
     ],
     grant_invalid: [
       'The grant of this page is unknown, has expired or was revoked.',
-      'Ask again in the console on the page, and confirm it in the inspector: svc console list.',
+      'Ask again in the console on the page, and confirm it in the inspector: svc sandbox console list.',
     ],
     ticket_invalid: [
       'The ticket is missing, used, expired, or for another slot, surface or origin.',
@@ -319,7 +319,7 @@ export const reasonCodes = {
     ],
     role_missing: [
       'The role of this token does not include this.',
-      'Send a token with the required role. Create one: svc tokens create --name NAME --role ROLE.',
+      'Send a token with the required role. Create one: svc team tokens create --name NAME --role ROLE.',
     ],
   }),
   ...causes('rate_limited', {

@@ -222,7 +222,7 @@ describe('allowed origins', () => {
         level: 'problem',
         message:
           'https://shop.example was refused once (POST /v1/browser/activate): proj_demo allows http://localhost:*.',
-        fix: 'svc projects update proj_demo --set "allowed_origins=http://localhost:*,https://shop.example"',
+        fix: 'svc sandbox projects update proj_demo --set "allowed_origins=http://localhost:*,https://shop.example"',
       },
     ])
   })

@@ -64,7 +64,7 @@ function listLines(
     `${not_seen.length} not seen`,
   ]
   return [
-    `${paint.bold('svc qa observe')}  ${oneLine(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
+    `${paint.bold('svc observe')}  ${oneLine(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
     ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, sheet)]),
     ...(show === null && violated.length > 0

@@ -1,5 +1,5 @@
 /**
- * `svc qa observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a
+ * `svc observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a
  * suite, for all reporters, and prints them as a separate list.
  */
 import type { CaseResult, Check, Outcome, RunResult, CaseExchange as SentExchange, StepResult } from '#qa/result.ts'
@@ -114,7 +114,7 @@ interface ResultOptions {
 export function toRunResult(verdicts: readonly Verdict[], watched: Watched, options: ResultOptions): RunResult {
   const { target, svc_version, started_at_ms, ended_at_ms, looked_at, failed_because } = options
   return {
-    command: 'qa observe',
+    command: 'observe',
     looked_at,
     failed_because,
     target,

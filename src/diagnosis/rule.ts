@@ -1,5 +1,5 @@
 /**
- * The rules of `svc doctor`, `svc qa observe` and `svc beacons lint`: one type of rule over several kinds of facts.
+ * The rules of `svc doctor`, `svc observe` and `svc beacons lint`: one type of rule over several kinds of facts.
  * Facts are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to
  * judge by, so that "nothing was seen" is not mistaken for "all is well".
  */
@@ -61,11 +61,11 @@ export interface RuleText {
   severity: Severity
   /** The fix of a violation. */
   fix: string
-  /** The requirement: the name of its case in reports of `svc qa observe`, and the message of a finding without one. */
+  /** The requirement: the name of its case in reports of `svc observe`, and the message of a finding without one. */
   title?: string
-  /** The cost of a violation; for `svc qa observe`. */
+  /** The cost of a violation; for `svc observe`. */
   costs?: string
-  /** The facts without which the rule is skipped; for `svc qa observe`. */
+  /** The facts without which the rule is skipped; for `svc observe`. */
   needs?: string
 }
 

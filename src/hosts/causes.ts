@@ -91,7 +91,7 @@ function findCause(condition: Condition, sighting: Sighting, judging: Judging, s
   return sighting.placements.length > 0
     ? {
         why: 'The ad was requested, and nothing says why it was not seen.',
-        missing: 'SponsoredPlacement.getEvents() in the console of the page, and: svc placements explain',
+        missing: 'SponsoredPlacement.getEvents() in the console of the page, and: svc explain',
       }
     : {
         why: `Nothing was seen: no placement, no event, no frame. Looked at: ${lookedAt(sighting, judging)}.`,
@@ -172,7 +172,10 @@ function wrongAncestor({ condition, sighting, judging }: Parameters<Finder>[0]):
   const list = JSON.stringify([...judging.allowed_origins, ...named])
   return {
     why: `${named.join(' and ')} is not an allowed origin of the project: its frames may not be embedded there.`,
-    missing: `svc projects update ${judging.client_id ?? ''} --set 'allowed_origins=${list}'`.replace('  ', ' '),
+    missing: `svc sandbox projects update ${judging.client_id ?? ''} --set 'allowed_origins=${list}'`.replace(
+      '  ',
+      ' ',
+    ),
   }
 }
 
@@ -301,7 +304,7 @@ function unfilled({ sighting: { placements }, shows }: Parameters<Finder>[0]): C
   if (placement === undefined) return null
   return {
     why: `There was no ad to show: ${placement.no_fill_reason ?? 'no fill'}.`,
-    missing: placement.fix ?? `svc placements explain ${placement.slot_id}`,
+    missing: placement.fix ?? `svc explain ${placement.slot_id}`,
   }
 }
 
@@ -365,7 +368,7 @@ function uncountedBeacon(placement: Sighting['placements'][number]): Cause {
   const visible = placement.beacons.find(({ event }) => event === 'visible')
   return {
     why: visible === undefined ? 'No view was reported.' : `The view does not count: ${visible.reason_code}.`,
-    missing: placement.fix ?? placement.billing?.explanation ?? `svc placements explain ${placement.slot_id}`,
+    missing: placement.fix ?? placement.billing?.explanation ?? `svc explain ${placement.slot_id}`,
   }
 }
 

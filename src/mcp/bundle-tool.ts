@@ -1,4 +1,4 @@
-/** The tool `bundle`: a turn as one signed file, as `svc bundle` writes it. Over HTTP, its address. */
+/** The tool `bundle`: a turn as one signed file, as `svc bundle create` writes it. Over HTTP, its address. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { bundleFileName, requireBundle } from '#cli/endpoint/bundle-page.ts'
@@ -28,7 +28,7 @@ const written = {
 
 const common = {
   name: 'bundle',
-  command: 'bundle',
+  command: 'bundle create',
   title: 'Write a turn as one signed file that opens anywhere',
   narrower: ofOne,
 } as const
@@ -39,7 +39,7 @@ const about =
 /** For a server on the user's computer. */
 export const bundleFile: Tool = {
   ...common,
-  description: `${about} svc evidence verify FILE checks it again, svc import FILE shows it in an inspector.`,
+  description: `${about} svc evidence verify FILE checks it again, svc bundle import FILE shows it in an inspector.`,
   effect: 'changes',
   isIdempotent: false,
   input: z.strictObject({

@@ -83,7 +83,7 @@ export const hostsTool: Tool = {
     url: z.string().max(2_000).optional().describe('The page, over http. Default: a small page of its own.'),
     only: z.array(z.string().max(40)).max(20).optional().describe('Only these conditions.'),
     except: z.array(z.string().max(40)).max(20).optional().describe('Not these conditions.'),
-    steps: File.optional().describe('A file of steps that drive the page first, as svc qa observe takes it.'),
+    steps: File.optional().describe('A file of steps that drive the page first, as svc observe takes it.'),
     filter_list: File.optional().describe('A list for the ad blocker, in the syntax of EasyList.'),
     for: z.string().max(20).optional().describe('How long the ad has to show and count: 5s. Default 10s.'),
   }),

@@ -1,4 +1,4 @@
-/** The tool `observe`: judges the requests that the app under test sent, as `svc qa observe --since` does. */
+/** The tool `observe`: judges the requests that the app under test sent, as `svc observe --since` does. */
 import { z } from 'zod'
 import { sinceText } from '#cli/endpoint/option-values.ts'
 import { nothingChecked } from '#cli/run/errors.ts'
@@ -11,10 +11,10 @@ const limit = 1_000
 
 export const observeTool: Tool = {
   name: 'observe',
-  command: 'qa observe',
+  command: 'observe',
   title: 'Judge the requests of an integration by every rule',
   description:
-    'What svc qa observe --since reports: each rule that the app under test broke, with what it costs, the fix and its requests. Call it after the app has run. A page in a browser is judged by the command only: svc qa observe --url.',
+    'What svc observe --since reports: each rule that the app under test broke, with what it costs, the fix and its requests. Call it after the app has run. A page in a browser is judged by the command only: svc observe --url.',
   effect: 'reads',
   isIdempotent: true,
   input: z.strictObject({

@@ -1,4 +1,4 @@
-/** The tool `reconcile`: own counts beside those accepted, as `svc billing reconcile` compares them. */
+/** The tool `reconcile`: own counts beside those accepted, as `svc beacons reconcile` compares them. */
 import { z } from 'zod'
 import { sinceText } from '#cli/endpoint/option-values.ts'
 import { CliError } from '#cli/run/errors.ts'
@@ -109,7 +109,7 @@ const output = z.strictObject({
 
 const common = {
   name: 'reconcile',
-  command: 'billing reconcile',
+  command: 'beacons reconcile',
   title: 'Compare your own counts with those accepted, and explain each difference',
   description:
     'Totals by metric, the causes with the part of the difference that each explains and what to change, and each turn that differs. Columns are found by their names: slot_id, session_id, day, time, rendered_impression, viewable_impression, click, completed_view, or usual names of them.',

@@ -178,13 +178,13 @@ function findTool(access: SandboxAccess, name: string): Tool {
   if (tool !== undefined) return tool
   const names = [...usualTools, ...tools].map((each) => each.name)
   const hint = localTools.some((each) => each.name === name)
-    ? 'It needs files or programs of your computer, so only svc mcp has it, over stdio.'
+    ? 'It needs files or programs of your computer, so only svc agent mcp has it, over stdio.'
     : didYouMean(name, names)
   throw invalidParams(`There is no tool ${name}. ${hint ?? ''}`.trim())
 }
 
 function readOnly({ name }: Tool): CliError {
-  const hint = 'Connect with a token of the role write: svc tokens create.'
+  const hint = 'Connect with a token of the role write: svc team tokens create.'
   return new CliError('credentials', 'role_missing', `${name} changes the sandbox, but the token may only read.`, hint)
 }
 

@@ -154,7 +154,7 @@ function ofNewest(tool: Tool): Tool {
 
 /** Returns the command of an endpoint. */
 function endpointCommandName(id: EndpointId): string {
-  if (id === 'consent.list') return 'consent show'
+  if (id === 'consent.list') return 'api consent.list'
   const [noun = '', verb] = id.split('.')
   return `${belowSandbox.includes(noun) ? 'sandbox ' : ''}${noun} ${verb}`
 }

@@ -1,6 +1,6 @@
 /**
  * The tools that an agent gets by default: ten with short schemas, since it pays for each list before its first question. Each
- * stands for one or several of the full ones, which `svc mcp --tools all` lists with all their fields and the schemas of
+ * stands for one or several of the full ones, which `svc agent mcp --tools all` lists with all their fields and the schemas of
  * their results.
  */
 import { z } from 'zod'

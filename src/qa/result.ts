@@ -29,7 +29,7 @@ export class NotSupported extends Error {
 export interface SourceLocation {
   /** As given on the command line, or `builtin:<name>` for the built-in suites. */
   file: string
-  /** 0 for a whole file, and for findings of `qa observe`, which have none. */
+  /** 0 for a whole file, and for findings of `observe`, which have none. */
   line: number
   column: number
 }

@@ -169,12 +169,6 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
-    path: 'src/commands/sandbox/index.ts',
-    modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
-    packages: ['commander'],
-    builtins: ['node:fs', 'node:path'],
-  },
-  {
     path: 'src/commands/sandbox/emulator.ts',
     modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
     builtins: 'all',
@@ -190,6 +184,12 @@ export const importTable: readonly ImportRule[] = [
     path: 'src/commands/sandbox/start-block.ts',
     modules: ['src/commands', ...base, 'src/cli'],
     types: ['sandbox/index.ts'],
+    builtins: 'none',
+  },
+  {
+    path: 'src/commands/team/migrate.ts',
+    modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
+    packages: ['commander'],
     builtins: 'none',
   },
   {

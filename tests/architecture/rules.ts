@@ -220,7 +220,6 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/cli/settings/sandbox-folder.ts': 'the state directory',
   'src/cli/settings/state-directory.ts': 'the state directory',
   'src/cli/endpoint/last-placement.ts': 'the state directory',
-  'src/commands/render.ts': 'a file of the package',
   'src/commands/sandbox/scenarios.ts': 'scenarios of the package',
   'src/mcp/resources.ts': 'the documentation of the package',
   'src/qa/report/html/page.ts': 'a style sheet of the package',
@@ -332,6 +331,7 @@ const windowsTests: Readonly<Record<string, string>> = {
   'src/cli/settings/state-directory.ts': 'tests/cli/settings.test.ts',
   'src/cli/process/process-group.ts': 'tests/cli/exec.test.ts',
   'src/commands/exec.ts': 'tests/cli/exec.test.ts',
+  'src/main.ts': 'tests/processes/start.test.ts',
 }
 
 /** Files that read addresses and build paths of files: on Windows these have backslashes, which no address has. */

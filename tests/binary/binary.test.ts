@@ -72,7 +72,13 @@ test('has what is loaded only when it is asked for: jq, the driver of --store, t
 
 test('serves coding agents over stdio', async () => {
   const client = new Client({ name: 'test', version: '1.0.0' })
-  const transport = new StdioClientTransport({ command: binary, args: ['mcp'], cwd: folder, env, stderr: 'inherit' })
+  const transport = new StdioClientTransport({
+    command: binary,
+    args: ['agent', 'mcp'],
+    cwd: folder,
+    env,
+    stderr: 'inherit',
+  })
   await client.connect(transport as Parameters<Client['connect']>[0])
   try {
     const { tools } = await client.listTools()

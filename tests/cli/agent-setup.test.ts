@@ -87,6 +87,7 @@ test('each agent that is found gets its files; they are named before, merged, an
         "svc": {
           "command": "svc",
           "args": [
+            "agent",
             "mcp",
             "--start"
           ]
@@ -104,6 +105,7 @@ test('each agent that is found gets its files; they are named before, merged, an
     			"type": "stdio",
     			"command": "svc",
     			"args": [
+    				"agent",
     				"mcp",
     				"--start"
     			]
@@ -114,7 +116,7 @@ test('each agent that is found gets its files; they are named before, merged, an
     "
   `)
   expect(written['.gemini/settings.json']).toMatchInlineSnapshot(
-    `"{"theme":"dark", "mcpServers": {"svc":{"command":"svc","args":["mcp","--start"]}}}"`,
+    `"{"theme":"dark", "mcpServers": {"svc":{"command":"svc","args":["agent","mcp","--start"]}}}"`,
   )
   expect(written['opencode.jsonc']).toMatchInlineSnapshot(`
     "{
@@ -124,6 +126,7 @@ test('each agent that is found gets its files; they are named before, merged, an
           "type": "local",
           "command": [
             "svc",
+            "agent",
             "mcp",
             "--start"
           ]
@@ -138,6 +141,7 @@ test('each agent that is found gets its files; they are named before, merged, an
         "svc": {
           "command": "svc",
           "args": [
+            "agent",
             "mcp",
             "--start"
           ]
@@ -182,7 +186,7 @@ test.each<[string, Record<string, string>, Record<string, string>, command: stri
   const folder = project({ 'AGENTS.md': '', ...files })
   const { stderr } = await setup(folder, '', { env, system: { program } })
   const { mcpServers } = JSON.parse(readFileSync(join(folder, '.mcp.json'), 'utf8'))
-  expect(mcpServers.svc).toEqual({ command: command[0], args: [...command.slice(1), 'mcp', '--start'] })
+  expect(mcpServers.svc).toEqual({ command: command[0], args: [...command.slice(1), 'agent', 'mcp', '--start'] })
   expect(readFileSync(join(folder, skill), 'utf8')).toContain(`${command.join(' ')} `)
   expect(stderr.includes('on this computer alone')).toBe(note !== '')
   expect(stderr).toContain(note)

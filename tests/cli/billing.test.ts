@@ -9,14 +9,14 @@ afterAll(async () => {
   await cli[Symbol.asyncDispose]()
 })
 
-test('svc billing report shows what counted, the sum, and why the rest did not', async () => {
-  expect((await cli.svc('billing report')).stdout).toBe('Nothing counted yet.\n')
+test('svc beacons billing shows what counted, the sum, and why the rest did not', async () => {
+  expect((await cli.svc('beacons billing')).stdout).toBe('Nothing counted yet.\n')
   await cli.svc('placements create --format banner --topic coffee')
   await cli.svc('beacons send --event render')
   await cli.svc('sandbox clock advance 2s')
   await cli.svc('beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=2000')
   await cli.svc('beacons send --event render')
-  const { code, stdout, stderr } = await cli.svc('billing report')
+  const { code, stdout, stderr } = await cli.svc('beacons billing')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toBe(`\
 project    format  metric               count  price CPM  amount      publisher  currency
@@ -29,12 +29,12 @@ proj_demo  cpm_viewable       1  0.0042    0.00294  USD
 did not count    beacons
 ALREADY_COUNTED        1
 `)
-  expect((await cli.svc('billing report --by format')).stdout).toContain(`\
+  expect((await cli.svc('beacons billing --by format')).stdout).toContain(`\
 format  project    metric               count  amount      publisher  currency
 banner  proj_demo  rendered_impression      1  not billed  -          USD
 banner  proj_demo  viewable_impression      1  0.0042      0.00294    USD
 `)
-  expect((await cli.svc('billing report --by country -o csv')).stdout.split('\r\n')).toEqual([
+  expect((await cli.svc('beacons billing --by country -o csv')).stdout.split('\r\n')).toEqual([
     'client_id,group,metric,is_billed,currency,count,amount,publisher_amount',
     'proj_demo,,rendered_impression,false,USD,1,0,0',
     'proj_demo,,viewable_impression,true,USD,1,0.0042,0.00294',
@@ -43,13 +43,13 @@ banner  proj_demo  viewable_impression      1  0.0042      0.00294    USD
   await cli.svc('placements create --format banner')
   await cli.svc('placements create --no-fill')
   for (const flags of ['', '--since 1h', '-o json']) {
-    expect((await cli.svc(`billing report ${flags}`)).stderr).toBe(
+    expect((await cli.svc(`beacons billing ${flags}`)).stderr).toBe(
       'Without a render beacon: 1 of 2 fills. List them: svc placements list --missing rendered\n' +
         'Never viewed: 1 of 2 fills. List them: svc placements list --missing visible\n',
     )
   }
   for (const flags of ['-q', '--session-id elsewhere', '--client-id proj_other', '--until 1h'])
-    expect((await cli.svc(`billing report ${flags}`)).stderr).toBe('')
-  const other = await cli.svc('billing report --client-id proj_other -o json')
+    expect((await cli.svc(`beacons billing ${flags}`)).stderr).toBe('')
+  const other = await cli.svc('beacons billing --client-id proj_other -o json')
   expect(JSON.parse(other.stdout)).toMatchObject({ lines: [], not_counted: { count: 0 } })
 })

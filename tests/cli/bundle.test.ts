@@ -18,16 +18,16 @@ afterAll(() => cli[Symbol.asyncDispose]())
 
 test('the last turn is written, verified without a sandbox, and shown by another one', async () => {
   const file = join(folder, 'turn.html')
-  const written = await cli.svc(`bundle --out ${file}`)
+  const written = await cli.svc(`bundle create --out ${file}`)
   expect(written.stdout).toMatch(/^Wrote \S+turn\.html, \d+ kB: slot_\w+, would bill\.\n$/)
-  expect((await cli.svc(`bundle --out ${file}`)).stderr).toContain('exists')
+  expect((await cli.svc(`bundle create --out ${file}`)).stderr).toContain('exists')
   const verified = await svc(`evidence verify ${file}`, offline)
   expect([verified.code, verified.stdout]).toEqual([
     0,
     expect.stringMatching(/^The bundle is as it was signed, with \d/),
   ])
   await using other = await startTestCli()
-  const imported = await other.svc(`import ${file}`)
+  const imported = await other.svc(`bundle import ${file}`)
   expect(imported.stdout).toMatch(
     /^Imported 1 turn: http:\S+\/_sandbox\/bundles\/bun_\w+\nNothing was changed since (this|another) sandbox signed it\.\n$/,
   )
@@ -35,7 +35,7 @@ test('the last turn is written, verified without a sandbox, and shown by another
 
 test('what was changed is named, by verify and by import, with exit code 5', async () => {
   const file = join(folder, 'changed.html')
-  await cli.svc(`bundle --out ${file}`)
+  await cli.svc(`bundle create --out ${file}`)
   const page = await readFile(file, 'utf8')
   await writeFile(
     file,
@@ -47,7 +47,7 @@ test('what was changed is named, by verify and by import, with exit code 5', asy
     ok: false,
     alterations: [expect.stringMatching(/^turn 1, beacon 1 \(render\) was changed$/)],
   })
-  const imported = await cli.svc(`import ${file}`)
+  const imported = await cli.svc(`bundle import ${file}`)
   expect([imported.code, imported.stdout]).toEqual([5, expect.stringContaining('Changed since it was signed: turn 1')])
   await writeFile(file, page)
   const key = 'A'.repeat(43)
@@ -55,9 +55,9 @@ test('what was changed is named, by verify and by import, with exit code 5', asy
 })
 
 test.each([
-  ['import nowhere.html', /nowhere\.html cannot be read/, 2],
-  ['bundle slot_00000000000', /No such slot/, 3],
-  ['bundle slot_00000000000 --session-id s', /SLOT and --session-id are both given/, 2],
+  ['bundle import nowhere.html', /nowhere\.html cannot be read/, 2],
+  ['bundle create slot_00000000000', /No such slot/, 3],
+  ['bundle create slot_00000000000 --session-id s', /SLOT and --session-id are both given/, 2],
 ])('%s is refused with a sentence', async (words, message, code) => {
   const result = await cli.svc(words)
   expect([result.code, result.stderr]).toEqual([code, expect.stringMatching(message)])

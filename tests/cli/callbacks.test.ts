@@ -17,7 +17,7 @@ async function listen(cli: TestCli, args = '') {
     stop = () => handler('SIGINT')
     return () => {}
   }
-  const ended = cli.svc(`callbacks listen --port 0 -o jsonl ${args}`, { system: { stdout, onSignal } })
+  const ended = cli.svc(`sandbox callbacks listen --port 0 -o jsonl ${args}`, { system: { stdout, onSignal } })
   const lines = <Line>() => stdout.text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]))
   await expect.poll(() => lines().length > 0).toBe(true)
   const [{ url }] = lines<{ url: string }>() as [{ url: string }]
@@ -34,7 +34,7 @@ const post = (url: string, body: string, headers: Record<string, string> = {}) =
 test('listen verifies callbacks, and responds 401 to one whose signature is not right', async () => {
   await using cli = await startTestCli()
   const listening = await listen(cli)
-  const { stdout } = await cli.svc(`jobs create --callback-url ${listening.url}/hook -o json`)
+  const { stdout } = await cli.svc(`api jobs.create --callback-url ${listening.url}/hook -o json`)
   const [slot_id] = (JSON.parse(stdout) as { slot_ids: string[] }).slot_ids
   await expect.poll(() => listening.callbacks().length === 1).toBe(true)
   expect(listening.callbacks()).toEqual([
@@ -63,7 +63,7 @@ test('listen forwards the exact bytes and headers, and responds with the status 
   await using cli = await startTestCli()
   await using program = await receiver([503])
   const listening = await listen(cli, `--forward-to ${program.url}`)
-  await cli.svc(`jobs create --callback-url ${listening.url} -q`)
+  await cli.svc(`api jobs.create --callback-url ${listening.url} -q`)
   await expect.poll(() => program.received.length === 2).toBe(true)
   await expect.poll(() => listening.callbacks().length === 2).toBe(true)
   expect(listening.callbacks().map(({ status, signature }) => [status, signature])).toEqual([
@@ -79,31 +79,31 @@ test('listen forwards the exact bytes and headers, and responds with the status 
 
 test('listen says what holds its port', async () => {
   await using cli = await startTestCli()
-  const { code, stderr } = await cli.svc(`callbacks listen --port ${cli.sandbox.port}`)
+  const { code, stderr } = await cli.svc(`sandbox callbacks listen --port ${cli.sandbox.port}`)
   expect(code).toBe(8)
   expect(stderr).toContain(`error: Port ${cli.sandbox.port} is taken by`)
-  expect(stderr).toContain(`callbacks listen --port ${cli.sandbox.port + 1}`)
-  expect((await cli.svc('callbacks listen --forward-to ftp://x')).code).toBe(2)
+  expect(stderr).toContain(`sandbox callbacks listen --port ${cli.sandbox.port + 1}`)
+  expect((await cli.svc('sandbox callbacks listen --forward-to ftp://x')).code).toBe(2)
 })
 
 test('list and doctor show what failed, and resend delivers it', async () => {
   await using cli = await startTestCli()
   await using program = await receiver([500, 500, 500])
-  await cli.svc(`jobs create --callback-url ${program.url} -q`)
+  await cli.svc(`api jobs.create --callback-url ${program.url} -q`)
   const list = async () =>
-    (JSON.parse((await cli.svc('callbacks list -o json')).stdout) as { items: CallbackItem[] }).items
+    (JSON.parse((await cli.svc('sandbox callbacks list -o json')).stdout) as { items: CallbackItem[] }).items
   await expect.poll(async () => (await list())[0]?.status === 'failed').toBe(true)
   const doctor = JSON.parse((await cli.svc('doctor -o json')).stdout) as { findings: Diagnosis[] }
   const found = doctor.findings.filter(({ check }) => check === 'callbacks')
-  expect(found).toMatchObject([{ level: 'problem', fix: expect.stringContaining('svc callbacks resend') }])
+  expect(found).toMatchObject([{ level: 'problem', fix: expect.stringContaining('svc sandbox callbacks resend') }])
   expect(found[0]!.message).toContain('1 of 1 callback to http://127.0.0.1')
-  const { code, stdout } = await cli.svc('callbacks resend -o json')
+  const { code, stdout } = await cli.svc('sandbox callbacks resend -o json')
   expect([code, (JSON.parse(stdout) as CallbackItem).status]).toEqual([0, 'delivered'])
   expect(await list()).toMatchObject([{ status: 'delivered', attempts: 4 }])
 })
 
 test('listen refuses a port that there is not, before anything else', async () => {
-  const { code, stderr } = await svc('callbacks listen --port 99999', {})
+  const { code, stderr } = await svc('sandbox callbacks listen --port 99999', {})
   expect(code).toBe(2)
   expect(stderr).toContain('It must be a port from 0 to 65535.')
 })

@@ -72,7 +72,7 @@ describe('the client against the sandbox', () => {
     expect((await client.requests.list()).items).toHaveLength(before)
   })
 
-  test('events stream from a sequence number, until the caller has enough', async () => {
+  test('sandbox events from a sequence number, until the caller has enough', async () => {
     const client = server()
     await client.placements.create({ body: request })
     const types: string[] = []

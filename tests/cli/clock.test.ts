@@ -13,20 +13,20 @@ test('svc sandbox clock advance makes an asset token expire', async () => {
   await cli.svc('placements create --format banner')
   const clock = await cli.svc('sandbox clock advance 5m')
   expect(clock).toEqual({ code: 0, stdout: 'now    2026-01-31T12:05:00.000Z\nstate  frozen\n', stderr: '' })
-  expect((await cli.svc('render fetch -o none')).code).toBe(0)
+  expect((await cli.svc('api render.frame -o none')).code).toBe(0)
   await cli.svc('sandbox clock advance 30m')
-  expect((await cli.svc('render fetch -o none')).code).toBe(0)
+  expect((await cli.svc('api render.frame -o none')).code).toBe(0)
   await cli.svc('sandbox clock advance 1ms')
   const late = await cli.svc('beacons send --event render')
   expect(late.code).not.toBe(0)
   expect(late.stderr).toContain('asset_token_expired')
-  expect((await cli.svc('render fetch')).stderr).toContain('responded with 404')
+  expect((await cli.svc('api render.frame')).stderr).toContain('responded with 404')
 })
 
 test('svc beacons send uses the time of a sandbox whose clock was moved', async () => {
   await cli.svc('sandbox clock advance 7d')
   await cli.svc('placements create --format banner')
-  await cli.svc('render fetch -o none')
+  await cli.svc('api render.frame -o none')
   const { code, stdout } = await cli.svc('beacons send --event render')
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('verdict     accepted\n') })
 })
@@ -81,9 +81,9 @@ test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorro
   },
 )
 
-test('svc sandbox info shows the clock', async () => {
+test('svc sandbox status shows the clock', async () => {
   await cli.svc('sandbox clock set 2027-01-01')
-  const { stdout } = await cli.svc('sandbox info')
+  const { stdout } = await cli.svc('sandbox status')
   expect(stdout).toMatch(
     /^clock\n {2}now +2027-01-01T00:00:00\.000Z\n {2}offset( ms +-\d+| +\d\w+.*)\n {2}frozen +yes$/m,
   )

@@ -1,5 +1,5 @@
 /**
- * `svc openapi --for`: collections for Postman and .http files. That the tools themselves run them is shown in
+ * `svc contract openapi --for`: collections for Postman and .http files. That the tools themselves run them is shown in
  * tests/interop/collections.test.ts.
  */
 import { readFileSync } from 'node:fs'
@@ -95,7 +95,7 @@ test('the demo project is the one that every sandbox has', () => {
 
 describe('for Postman', () => {
   test('it is a collection of version 2.1, with the values of the running sandbox', async () => {
-    const { code, stdout, stderr } = await cli.svc('openapi --for postman')
+    const { code, stdout, stderr } = await cli.svc('contract openapi --for postman')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const { info, item, variable } = PostmanCollection.parse(JSON.parse(stdout))
     expect(info.schema).toBe('https://schema.getpostman.com/json/collection/v2.1.0/collection.json')
@@ -108,7 +108,7 @@ describe('for Postman', () => {
   })
 
   test('a poll goes on while the decision is pending, and a request has its example', async () => {
-    const { stdout } = await cli.svc('openapi --for postman --v1')
+    const { stdout } = await cli.svc('contract openapi --for postman --v1')
     const { item } = PostmanCollection.parse(JSON.parse(stdout))
     const [placement, decision] = item.find(({ name }) => name === 'Placement')!.item
     expect(placement!.request.body?.raw).toContain('"topic": "travel backpacks"')
@@ -132,7 +132,7 @@ describe('for Postman', () => {
 describe('as an .http file', () => {
   test(' a request names what it needs, and takes what others need', async () => {
     const cwd = temporaryDirectory()
-    expect((await svc('openapi --for http --out api.http', { env: none, cwd })).code).toBe(0)
+    expect((await svc('contract openapi --for http --out api.http', { env: none, cwd })).code).toBe(0)
     const text = readFileSync(join(cwd, 'api.http'), 'utf8')
     expect(text).toContain('@base_url = http://127.0.0.1:4010\n')
     expect(text).toContain(
@@ -153,7 +153,7 @@ describe('as an .http file', () => {
         '%}',
       ].join('\n'),
     )
-    const again = await svc('openapi --for http --out api.http', { env: none, cwd })
+    const again = await svc('contract openapi --for http --out api.http', { env: none, cwd })
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('api.http exists.') })
   })
 })
@@ -161,7 +161,7 @@ describe('as an .http file', () => {
 test.each(collectionTools)('a key of another service is not written: %s', async (tool) => {
   const cwd = temporaryDirectory()
   const env = { ...none, SVC_SECRET_KEY: 'sk_live_own', SVC_PUBLISHABLE_KEY: 'pk_live_own', SVC_CLIENT_ID: 'proj_own' }
-  const line = `openapi --for ${tool} --out made --base-url https://ads.example`
+  const line = `contract openapi --for ${tool} --out made --base-url https://ads.example`
   const { code, stderr } = await svc(line, { env, cwd })
   expect({ code, stderr }).toEqual({
     code: 0,
@@ -175,14 +175,14 @@ test.each(collectionTools)('a key of another service is not written: %s', async 
 
 test('with -o json, it says what it wrote; the document can be written too', async () => {
   const cwd = temporaryDirectory()
-  const { stdout } = await cli.svc('openapi --for postman --out api.json -o json', { cwd })
+  const { stdout } = await cli.svc('contract openapi --for postman --out api.json -o json', { cwd })
   const path = join(cwd, 'api.json')
   expect(JSON.parse(stdout)).toEqual({ tool: 'postman', path, files: ['api.json'], requests: 26, folders: 7 })
-  expect((await cli.svc('openapi --v1 --out openapi.json', { cwd })).stdout).toBe(
+  expect((await cli.svc('contract openapi --v1 --out openapi.json', { cwd })).stdout).toBe(
     `Wrote ${join(cwd, 'openapi.json')}.\n`,
   )
   expect(JSON.parse(readFileSync(join(cwd, 'openapi.json'), 'utf8'))).toHaveProperty('openapi', '3.1.0')
-  expect(await cli.svc('openapi --for postman --control')).toMatchObject({ code: 2, stdout: '' })
+  expect(await cli.svc('contract openapi --for postman --control')).toMatchObject({ code: 2, stdout: '' })
 })
 
 /** A check in a handler. */

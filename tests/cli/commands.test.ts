@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
+import { renamedCommands } from '#cli/run/renamed-commands.ts'
 import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
-import { earlierName } from '#commands/sandbox/earlier-name.ts'
 import { compat, contract } from '#contract/index.ts'
 import { manualClock, startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
@@ -40,7 +40,7 @@ consent      granted, revision 1, semantic_targeting yes, prompt_shared no (wrap
 request      req_*
 
 next  svc beacons send --event render
-next  svc placements explain
+next  svc explain
 `)
   })
 
@@ -57,7 +57,7 @@ ask again  yes
 consent    granted, revision 1, semantic_targeting no, prompt_shared no (none)
 request    req_*
 
-next  svc placements explain
+next  svc explain
 `)
   })
 
@@ -141,15 +141,15 @@ reason test_outcome_requires_test_key
       (await cli.svc('placements create --live --format banner', { env })).stdout.split('\nnext  ').slice(1)
     expect(await readNext({})).toEqual([
       'svc beacons send --event render --secret-key sk_live_sandbox_demo',
-      'svc placements explain\n',
+      'svc explain\n',
     ])
     const { url, keys } = cli.sandbox
     const own = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.live_secret_key }
-    expect(await readNext(own)).toEqual(['svc beacons send --event render', 'svc placements explain\n'])
+    expect(await readNext(own)).toEqual(['svc beacons send --event render', 'svc explain\n'])
   })
 })
 
-describe('decisions get', () => {
+describe('api decisions.get', () => {
   test('reports that a slot is pending, and with --wait waits until it is not', async () => {
     const clock = manualClock(noon)
     await using sandbox = await startSandbox({ decision_latency_ms: 600, clock })
@@ -157,19 +157,19 @@ describe('decisions get', () => {
     const created = await cli.svc('placements create --wait 0 -o json', { env })
     const { slot_id } = JSON.parse(created.stdout) as { slot_id: string }
     const readStatus = async (flags: string) => {
-      const { stdout, stderr } = await cli.svc(`decisions get ${slot_id} -o json ${flags}`, { env })
+      const { stdout, stderr } = await cli.svc(`api decisions.get ${slot_id} -o json ${flags}`, { env })
       return (JSON.parse(stdout || stderr) as { status: string }).status
     }
     expect(await readStatus('')).toBe('pending')
-    const next = await cli.svc(`decisions get --base-url ${sandbox.url} --client-id proj_demo`, { env })
+    const next = await cli.svc(`api decisions.get --base-url ${sandbox.url} --client-id proj_demo`, { env })
     const service = `--base-url ${sandbox.url} --client-id proj_demo`
-    expect(next.stdout).toContain(`\nnext  svc decisions get --wait-ms 5000 ${service}\n`)
+    expect(next.stdout).toContain(`\nnext  svc api decisions.get --wait-ms 5000 ${service}\n`)
     expect(next.stderr).toBe(`slot_id of the last placement: ${slot_id}\n`)
     const waiting = readStatus('--wait')
     setTimeout(() => clock.advance(600), 50)
     expect(await waiting).toBe('ready')
     // Named once, although it is polled and then printed.
-    const polled = await cli.svc('decisions get --wait', { env })
+    const polled = await cli.svc('api decisions.get --wait', { env })
     expect(polled.stderr).toBe(`slot_id of the last placement: ${slot_id}\n`)
   })
 })
@@ -187,7 +187,7 @@ describe('errors', () => {
   })
 
   test('say what happened, where, what to do, and name the request', async () => {
-    const { stderr } = await cli.svc('consent set --data {"client_id":"proj_demo","decision":"granted"}')
+    const { stderr } = await cli.svc('api consent.set --data {"client_id":"proj_demo","decision":"granted"}')
     expect(masked(stderr)).toBe(`\
 error: The request does not match the schema.
   session_id: is missing (expected: text)
@@ -199,8 +199,8 @@ reason schema_invalid, request req_*
   test('are one JSON object on stderr with -o json, whatever went wrong', async () => {
     for (const args of [
       'placements create --nonsense',
-      'decisions get slot_00000000001',
-      'health live --base-url http://127.0.0.1:1',
+      'api decisions.get slot_00000000001',
+      'sandbox status --base-url http://127.0.0.1:1',
     ]) {
       const { stdout, stderr } = await cli.svc(`${args} -o json`)
       expect(stdout).toBe('')
@@ -210,19 +210,16 @@ reason schema_invalid, request req_*
   })
 
   test('name the program as it was called', async () => {
-    const { stderr } = await cli.svc('health live --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
+    const { stderr } = await cli.svc('sandbox status --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
     expect(stderr).toContain('hint: Start a sandbox: npx svc start.')
-    const empty = await cli.svc('tokens list', { env: { npm_execpath: 'npm' } })
-    expect(empty.stderr).toContain('Create one: npx svc tokens create')
+    const empty = await cli.svc('team tokens list', { env: { npm_execpath: 'npm' } })
+    expect(empty.stderr).toContain('Create one: npx svc team tokens create')
   })
 
   test.each([
     ['placements create --base-url http://127.0.0.1:1', 'List them: npx svc sandbox ps'],
-    [
-      'qa observe --base-url http://127.0.0.1:1',
-      'Start one: npx svc start. Or run a command against its own: npx svc qa',
-    ],
-    ['qa observe npm test', 'npx svc qa observe -- npm test'],
+    ['observe --base-url http://127.0.0.1:1', 'Start one: npx svc start. Or run a command against its own: npx svc qa'],
+    ['observe npm test', 'npx svc observe -- npm test'],
     ['qa run --watch', 'Name one: npx svc qa run shop.yaml --watch'],
   ])('name it once: %s', async (args, hint) => {
     const { stderr } = await cli.svc(args, { env: { npm_execpath: 'npm' } })
@@ -232,13 +229,15 @@ reason schema_invalid, request req_*
 })
 
 describe('the commands of the contract', () => {
-  test('every endpoint has one', async () => {
+  test('every endpoint has one, or the table of earlier names says what does it', async () => {
     const all = await loadAll(commands)
     const summaries = new Set(all.map(({ command }) => command.summary))
-    const earlier = all.filter(({ command }) => command.summary.startsWith(earlierName))
-    const names = new Set(earlier.map(({ path }) => path.replace(' ', '.')))
     const served = Object.values(contract).filter(({ id }) => !(id in compat))
-    const missing = served.filter(({ id, summary }) => !summaries.has(summary) && !names.has(id))
+    const paths = all.map(({ path }) => path)
+    const named = [...Object.keys(renamedCommands), ...paths].map((path) => ` ${path}`)
+    const missing = served.filter(
+      ({ id, summary }) => !summaries.has(summary) && !named.some((path) => path.endsWith(` ${id.replace('.', ' ')}`)),
+    )
     expect(missing.map(({ id }) => id)).toEqual([])
   })
 
@@ -267,7 +266,7 @@ when                      slot              job   key   status  format  no-fill 
 
   test('a beacon has the asset token of the last fill and the current time by default', async () => {
     await cli.svc('placements create --format banner')
-    await cli.svc('render fetch')
+    await cli.svc('api render.frame')
     const { code, stdout, stderr } = await cli.svc('beacons send --event render')
     expect(code, stderr).toBe(0)
     expect(masked(stderr)).toBe('asset_token of the last fill: ast_*\n')
@@ -304,17 +303,17 @@ request     req_*
       const response = await fetch(url + path, { method: 'POST', headers, body })
       return (await response.json()) as { slot_id: string; slot_ids: string[]; request_id: string }
     }
-    const none = await cli.svc('placements explain')
+    const none = await cli.svc('explain')
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no last placement.\n')])
     const { slot_id } = await post('/v1/placements', { overrides: { allowed_formats: ['banner'] } })
     const note = (field: string) => `You have no ${field} of the newest one of proj_demo`
-    const explained = await cli.svc('placements explain')
+    const explained = await cli.svc('explain')
     expect([explained.code, explained.stderr]).toEqual([0, `${note('placement here. slot_id')}: ${slot_id}\n`])
     expect(explained.stdout).toMatch(new RegExp(`^slot +${slot_id}$`, 'm'))
     const shown = await cli.svc('requests show')
     expect(masked(shown.stderr)).toBe(`${note('placement here. request_id')}, slot_*: req_*\n`)
     expect(shown.stdout).toMatch(/^session id +s_app$/m)
-    for (const command of ['render open -o json', 'render fetch', 'beacons send --event render']) {
+    for (const command of ['open frame -o json', 'api render.frame', 'beacons send --event render']) {
       const { code, stderr } = await cli.svc(command)
       expect([command, code, masked(stderr)]).toEqual([
         command,
@@ -325,15 +324,15 @@ request     req_*
     const job = await post('/v1/jobs', { slots_requested: 1 })
     expect((await cli.svc('requests show -q')).stdout).toMatch(/^path +\/v1\/jobs$/m)
     for (const noted of [note('placement here. slot_id'), 'slot_id of the last placement']) {
-      const { code, stderr } = await cli.svc('decisions get --wait')
+      const { code, stderr } = await cli.svc('api decisions.get --wait')
       expect([code, stderr]).toEqual([0, `${noted}: ${job.slot_ids[0]}\n`])
     }
     await cli.svc('placements create --client-id proj_other')
     // The key in use could not poll it or send its beacons.
-    expect(masked((await cli.svc('placements explain')).stderr)).toBe(
+    expect(masked((await cli.svc('explain')).stderr)).toBe(
       'slot_id of the last placement (proj_other, test key): slot_*\n',
     )
-    expect(masked((await cli.svc('placements explain --client-id proj_other')).stderr)).toBe(
+    expect(masked((await cli.svc('explain --client-id proj_other')).stderr)).toBe(
       'slot_id of the last placement: slot_*\n',
     )
   })
@@ -341,10 +340,10 @@ request     req_*
   test('a placement of an earlier sandbox in memory, or a fill from before a reset, is not the last one', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --format banner')
-    expect(masked((await cli.svc('placements explain')).stderr)).toBe('slot_id of the last placement: slot_*\n')
+    expect(masked((await cli.svc('explain')).stderr)).toBe('slot_id of the last placement: slot_*\n')
     // With a seed, the next sandbox on this port gives its slots the same names.
     await writeLocator(cli.home, { ...cli.sandbox, version, started_at_ms: noon + 1 })
-    expect(masked((await cli.svc('placements explain')).stderr)).toBe(
+    expect(masked((await cli.svc('explain')).stderr)).toBe(
       'You have no placement here. slot_id of the newest one of proj_demo: slot_*\n',
     )
     await cli.svc('placements create --format banner')
@@ -354,10 +353,10 @@ request     req_*
   })
 
   test('explain says what to do about a fill that is not billed, by what came last', async () => {
-    const fix = async () => /\nfix +(.*)\n/.exec((await cli.svc('placements explain -q')).stdout)?.[1]
+    const fix = async () => /\nfix +(.*)\n/.exec((await cli.svc('explain -q')).stdout)?.[1]
     await cli.svc('placements create --format banner')
     expect(await fix()).toMatch(/^Mount placement\.render\.frame_url\./)
-    await cli.svc('render fetch')
+    await cli.svc('api render.frame')
     expect(await fix()).toMatch(/^Send a render beacon\./)
     await cli.svc('beacons send --event render')
     expect(await fix()).toMatch(/^Bring the frame into view: /)
@@ -373,12 +372,12 @@ request     req_*
 
   test('explain groups the removed campaigns by rule, and with --all lists each', async () => {
     await cli.svc('placements create --format banner --topic coffee')
-    const { stdout } = await cli.svc('placements explain -q')
+    const { stdout } = await cli.svc('explain -q')
     expect(stdout).toContain('outcome   ready, fill: banner of cmp_larkfield_coffee\n')
     expect(stdout).toContain(
       '\nRemoved 29 of 34 campaigns\n  rule      removed  why\n  topic          16  Buys other topics;',
     )
-    const each = await cli.svc('placements explain -q --all')
+    const each = await cli.svc('explain -q --all')
     expect(each.stdout.match(/ removed {2}/g)).toHaveLength(29)
     expect(each.stdout).toContain(
       '\nTrace\n  campaign                  outcome  rule      why\n  cmp_larkfield_coffee      won      -         The best offer.\n',
@@ -387,13 +386,13 @@ request     req_*
   })
 
   test('a flag is checked before anything is sent, --set is not', async () => {
-    const flag = await cli.svc('jobs create --job-type poem')
+    const flag = await cli.svc('api jobs.create --job-type poem')
     expect({ code: flag.code, stdout: flag.stdout }).toEqual({ code: 2, stdout: '' })
-    expect((await cli.svc('jobs create --set job_type=poem')).code).toBe(3)
+    expect((await cli.svc('api jobs.create --set job_type=poem')).code).toBe(3)
   })
 
   test('activation uses key and origin of the sandbox, and its token works as a credential', async () => {
-    const { stdout } = await cli.svc('browser activate -o json')
+    const { stdout } = await cli.svc('api browser.activate -o json')
     const { activation_token } = JSON.parse(stdout) as { activation_token: string }
     const result = await cli.svc(`placements create --secret-key ${activation_token}`)
     expect(result.code, result.stderr).toBe(0)
@@ -402,7 +401,11 @@ request     req_*
 
 describe('example requests', () => {
   const files = readdirSync(join(root, 'fixtures/requests')).filter((file) => !file.startsWith('beacons'))
-  const createdBy: Record<string, string> = { consent: 'consent set', browser: 'browser activate' }
+  const createdBy: Record<string, string> = {
+    consent: 'api consent.set',
+    browser: 'api browser.activate',
+    jobs: 'api jobs.create',
+  }
 
   test.each(files)('%s can be sent with --data', async (file) => {
     const group = file.split('.')[0] as string
@@ -417,7 +420,7 @@ describe('examples in the help', () => {
     await using hook = await receiver()
     for (const { command, path } of await loadAll(commands)) {
       if (
-        ['start', 'stop', 'stream', 'tail', 'listen', 'record', 'exec', 'observe', 'hosts', 'gameday'].includes(
+        ['start', 'stop', 'events', 'tail', 'listen', 'record', 'exec', 'observe', 'hosts', 'gameday'].includes(
           command.name,
         )
       )
@@ -435,18 +438,15 @@ describe('examples in the help', () => {
         const headers = { authorization: 'Bearer sk_test_sandbox_demo' }
         if (path === 'doctor') await fetch(`${cli.sandbox.url}/v1/projects/proj_demo/config`, { headers })
         await cli.svc('placements create --format banner -q')
-        if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
+        if (path.startsWith('sandbox callbacks')) await cli.svc(`api jobs.create --callback-url ${hook.url} -q`)
         const { code, stdout, stderr } = await cli.svc(await aboutNewThing(example, cli.sandbox.url), { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
-        expect(example.startsWith(short[path] ?? path), `${example} is of ${path}`).toBe(true)
+        expect(example.startsWith(path), `${example} is of ${path}`).toBe(true)
         if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)
       }
     }
   })
 })
-
-/** Commands that go by a shorter name in their examples. */
-const short: Readonly<Record<string, string>> = { 'sandbox start': 'start', scaffold: 'init' }
 
 /** The body in the curl command that a command prints. */
 function readCurlBody(curl: string): Record<string, unknown> {

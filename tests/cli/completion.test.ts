@@ -1,4 +1,4 @@
-/** `svc completion`: the script of bash runs in bash; those of the other shells, which are on few machines, are read. */
+/** `svc config completion`: the script of bash runs in bash; those of the other shells, which are on few machines, are read. */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
 const scriptOf = async (shell: string) => {
-  const { code, stdout, stderr } = await svc(`completion ${shell}`, { env: { SVC_HOME: home } })
+  const { code, stdout, stderr } = await svc(`config completion ${shell}`, { env: { SVC_HOME: home } })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return stdout
 }
@@ -59,7 +59,7 @@ describe('bash', () => {
       '--vers': ['--version'],
       'placements create --format ': formats,
       'placements create --native-template ': nativeTemplates,
-      'jobs create --job-type ': jobTypes,
+      'api jobs.create --job-type ': jobTypes,
       'placements create --expect ': ['fill', 'no_fill', 'pending'],
       'beacons list --verdict rej': ['rejected'],
       'placements list -o ': outputFormats,
@@ -67,9 +67,9 @@ describe('bash', () => {
       'placements create --format = cl': ['clip'],
       'placements create --format =': formats,
       // Arguments, and formats that only one command has.
-      'completion ': ['bash', 'zsh', 'fish', 'powershell'],
+      'config completion ': ['bash', 'zsh', 'fish', 'powershell'],
       'config get base': ['base_url'],
-      'env -o d': ['dotenv'],
+      'sandbox env -o d': ['dotenv'],
       'placements list -o d': [],
       // The value of a flag is not taken for a command.
       'placements --profile list cre': ['create'],
@@ -89,8 +89,8 @@ describe('bash', () => {
     const state = temporaryDirectory()
     writeFileSync(join(state, 'profiles.json'), '{"profiles":{"staging":{},"local":{}}}')
     const named = ['profiles', 'scenarios', 'snapshots'].map(async (kind) => {
-      const { stdout } = await svc(`completion --names ${kind}`, { env: { SVC_HOME: state } })
-      return `'completion --names ${kind}') printf '%s' '${stdout}';;`
+      const { stdout } = await svc(`config completion --names ${kind}`, { env: { SVC_HOME: state } })
+      return `'config completion --names ${kind}') printf '%s' '${stdout}';;`
     })
     const prelude = `svc() { case "$*" in ${(await Promise.all(named)).join(' ')} esac; }`
     const expected = {
@@ -120,7 +120,7 @@ describe('bash', () => {
     const expected = uses
       .filter(({ flag }) => flag.takes !== 'nothing')
       .map(({ path, name, flag: { values, names } }) =>
-        [path, name, values.join(' '), names === null ? '' : `svc completion --names ${names}`].join(';'),
+        [path, name, values.join(' '), names === null ? '' : `svc config completion --names ${names}`].join(';'),
       )
     expect(printed.trimEnd().split('\n')).toEqual(expected)
   })
@@ -137,7 +137,7 @@ describe('bash', () => {
     ]
     const others = [
       'placements create ',
-      'placements explain ',
+      'explain ',
       'placements create --topic ',
       'placements create --profile ',
       'sandbox clock advance ',
@@ -241,21 +241,24 @@ describe('the script of fish', () => {
 test('a script is printed although a config file is invalid', async () => {
   const cwd = temporaryDirectory()
   writeFileSync(join(cwd, 'svc.config.json'), '{')
-  expect((await svc('completion bash', { env: { SVC_HOME: home }, cwd })).code).toBe(0)
+  expect((await svc('config completion bash', { env: { SVC_HOME: home }, cwd })).code).toBe(0)
 })
 
 test('names are printed one a line, also those of a running sandbox; without --names the shell is required', async () => {
   await using cli = await startTestCli()
   await cli.svc('sandbox snapshot save before')
-  expect(await cli.svc('completion --names snapshots')).toEqual({ code: 0, stdout: 'before\n', stderr: '' })
+  expect(await cli.svc('config completion --names snapshots')).toEqual({ code: 0, stdout: 'before\n', stderr: '' })
   const { slot_id } = JSON.parse((await cli.svc('placements create -o json')).stdout) as { slot_id: string }
-  expect((await cli.svc('completion --names slots')).stdout).toBe(`${slot_id}\n`)
-  expect((await cli.svc('completion --names requests')).stdout).toMatch(/^req_\w+\n$/)
-  expect((await cli.svc('completion --names keys')).stdout).toMatch(/^(key_\w+\n){3}$/)
-  expect((await cli.svc('completion --names projects')).stdout.split('\n')).toContain('proj_strict')
-  expect((await cli.svc('completion --names faults')).stdout).toBe('')
-  expect((await cli.svc('completion --names tokens')).stdout).toBe('')
-  expect((await cli.svc('completion --names suites')).stdout).toContain('formats\n')
-  expect((await cli.svc('completion --names scenarios -o jsonl')).stdout).toContain('"banner_ok"\n')
-  expect(await cli.svc('completion')).toMatchObject({ code: 2, stderr: expect.stringContaining('bash, zsh, fish') })
+  expect((await cli.svc('config completion --names slots')).stdout).toBe(`${slot_id}\n`)
+  expect((await cli.svc('config completion --names requests')).stdout).toMatch(/^req_\w+\n$/)
+  expect((await cli.svc('config completion --names keys')).stdout).toMatch(/^(key_\w+\n){3}$/)
+  expect((await cli.svc('config completion --names projects')).stdout.split('\n')).toContain('proj_strict')
+  expect((await cli.svc('config completion --names faults')).stdout).toBe('')
+  expect((await cli.svc('config completion --names tokens')).stdout).toBe('')
+  expect((await cli.svc('config completion --names suites')).stdout).toContain('formats\n')
+  expect((await cli.svc('config completion --names scenarios -o jsonl')).stdout).toContain('"banner_ok"\n')
+  expect(await cli.svc('config completion')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('bash, zsh, fish'),
+  })
 })

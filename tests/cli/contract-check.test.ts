@@ -120,9 +120,9 @@ test('its requests are a suite, which can be shown and run by name', { tags: 'de
   expect((await cli.svc('qa list')).stdout).not.toContain('contract-check')
 })
 
-test('so it is behind a proxy, asked as contract --check URL, with every difference in JSON', async () => {
+test('so it is behind a proxy, with every difference in JSON', async () => {
   const document = `--openapi ${cli.sandbox.url}/_sandbox/openapi.json`
-  const { code, stdout } = await cli.svc(`contract --check ${proxy.url} ${keys} ${document} -o json`)
+  const { code, stdout } = await cli.svc(`contract check ${proxy.url} ${keys} ${document} -o json`)
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, base_url: proxy.url, mode: 'test', differences: [] })
 })

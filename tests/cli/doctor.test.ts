@@ -96,7 +96,7 @@ describe('with a sandbox', () => {
     await using cli = await startTestCli()
     for (const line of [
       'placements create',
-      'jobs create',
+      'api jobs.create',
       'placements create --consent denied',
       'placements create --set session_id=undefined',
       'qa run errors',
@@ -143,7 +143,9 @@ describe('with a sandbox', () => {
     ])
     const [origin] = about(report, 'allowed origins')
     expect(origin?.[1]).toContain('https://shop.example was refused once (POST /v1/browser/activate)')
-    expect(origin?.[2]).toMatch(/^svc projects update proj_demo --set "allowed_origins=\S+,https:\/\/shop\.example"$/)
+    expect(origin?.[2]).toMatch(
+      /^svc sandbox projects update proj_demo --set "allowed_origins=\S+,https:\/\/shop\.example"$/,
+    )
     expect(about(report, 'project config')[0]?.[1]).toBe(
       'The config of proj_old was requested, but there is no such project here.',
     )
@@ -183,7 +185,7 @@ describe('with a sandbox', () => {
     await using cli = await startTestCli()
     await send(cli, 'GET', '/v1/projects/proj_demo/config', server)
     expect(about((await look(cli)).report, 'project config')[0]?.[0]).toBe('ok')
-    await cli.svc('projects update proj_demo --set label_text=Ad')
+    await cli.svc('sandbox projects update proj_demo --set label_text=Ad')
     expect(about((await look(cli)).report, 'project config')[0]?.slice(0, 2)).toEqual([
       'warning',
       'The config of proj_demo was last read at revision 1; it is now at 2.',
@@ -227,7 +229,7 @@ describe('with a sandbox', () => {
 
   test('a rate limit that is ignored', async () => {
     await using cli = await startTestCli()
-    await cli.svc('projects update proj_demo --set rate_limits.default=1/min')
+    await cli.svc('sandbox projects update proj_demo --set rate_limits.default=1/min')
     for (let time = 0; time < 3; time++) await send(cli, 'POST', '/v1/placements', server, asked)
     const [finding] = about((await look(cli)).report, 'error envelopes')
     expect(finding?.[1]).toMatch(

@@ -1,4 +1,4 @@
-/** `svc env`: what it prints is read back by the programs it is printed for. */
+/** `svc sandbox env`: what it prints is read back by the programs it is printed for. */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const names = ['SVC_BASE_URL', 'SVC_CLIENT_ID', 'SVC_SECRET_KEY', 'SVC_PUBLISHABLE_KEY', 'SVC_ORIGIN']
 
-describe('svc env', () => {
+describe('svc sandbox env', () => {
   test('prints the running sandbox as a .env file', async () => {
     const expected = `\
 SVC_BASE_URL=${cli.sandbox.url}
@@ -25,13 +25,13 @@ SVC_SECRET_KEY=sk_test_sandbox_demo
 SVC_PUBLISHABLE_KEY=pk_test_sandbox_demo
 SVC_ORIGIN=http://localhost:3000
 `
-    expect(await cli.svc('env')).toEqual({ code: 0, stdout: expected, stderr: '' })
-    expect(await cli.svc('env -o dotenv')).toEqual({ code: 0, stdout: expected, stderr: '' })
-    expect(await cli.svc('env -o dotenv', { env: { SVC_OUTPUT: 'none' } })).toMatchObject({ stdout: expected })
+    expect(await cli.svc('sandbox env')).toEqual({ code: 0, stdout: expected, stderr: '' })
+    expect(await cli.svc('sandbox env -o dotenv')).toEqual({ code: 0, stdout: expected, stderr: '' })
+    expect(await cli.svc('sandbox env -o dotenv', { env: { SVC_OUTPUT: 'none' } })).toMatchObject({ stdout: expected })
   })
 
   test('-o shell prints lines for a shell', async () => {
-    const { stdout } = await cli.svc('env -o shell')
+    const { stdout } = await cli.svc('sandbox env -o shell')
     expect(stdout.split('\n')[0]).toBe(`export SVC_BASE_URL='${cli.sandbox.url}'`)
     expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe('sk_test_sandbox_demo')
   })
@@ -44,17 +44,17 @@ SVC_ORIGIN=http://localhost:3000
   })
 
   test('follows --client-id to the keys of that project', async () => {
-    const { stdout } = await cli.svc('env --client-id proj_other')
+    const { stdout } = await cli.svc('sandbox env --client-id proj_other')
     expect(stdout).toContain('SVC_CLIENT_ID=proj_other\nSVC_SECRET_KEY=sk_test_sandbox_other\n')
   })
 
   test('no other command has its formats', async () => {
     expect((await cli.svc('placements list -o dotenv')).code).toBe(2)
-    expect((await cli.svc('env -o yaml')).code).toBe(2)
+    expect((await cli.svc('sandbox env -o yaml')).code).toBe(2)
   })
 
   test('without a sandbox it says what to do, with exit code 7', async () => {
-    expect(await svc('env', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({
+    expect(await svc('sandbox env', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({
       code: 7,
       stdout: '',
       stderr: 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n',
@@ -79,17 +79,19 @@ describe('quoting', () => {
   ]
 
   test.each(values)('a shell reads %s unchanged', async (value) => {
-    const { stdout } = await cli.svc('env -o shell', { env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: value } })
+    const { stdout } = await cli.svc('sandbox env -o shell', {
+      env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: value },
+    })
     expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe(value)
   })
 
   test.each(values)('a reader of .env files reads %s unchanged', async (value) => {
-    const { stdout } = await cli.svc('env', { env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: value } })
+    const { stdout } = await cli.svc('sandbox env', { env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: value } })
     expect(parseEnv(stdout).SVC_SECRET_KEY).toBe(value)
   })
 
   test('a value that no .env file can hold is refused', async () => {
-    const { code, stdout, stderr } = await cli.svc('env', {
+    const { code, stdout, stderr } = await cli.svc('sandbox env', {
       env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: `'"\`` },
     })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -23,16 +23,16 @@ const elsewhere: Readonly<Record<string, string>> = {
   'sandbox gameday gameday.yaml --html gameday.html -o json': 'sandbox gameday gameday.yaml --plan -o json',
   'sandbox gameday gameday.yaml --url http://localhost:3000': 'sandbox gameday --schema',
   'sandbox gameday gameday.yaml -- node app.js': 'sandbox gameday --schema -o json',
-  'qa observe -- npm test': 'qa observe -- true',
-  'qa observe --url http://localhost:3000 --for 30s': 'qa observe',
-  'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start': 'qa observe --since 10m -o json',
+  'observe -- npm test': 'observe -- true',
+  'observe --url http://localhost:3000 --for 30s': 'observe',
+  'observe --url http://localhost:3000 --steps ask.yaml -- npm start': 'observe --since 10m -o json',
   // tests/pages/qa-hosts.test.ts runs it in a browser.
   'qa hosts': 'qa hosts --list -o json',
   'qa hosts --url http://localhost:3000 --only strict-csp --only isolated': 'qa hosts --list --only strict-csp',
 }
 
 /** Examples that need a shared store: tests/postgres has one. */
-export const ofSharedStore = /--store postgres:|^namespaces delete|^sandbox migrate/
+export const ofSharedStore = /--store postgres:|^team (namespaces delete|migrate)/
 
 /**
  * Returns an example about the grant that a page has just asked a sandbox for, as its console does, or about a bundle that was
@@ -59,7 +59,7 @@ async function importNewBundle(url: string): Promise<string> {
   return ((await response.json()) as { bundle_id: string }).bundle_id
 }
 
-const followers = new Set(['start', 'stream', 'tail', 'logs', 'observe', 'listen', 'record'])
+const followers = new Set(['start', 'events', 'tail', 'logs', 'observe', 'listen', 'record'])
 
 /** Whether a command does not end by itself, is another program's own, or ends the sandbox of the others. */
 export function goesOn({ name }: Command, path: string): boolean {
@@ -67,7 +67,7 @@ export function goesOn({ name }: Command, path: string): boolean {
 }
 
 /** The examples of commands that go on until they are interrupted. */
-const endless = /^(start|record|events stream|beacons tail|requests tail|callbacks listen|qa observe( -o \w+)?$)/
+const endless = /^(start|record|sandbox (events|callbacks listen)|beacons tail|observe( -o \w+)?$)/
 
 export async function everyExample(): Promise<Example[]> {
   const all = (await loadAll(commands)).flatMap(({ command, path }) =>

@@ -63,7 +63,7 @@ describe('what the command sees', () => {
     writeFileSync(join(directory, 'svc.config.json'), elsewhere)
     const inside = (words: string) => `"${process.execPath}" "${bin}" ${words}`
     const words = sh(
-      `${inside('placements create --expect fill -q -o json')} > out && ${inside('browser activate -q -o none')} 2> err`,
+      `${inside('placements create --expect fill -q -o json')} > out && ${inside('api browser.activate -q -o none')} 2> err`,
     )
     const running = exec(`-q ${words}`, {}, directory)
     expect(await running.ended).toEqual({ code: 0, stdout: '', stderr: '' })

@@ -29,13 +29,13 @@ const randomText = () => {
 
 const cases: Record<Exclude<Category, 'interrupted'>, readonly Case[]> = {
   ok: [
-    { args: 'health ready', code: null },
+    { args: 'sandbox status', code: null },
     { args: 'placements create --expect fill --format banner --expect format=banner', code: null },
   ],
   unexpected: [{ args: 'placements create', code: 'unexpected', system: { randomText } }],
   usage: [{ args: 'placements create --nonsense', code: 'unknown_option' }],
   service: [
-    { args: 'decisions get slot_00000000001', code: 'not_found' },
+    { args: 'api decisions.get slot_00000000001', code: 'not_found' },
     { args: 'placements create --set slot_hint.max_width=0', code: 'validation_error' },
   ],
   credentials: [
@@ -49,8 +49,8 @@ const cases: Record<Exclude<Category, 'interrupted'>, readonly Case[]> = {
     { args: 'placements create --no-fill --expect pending', code: 'expectation_unmet' },
   ],
   no_fill: [{ args: 'placements create --no-fill --expect fill', code: 'no_fill' }],
-  discrepancy: [{ args: 'billing reconcile counts.csv', code: null }],
-  unreachable: [{ args: 'health live --base-url http://127.0.0.1:1', code: 'unreachable' }],
+  discrepancy: [{ args: 'beacons reconcile counts.csv', code: null }],
+  unreachable: [{ args: 'sandbox status --base-url http://127.0.0.1:1', code: 'unreachable' }],
   busy: [{ args: 'start --port PORT --ephemeral', code: 'port_in_use' }],
 }
 const rows = Object.entries(cases).flatMap(([category, own]) => own.map((each) => ({ category, ...each })))

@@ -6,7 +6,7 @@ beforeAll(async () => {
   cli = await startTestCli()
 })
 beforeEach(async () => {
-  expect((await cli.svc('sandbox faults clear -q')).code).toBe(0)
+  expect((await cli.svc('sandbox faults remove --all -q')).code).toBe(0)
 })
 afterAll(async () => {
   await cli[Symbol.asyncDispose]()
@@ -74,7 +74,7 @@ test('remove deletes one rule, clear all of them', async () => {
   expect((await cli.svc(`sandbox faults remove ${fault_id}`)).code).toBe(0)
   expect((await cli.svc(`sandbox faults remove ${fault_id}`)).code).toBe(3)
   expect((await cli.svc('placements create')).code).toBe(0)
-  expect(JSON.parse((await cli.svc('sandbox faults clear -o json')).stdout)).toEqual({ cleared: 1 })
+  expect(JSON.parse((await cli.svc('sandbox faults remove --all -o json')).stdout)).toEqual({ cleared: 1 })
 })
 
 test('a typing error is reported before anything is sent', async () => {

@@ -56,37 +56,37 @@ const freeText: Readonly<Record<string, string>> = {
   '--write-overrides': 'a file',
   'beacons send --slot-id': 'must be the slot of the asset token: the service compares',
   'sandbox faults add --key': 'the beginning of any key or token',
-  'sandbox migrate --namespace': 'a name that the database has, or not',
+  'team migrate --namespace': 'a name that the database has, or not',
 }
 
 /** Flags that are checked when their command runs, with the command. Each is refused as a usage error. */
 const checkedLater: Readonly<Record<string, string>> = {
   '--allowed-host': 'start --port 0',
   '--base-url': 'placements list',
-  '--body': 'requests find',
-  '--browser': 'qa observe',
+  '--body': 'requests list',
+  '--browser': 'observe',
   '--client-id': 'placements list',
   '--color': 'placements list',
   '--delimiter': 'placements list -o csv',
   '--compare-with': 'qa run',
-  '--data': 'consent set',
+  '--data': 'api consent.set',
   '--except': 'qa hosts',
-  '--header': 'requests find',
+  '--header': 'requests list',
   '--jq': 'placements list',
-  '--map': 'billing reconcile README.md',
+  '--map': 'beacons reconcile README.md',
   '--not-tag': 'qa run --tag nothing',
   '--now': 'beacons lint README.md',
   '--only': 'qa hosts',
-  '--origin': 'browser activate',
+  '--origin': 'api browser.activate',
   '--output': 'placements list',
   '--profile': 'placements list',
   '--public-url': 'start --port 0',
   '--reporter': 'qa run',
   '--scenario': 'start --port 0',
-  '--set': 'consent set',
+  '--set': 'api consent.set',
   '--tag': 'qa run',
   '--time': 'placements list',
-  '--url': 'qa observe',
+  '--url': 'observe',
   '--host': 'start --port 0',
 }
 
@@ -125,17 +125,17 @@ test.each(Object.entries(checkedLater))('%s refuses a wrong value before anythin
 
 /** Commands with the filter of a project that are no endpoint, or not of its name. */
 const renamed: Readonly<Record<string, string>> = {
-  'consent list': 'consent show',
-  'bundles page': 'bundle',
+  'consent list': 'api consent.list',
+  'bundles page': 'bundle create',
 }
-const composed = ['beacons tail', 'requests tail', 'requests verify', 'sandbox logs', 'evidence export']
+const composed = ['beacons tail', 'sandbox logs', 'requests verify', 'sandbox logs', 'evidence export']
 
 test('a project that the sandbox does not have is refused, not searched in vain', async () => {
   const filtered = Object.entries(endpoints).flatMap(([id, { path, query, body }]) => {
     const hasProject = [query, body].some((fields) => fields?.properties?.client_id !== undefined)
     return path.startsWith('/_sandbox/') && hasProject && id !== 'projects.create' ? [id.replace('.', ' ')] : []
   })
-  expect(filtered).toContain('billing report')
+  expect(filtered).toContain('beacons billing')
   for (const path of [...filtered.map((path) => renamed[path] ?? path), ...composed]) {
     const { code, stdout, stderr } = await cli.svc(`${path} --client-id proj_dmeo`)
     expect([path, code, stdout]).toEqual([path, 2, ''])
@@ -145,8 +145,8 @@ test('a project that the sandbox does not have is refused, not searched in vain'
 
 test('what is probably meant is named, and a choice may be in any case', async () => {
   for (const [line, near] of [
-    ['events stream --type beacon.acepted', 'beacon.accepted'],
-    ['events stream --type beacons.*', 'beacon.*'],
+    ['sandbox events --type beacon.acepted', 'beacon.accepted'],
+    ['sandbox events --type beacons.*', 'beacon.*'],
     ['requests list --method PSOT', 'POST'],
     ['sandbox faults add --method gte', 'GET'],
     ['beacons list --event visble', 'visible'],
@@ -157,6 +157,6 @@ test('what is probably meant is named, and a choice may be in any case', async (
     const { code, stderr } = await cli.svc(line)
     expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(`Did you mean ${near}?`)])
   }
-  expect((await cli.svc('requests count --method post')).code).toBe(0)
-  expect((await cli.svc('events stream --type beacon.accepted,nothing.at_all')).code).toBe(2)
+  expect((await cli.svc('requests verify --at-least 0 --method post')).code).toBe(0)
+  expect((await cli.svc('sandbox events --type beacon.accepted,nothing.at_all')).code).toBe(2)
 })

@@ -130,7 +130,7 @@ describe('two folders', () => {
     const started = []
     for (const folder of folders.slice(0, 3)) started.push(await stage.start(folder, '--port 0 --ephemeral'))
     const fourth = folders[3]!
-    for (const command of ['placements create', 'env', 'open', 'qa run', 'sandbox status']) {
+    for (const command of ['placements create', 'sandbox env', 'open', 'qa run', 'sandbox status']) {
       const { code, stdout, stderr } = await stage.svc(command, fourth)
       expect({ command, code, stdout }).toEqual({ command, code: 2, stdout: '' })
       expect(stderr).toContain('error: 3 sandboxes are running, and nothing says which one is meant: ')

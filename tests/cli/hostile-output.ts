@@ -33,7 +33,7 @@ export function steering(written: string, isExact: boolean): string[] {
 
 /** Commands that print a document: exact in a pipe, with its own lines on a terminal. */
 const documents =
-  /^(render (fetch|script)|sandbox metrics|qa (show|validate --schema)|evidence export|requests show --curl|completion)/
+  /^(api render\.frame|qa (show|validate --schema)|evidence export|requests show --curl|config completion)/
 
 export interface Tally {
   cases: number
@@ -234,10 +234,10 @@ const readers = [
   'config get base_url',
   'config use local',
   'doctor',
-  'health live',
-  'env',
+  'sandbox status',
+  'sandbox env',
   'placements list',
-  'completion --names profiles',
+  'config completion --names profiles',
   'qa validate suite.yaml',
   'qa list suite.yaml',
   'evidence verify evidence.jsonl',
@@ -251,9 +251,9 @@ const arguments_ = [
   `qa run '${hostile}'`,
   `init node-server '${hostile}'`,
   `init '${hostile}'`,
-  `health live --base-url '${hostile}'`,
-  `health live --profile '${hostile}'`,
-  `placements explain '${hostile}'`,
+  `sandbox status --base-url '${hostile}'`,
+  `sandbox status --profile '${hostile}'`,
+  `explain '${hostile}'`,
   `placements create --data '${hostile}'`,
   `evidence verify '${hostile}'`,
   `exec -- '${hostile}'`,

@@ -30,7 +30,7 @@ function interruptible() {
   return { system, exits, interruptAt, handlers }
 }
 
-test.for(['events stream', 'callbacks listen --port 0 -q', 'requests tail', 'beacons tail', 'sandbox logs'])(
+test.for(['sandbox events', 'sandbox callbacks listen --port 0 -q', 'sandbox logs', 'beacons tail', 'sandbox logs'])(
   'the first Ctrl-C ends svc %s cleanly and without a word, with 130',
   async (line) => {
     const { system, interruptAt, exits, handlers } = interruptible()
@@ -45,7 +45,7 @@ test.for(['events stream', 'callbacks listen --port 0 -q', 'requests tail', 'bea
 
 test('a second one forces the end, unless npm doubled the first', async () => {
   const { system, interruptAt, exits, handlers } = interruptible()
-  const running = cli.svc('events stream', { system })
+  const running = cli.svc('sandbox events', { system })
   await expect.poll(() => handlers.size).toBe(1)
   interruptAt(1000)
   interruptAt(1099)
@@ -55,9 +55,9 @@ test('a second one forces the end, unless npm doubled the first', async () => {
   await running
 })
 
-/** `events stream` in a terminal, when it has said that it waits; in a pipe it says nothing. */
+/** `sandbox events` in a terminal, when it has said that it waits; in a pipe it says nothing. */
 async function followEvents(home: string) {
-  const following = follow('events stream', { isTerminal: true, env: { SVC_HOME: home, NO_COLOR: '1' } })
+  const following = follow('sandbox events', { isTerminal: true, env: { SVC_HOME: home, NO_COLOR: '1' } })
   await expect.poll(following.stderr).toBe('Following events. Ctrl-C ends it.\n')
   return following
 }
@@ -76,7 +76,7 @@ test('a stream that the sandbox ends is reported, and is no failure', async () =
   expect(await following.ended).toEqual({ code: 0, stdout: '', stderr })
 })
 
-test.for(['start --port 0 --ephemeral', 'qa observe', 'exec -- sleep 60'])(
+test.for(['start --port 0 --ephemeral', 'observe', 'exec -- sleep 60'])(
   'a Ctrl-C that comes while svc %s is loaded ends it too',
   async (line) => {
     const onSignal = (handler: (signal: Signal) => void) => {

@@ -24,18 +24,17 @@ type Way = (typeof ways)[number]
 const kinds: Readonly<Record<string, boolean>> = {
   'placements create --format banner': true,
   'placements create --consent denied': true,
-  'jobs create': true,
-  'decisions get slot_00000000001': true,
-  'consent set --session-id s --decision granted': true,
-  'projects config': true,
+  'api jobs.create': true,
+  'api decisions.get slot_00000000001': true,
+  'api consent.set --session-id s --decision granted': true,
+  'api projects.config': true,
   'qa run suite.yaml': true,
   'contract check': true,
-  env: true,
+  'sandbox env': true,
   'placements list': false,
   'requests replay req_00000000001': false,
-  'sandbox info': false,
+  'sandbox status': false,
   doctor: false,
-  'health live': false,
 }
 /** They send many requests: tried over two ways. */
 const slow = /^(contract|qa|doctor)/
@@ -131,7 +130,7 @@ async function tryOne({ line, of_key, of_url, way }: Case, recorders: Recorders,
     tally.refused++
   }
   if (isUsed && mayBeSent) {
-    if (line === 'env' ? !printed : seen.length === 0) problem('the key did not arrive')
+    if (line === 'sandbox env' ? !printed : seen.length === 0) problem('the key did not arrive')
     tally.sent++
   }
 }

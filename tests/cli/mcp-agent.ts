@@ -111,12 +111,12 @@ function expectStructured(
   expect([name, output.safeParse(result).error?.issues ?? []]).toEqual([name, []])
 }
 
-/** `svc mcp` in this process, over streams in memory. */
+/** `svc agent mcp` in this process, over streams in memory. */
 export interface McpHere extends Transport {
   stderr(): string
 }
 
-/** Starts `svc mcp` in this process, with a home of its own unless `env` names one, in a folder. */
+/** Starts `svc agent mcp` in this process, with a home of its own unless `env` names one, in a folder. */
 export function mcpHere(args = '', env: Record<string, string> = {}, options: RunOptions = {}): McpHere {
   const home = temporaryDirectory()
   const input = new TransformStream<Uint8Array, Uint8Array>(undefined, undefined, { highWaterMark: 100 })
@@ -137,7 +137,7 @@ export function mcpHere(args = '', env: Record<string, string> = {}, options: Ru
     },
   }
   const end = () => void writer.close().catch(() => {})
-  const running = follow(`mcp ${args.includes('--tools') ? args : `${args} --tools all`}`, {
+  const running = follow(`agent mcp ${args.includes('--tools') ? args : `${args} --tools all`}`, {
     cwd: temporaryDirectory(),
     ...options,
     env: { SVC_HOME: home, ...env },
@@ -156,12 +156,12 @@ export function mcpHere(args = '', env: Record<string, string> = {}, options: Ru
   return transport
 }
 
-/** Starts `svc mcp` as a process, with a home of its own. */
+/** Starts `svc agent mcp` as a process, with a home of its own. */
 export function spawnMcp(args: readonly string[], env: Record<string, string> = {}) {
   const home = temporaryDirectory()
   return new StdioClientTransport({
     command: process.execPath,
-    args: [`${root}/bin/svc.js`, 'mcp', '--tools', 'all', ...args],
+    args: [`${root}/bin/svc.js`, 'agent', 'mcp', '--tools', 'all', ...args],
     env: { PATH: process.env.PATH ?? '', HOME: home, SVC_HOME: home, ...env },
     cwd: temporaryDirectory(),
     stderr: 'pipe',

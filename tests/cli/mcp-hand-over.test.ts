@@ -90,7 +90,7 @@ test('a server in a home or at the root of the disk reads and writes no file', a
     const local = await connect(mcpHere('', env, { cwd: folder, system: { home } }))
     const file = relative(folder, join(home, 'counts.csv'))
     expect(await local.fail('reconcile', { file })).toMatch(
-      /^path_outside: .*no project.*\nFix: Start svc mcp in the folder/,
+      /^path_outside: .*no project.*\nFix: Start svc agent mcp in the folder/,
     )
   }
 })

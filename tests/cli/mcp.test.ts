@@ -251,13 +251,17 @@ describe('over stdio', () => {
   })
 
   test('it ends by itself with stdin, without a word', async () => {
-    expect(await svc('mcp', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await svc('agent mcp', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
   })
 
   test('a line that is no message is refused, and the next one is read', async () => {
     const ping = { jsonrpc: '2.0', id: 7, method: 'ping' }
     const lines = ['{', JSON.stringify([ping]), '{"id":1,"method":"ping"}', JSON.stringify(ping), '']
-    const { stdout, stderr } = await svc('mcp', { stdin: lines.join('\n') })
+    const { stdout, stderr } = await svc('agent mcp', { stdin: lines.join('\n') })
     const responses = stdout
       .trim()
       .split('\n')
@@ -273,7 +277,7 @@ describe('over stdio', () => {
 
   test('malformed params and unknown names are refused in a sentence', async () => {
     const lines = refused.map(([method, params], id) => JSON.stringify({ jsonrpc: '2.0', id, method, params }))
-    const { stdout } = await svc('mcp', { stdin: `${lines.join('\n')}\n` })
+    const { stdout } = await svc('agent mcp', { stdin: `${lines.join('\n')}\n` })
     const responses = stdout
       .trim()
       .split('\n')
@@ -285,12 +289,12 @@ describe('over stdio', () => {
 
   test('a request that is piped in has its response, although stdin ends', async () => {
     const call = { method: 'tools/call', params: { name: 'list_placements', arguments: {} } }
-    const { stdout } = await svc('mcp', { stdin: `${JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })}\n` })
+    const { stdout } = await svc('agent mcp', { stdin: `${JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })}\n` })
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { isError: true } })
   })
 
   test('in a terminal it says what it waits for', async () => {
-    const { stderr } = await svc('mcp', { isTerminal: true, system: { stdin_is_terminal: true } })
+    const { stderr } = await svc('agent mcp', { isTerminal: true, system: { stdin_is_terminal: true } })
     expect(stripVTControlCharacters(stderr).replaceAll('\n  ', ' ')).toBe(
       'Waiting for messages from an agent, which normally starts this command itself: svc docs agents.\n',
     )
@@ -300,7 +304,7 @@ describe('over stdio', () => {
     const { fail, use, client } = await connect(mcpHere())
     expect(await fail('list_placements')).toMatchInlineSnapshot(`
       "sandbox_missing: No sandbox is running.
-      Fix: Start one in another terminal: svc start. Or let this server do it: svc mcp --start."
+      Fix: Start one in another terminal: svc start. Or let this server do it: svc agent mcp --start."
     `)
     // What needs no sandbox works.
     expect((await use<{ text: string }>('read_docs')).text).toContain('getting-started: ')
@@ -338,13 +342,13 @@ test.each([
     'Compare the body with the contract: show_contract',
   ],
   ['Let it run: svc sandbox clock resume', 'Let it run: resume_clock'],
-  ['Remove some: svc sandbox faults clear.', 'Remove some: clear_faults.'],
+  ['Remove some: svc sandbox faults remove --all.', 'Remove some: clear_faults.'],
   [
     'Use the route of v1: svc docs migrating. Or wait.',
     'Use the route of v1: read_docs with topic migrating. Or wait.',
   ],
   // What no tool does, or not with these options, is for a shell.
-  ['Create one: svc keys create.', 'Create one: svc keys create.'],
+  ['Create one: svc sandbox keys create.', 'Create one: svc sandbox keys create.'],
   ['Set it: svc sandbox clock set now', 'Set it: svc sandbox clock set now'],
   ['Or else: svc beacons list --slot-id slot_1', 'Or else: svc beacons list --slot-id slot_1'],
 ])('advice names the tool in place of its command: %s', (advice, expected) => {
@@ -384,7 +388,7 @@ describe('over HTTP', () => {
     const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp?tools=all`)))
     await expectWhole(agent)
     for (const name of ofComputer) {
-      const message = `There is no tool ${name}. It needs files or programs of your computer, so only svc mcp has it, over stdio.`
+      const message = `There is no tool ${name}. It needs files or programs of your computer, so only svc agent mcp has it, over stdio.`
       await expect(agent.client.callTool({ name, arguments: {} })).rejects.toThrow(message)
     }
   })

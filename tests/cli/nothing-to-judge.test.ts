@@ -41,7 +41,7 @@ async function silentService() {
   }
 }
 
-const observeNothing = `qa observe -- ${process.execPath} -e 0`
+const observeNothing = `observe -- ${process.execPath} -e 0`
 
 const day =
   'gameday: day\nrate: 2\nlength: 1s\ntimeline: [{ fault: away, at: 0s, for: 500ms }]\nexpect: { billed: 50 % }\n'
@@ -56,11 +56,11 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
     [() => 'qa run renderer', /none of \d+ cases applies to http:\S+\.\n.*needs a browser/],
     [() => 'qa run renderer --last-failed', /Nothing ran: no case failed in the last run/],
   ],
-  'qa observe': [
+  observe: [
     [() => observeNothing, /observe saw no request of the app to http:/],
     [() => observeNothing.replace(' -- ', ' --strict -- '), /observe saw no request of the app/],
-    [() => 'qa observe --since 10m', /observe saw no request of the app/],
-    [() => 'qa observe --for 1ms', /observe saw no request of the app/],
+    [() => 'observe --since 10m', /observe saw no request of the app/],
+    [() => 'observe --for 1ms', /observe saw no request of the app/],
   ],
   'beacons lint': [
     [() => `beacons lint ${file('none.jsonl', '')}`, /There is no beacon in none\.jsonl\./],
@@ -71,11 +71,11 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
     [() => 'evidence verify', /No evidence was verified: 3 chains with 0 entries\./],
     [() => 'evidence verify --client-id proj_other', /with 0 entries\./],
   ],
-  'billing reconcile': [
-    [() => `billing reconcile ${file('none.csv', '')}`, /There is no row in none\.csv\./],
-    [() => `billing reconcile ${file('head.csv', 'slot_id,views\n')}`, /There is no row in head\.csv\./],
+  'beacons reconcile': [
+    [() => `beacons reconcile ${file('none.csv', '')}`, /There is no row in none\.csv\./],
+    [() => `beacons reconcile ${file('head.csv', 'slot_id,views\n')}`, /There is no row in head\.csv\./],
     [
-      () => `billing reconcile ${file('zero.csv', 'slot_id,views\nslot_a,0\n')}`,
+      () => `beacons reconcile ${file('zero.csv', 'slot_id,views\nslot_a,0\n')}`,
       /counts 0, and the sandbox has no turn\./,
     ],
   ],
@@ -95,12 +95,12 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
 
 /** Commands that promise exit code 5 and always have something to judge. */
 const judgesWhatItMakes: Readonly<Record<string, string>> = {
-  'sandbox integrity': 'the database, which is there',
+  'sandbox status --check': 'the database, which is there',
   'sandbox status': 'the same with --check',
   import: 'the parts of the file, which has some',
   trigger: 'the turns that it plays',
   'qa hosts': 'the page under each condition: where nothing is seen, its ad does not show (qa-hosts.test.ts)',
-  'callbacks resend': 'the callback that it sends; there is none to send otherwise',
+  'sandbox callbacks resend': 'the callback that it sends; there is none to send otherwise',
 }
 
 test('every command that promises exit code 5 is here', async () => {
@@ -165,7 +165,7 @@ describe('with nothing to judge', () => {
   })
 
   test('a report of what would be billed says that nothing was', async () => {
-    expect((await cli.svc('billing report')).stdout).toContain('Nothing counted yet.')
+    expect((await cli.svc('beacons billing')).stdout).toContain('Nothing counted yet.')
   })
 
   test('a suite without cases is invalid', async () => {

@@ -1,7 +1,6 @@
 /** Two things of one kind are one: two commands say how sandboxes are, one word names the judge. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
-import { earlierName } from '#commands/sandbox/earlier-name.ts'
 import { commands } from '#src/program.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -14,37 +13,12 @@ afterAll(() => cli[Symbol.asyncDispose]())
 const isRunning = { system: { isRunning: () => true } }
 const json = async (line: string) => JSON.parse((await cli.svc(`${line} -o json`, isRunning)).stdout) as object
 
-/** Every value in a JSON value, by its path. */
-function leaves(value: unknown, path = ''): [string, unknown][] {
-  if (typeof value !== 'object' || value === null) return [[path, value]]
-  return Object.entries(value).flatMap(([name, inner]) => leaves(inner, `${path}.${name}`))
-}
-
-test('what an earlier name shows, the command that it names shows too', async () => {
-  const named = (await loadAll(commands)).filter(({ command }) => command.summary.startsWith(earlierName))
-  expect(named.map(({ path }) => path)).toEqual(['sandbox info', 'sandbox integrity', 'health live', 'health ready'])
-  for (const { path, command } of named) {
-    const now = command.summary.slice(earlierName.length)
-    const all = leaves(await json(now)).map(([name]) => name)
-    const shown = leaves(await json(path))
-      // Names of projects and the number of nodes, and whether it is ready, have their own form there.
-      .filter(([name]) => !/^\.(projects|nodes)\b/.test(name) && name !== '.ok')
-      .map(([name]) => name.replace(/\.\d+\b/g, ''))
-    const missing = shown.filter((name) => !all.some((other) => other.replace(/\.\d+\b/g, '').endsWith(name)))
-    expect(
-      missing.filter((name) => !/^\.clock\.now_ms$/.test(name)),
-      path,
-    ).toEqual([])
-  }
-})
-
 test('no other command of the first two levels says how a sandbox is', async () => {
   const all = await loadAll(commands)
   const says = all.filter(({ command }) =>
     /\b(health|integrity|ready|responds)\b|state of the sandbox|running sandboxes/i.test(command.summary),
   )
-  const own = says.filter(({ command }) => !command.summary.startsWith(earlierName)).map(({ path }) => path)
-  expect(own).toEqual(['sandbox status', 'sandbox ps'])
+  expect(says.map(({ path }) => path)).toEqual(['sandbox status', 'sandbox ps'])
 })
 
 test('sandbox status shows clock, journal and events, and with --check the database and the evidence', async () => {
@@ -76,10 +50,10 @@ test('sandbox status also shows one of another computer, which has no locator he
 
 test('doctor and observe share one name for what they do', async () => {
   const all = await loadAll(commands)
-  const [doctor, observe] = ['doctor', 'qa observe'].map((name) => all.find(({ path }) => path === name)!.command)
+  const [doctor, observe] = ['doctor', 'observe'].map((name) => all.find(({ path }) => path === name)!.command)
   for (const command of [doctor, observe]) expect(command!.summary).toMatch(/^Judge an integration by its requests\b/)
-  expect(doctor!.details).toContain('svc qa observe judges by the same rules')
+  expect(doctor!.details).toContain('svc observe judges by the same rules')
   expect(observe!.details).toContain('svc doctor judges by the same rules')
   const others = all.filter(({ command }) => /\b(judge|diagnos|assess|inspect an)\w*/i.test(command.summary))
-  expect(others.map(({ path }) => path)).toEqual(['doctor', 'qa observe'])
+  expect(others.map(({ path }) => path)).toEqual(['observe', 'doctor'])
 })

@@ -1,11 +1,8 @@
-/** What the package itself can show: `svc openapi`, `contract show`, the scenarios and render.js. No sandbox is running. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+/** What the package itself can show: `svc contract openapi`, `contract show`, the scenarios and render.js. No sandbox is running. */
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { contractListing } from '#contract/listing.ts'
 import { openapiDocument } from '#contract/openapi/document.ts'
-import { root } from './process.ts'
 import { keptStream, svc, temporaryDirectory } from './test-cli.ts'
 
 interface Document {
@@ -16,7 +13,7 @@ interface Document {
 
 const env = { SVC_HOME: temporaryDirectory() }
 async function print(flags: string): Promise<{ document: Document; text: string }> {
-  const { code, stdout, stderr } = await svc(`openapi ${flags}`, { env })
+  const { code, stdout, stderr } = await svc(`contract openapi ${flags}`, { env })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return { document: JSON.parse(stdout) as Document, text: stdout }
 }
@@ -25,7 +22,7 @@ test('without a sandbox it prints the whole document, as text and as JSON', asyn
   const whole = JSON.parse(JSON.stringify(openapiDocument({ server_url: 'http://127.0.0.1:4010' }))) as unknown
   expect((await print('')).document).toEqual(whole)
   expect((await print('-o json')).document).toEqual(whole)
-  expect(await svc('openapi --v1 --control', { env })).toMatchObject({ code: 2, stdout: '' })
+  expect(await svc('contract openapi --v1 --control', { env })).toMatchObject({ code: 2, stdout: '' })
 })
 
 test.each([
@@ -81,10 +78,4 @@ test('sandbox scenario list shows the catalogue', async () => {
   expect({ code, count: items.length > 30 }).toEqual({ code: 0, count: true })
   expect(items).toContainEqual(expect.objectContaining({ name: 'banner_ok', active: false }))
   expect(items.map(({ name }) => name)).toEqual(items.map(({ name }) => name).toSorted())
-})
-
-test('render script prints render.js', async () => {
-  expect(existsSync(join(root, 'dist/renderer/render.js'))).toBe(true)
-  const { code, stdout } = await svc('render script', { env })
-  expect({ code, isScript: stdout.includes('SponsoredPlacement') }).toEqual({ code: 0, isScript: true })
 })

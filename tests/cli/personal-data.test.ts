@@ -11,18 +11,18 @@ test('it is warned of, and explained beside what partners would have received', 
   expect(created.stderr).toContain(
     'personal_data: The topic, metadata or another text of the request seems to contain personal data',
   )
-  const explained = await cli.svc('placements explain')
+  const explained = await cli.svc('explain')
   const [, request = ''] = explained.stdout.split('\nPartner request\n')
   expect(request).toContain(`  topic               ${topic}\n`)
   const line =
     '  ! topic seems to contain an e-mail address and a postal address: every partner would have received it.\n'
   expect(request).toContain(line)
-  const { stdout } = await cli.svc('placements explain -o json')
+  const { stdout } = await cli.svc('explain -o json')
   expect(JSON.parse(stdout)).toMatchObject({
     personal_data: [{ path: 'topic', kinds: ['email_address', 'postal_address'] }],
   })
   await cli.svc('placements create --topic flowers')
-  expect((await cli.svc('placements explain')).stdout).not.toContain('seems to contain')
+  expect((await cli.svc('explain')).stdout).not.toContain('seems to contain')
 })
 
 test('a project refuses it by a setting, and doctor finds both, without the value', async () => {
@@ -33,7 +33,7 @@ test('a project refuses it by a setting, and doctor finds both, without the valu
     return (await fetch(`${cli.sandbox.url}/v1/placements`, { method: 'POST', headers, body })).status
   }
   expect(await send()).toBe(200)
-  expect((await cli.svc('projects update proj_demo --personal-data reject')).stdout).toContain(
+  expect((await cli.svc('sandbox projects update proj_demo --personal-data reject')).stdout).toContain(
     'personal_data  reject  (was warn)',
   )
   expect(await send()).toBe(400)

@@ -39,7 +39,7 @@ describe('svc start --playback', () => {
     await using playing = await play('--playback coffee.har --max-age 36500d')
     const { run } = playing
     expect((await run('placements create --session now --expect fill')).code).toBe(0)
-    const missing = await run('jobs create')
+    const missing = await run('api jobs.create')
     expect(missing).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('The recording has no request to this path.'),
@@ -78,7 +78,7 @@ describe('svc start --playback', () => {
     expect(JSON.parse(playing.firstLine)).toMatchObject({
       playback: { file, creator: 'svc 1.0.0', exchanges: 3, sessions: 2, fallback: true },
     })
-    expect((await playing.run('jobs create')).code).toBe(0)
+    expect((await playing.run('api jobs.create')).code).toBe(0)
     const { stderr } = await playing.end()
     expect(stderr).toContain(`warning: ${file} is of 2026-01-01, `)
     expect(stderr).toContain('old, and at most 1d is expected: record it again\n')

@@ -56,13 +56,13 @@ test('strings of a consent tool are decoded where a placement is explained and c
   const { encodeConsentStrings } = await import('#foundation/consent/strings.ts')
   const now_ms = Date.UTC(2026, 10, 26, 12)
   const { tcf, gpp } = encodeConsentStrings({ purposes: [1, 7], vendors: [4, 5, 9], now_ms })
-  const set = `consent set --session-id told --decision granted --set purposes.semantic_targeting=true`
+  const set = `api consent.set --session-id told --decision granted --set purposes.semantic_targeting=true`
   expect((await cli.svc(`${set} --set tcf_string=${tcf} --set gpp_string=${gpp}`)).stderr).toBe('')
   await cli.svc('placements create --session-id told --consent none')
-  const explained = await cli.svc('placements explain')
+  const explained = await cli.svc('explain')
   expect(explained.stdout).toMatch(/^tcf +CMP 4095, made 2026-11-26, purposes 1 7, 3 vendors$/m)
   expect(explained.stdout).toMatch(/^gpp +tcfeuv2, CMP 4095, made 2026-11-26, purposes 1 7, 3 vendors$/m)
-  const shown = JSON.parse((await cli.svc('consent show --session-id told -o json')).stdout)
+  const shown = JSON.parse((await cli.svc('api consent.list --session-id told -o json')).stdout)
   expect(shown.items[0].strings[0]).toEqual({
     field: 'tcf_string',
     standard: 'tcf',
@@ -81,8 +81,8 @@ test('strings of a consent tool are decoded where a placement is explained and c
     ['tcf_string', 'C<script>', 'It has characters that no string has: < >'],
   ] as const
   for (const [index, [field, text, problem]] of broken.entries()) {
-    await cli.svc(`consent set --session-id broken_${index} --decision granted --set '${field}=${text}'`)
-    const { stdout } = await cli.svc(`consent show --session-id broken_${index}`)
+    await cli.svc(`api consent.set --session-id broken_${index} --decision granted --set '${field}=${text}'`)
+    const { stdout } = await cli.svc(`api consent.list --session-id broken_${index}`)
     expect(stdout).toContain(`${field} cannot be decoded: ${problem}`)
   }
 })

@@ -1,4 +1,4 @@
-/** `svc qa observe` over real integrations: each violates one rule, and one violates none. */
+/** `svc observe` over real integrations: each violates one rule, and one violates none. */
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -302,7 +302,7 @@ describe('how it runs', () => {
   }
   const command = (...words: string[]) => `-- ${process.execPath} ${words.join(' ')}`
   const run = (args: string) =>
-    svc(`qa observe ${args}`, { env: { SVC_HOME: home, PATH: process.env.PATH as string }, system })
+    svc(`observe ${args}`, { env: { SVC_HOME: home, PATH: process.env.PATH as string }, system })
 
   test('the list has the finding, its requests, what to do and what it costs', async () => {
     const { code, stdout, stderr } = await run(command(script, 'retried-in-vain'))
@@ -316,7 +316,7 @@ describe('how it runs', () => {
       .replace(process.execPath, 'node')
       .replace(script, 'run.ts')
     expect(text.split('\n').slice(0, 14)).toEqual([
-      'svc qa observe  node run.ts retried-in-vain: 2 requests in 1 s',
+      'svc observe  node run.ts retried-in-vain: 2 requests in 1 s',
       expect.stringMatching(/^against a fresh sandbox \S+ at http:\/\/127\.0\.0\.1:4010, test key$/),
       '',
       '! warning  retried-in-vain  requests that cannot succeed are not repeated',
@@ -349,7 +349,7 @@ describe('how it runs', () => {
     const bin = join(root, 'bin/svc.js')
     const { code, stderr, stdout } = await run(command(bin, 'exec', '-q', '--', process.execPath, script, 'clean'))
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^sandbox http:.*\n$/) })
-    expect(stdout).toMatch(/^svc qa observe {2}.*: \d{2,} requests in /)
+    expect(stdout).toMatch(/^svc observe {2}.*: \d{2,} requests in /)
   })
 
   test('the command is repeated without passwords and keys, on stderr and above the list', async () => {
@@ -357,7 +357,7 @@ describe('how it runs', () => {
     const shown = ` ${process.execPath} -e 0 postgres://svc:***@db/svc sk_test_redacted`
     expect(stderr.split('\n')[0]).toMatch(/^sandbox http:\S+ for /)
     expect(stderr.split('\n')[0]).toContain(` for${shown}`)
-    expect(stdout.split('\n')[0]).toContain(`svc qa observe ${shown}: 0 requests in `)
+    expect(stdout.split('\n')[0]).toContain(`svc observe ${shown}: 0 requests in `)
   })
 
   test('a server that ends before its page responds is named without passwords', async () => {
@@ -371,7 +371,7 @@ describe('how it runs', () => {
     await using own = await startTestCli()
     const file = join(temporaryDirectory(), 'app.mjs')
     writeFileSync(file, `await fetch('${own.sandbox.url}/v1/placements', { method: 'POST' })`)
-    const { stderr } = await own.svc(`qa observe ${command(file)}`, {
+    const { stderr } = await own.svc(`observe ${command(file)}`, {
       env: { PATH: process.env.PATH as string },
       system,
     })
@@ -386,7 +386,7 @@ describe('how it runs', () => {
 
   test('--since judges what the journal of the running sandbox has, and names the command that shows a request', async () => {
     await askAs('undefined')
-    const { code, stdout, stderr } = await cli.svc('qa observe --since 10m')
+    const { code, stdout, stderr } = await cli.svc('observe --since 10m')
     expect({ code, stderr }).toEqual({ code: 5, stderr: '' })
     expect(stdout).toContain('✗ error    session-for-all  each person has their own session')
     const id = /see {4}svc requests show (req_\w{11})\n/.exec(stdout)?.[1]
@@ -394,7 +394,7 @@ describe('how it runs', () => {
   })
 
   test('--for watches the running sandbox for a time, and judges only the requests of that time', async () => {
-    const { code, stdout, stderr } = await cli.svc('qa observe --for 1ms')
+    const { code, stdout, stderr } = await cli.svc('observe --for 1ms')
     expect({ code, stderr }).toEqual({
       code: 5,
       stderr: `\
@@ -409,7 +409,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
   test('Ctrl-C ends the watch and judges it; the exit code is that of the findings', async () => {
     const options = { env: { SVC_HOME: cli.home }, cwd: cli.home, system }
     const isWatching = ({ stderr }: { stderr: string }) => stderr.includes('press Ctrl-C to judge it')
-    const watching = await runInProcess('qa observe', options, isWatching)
+    const watching = await runInProcess('observe', options, isWatching)
     await askAs('null')
     const { code, stdout } = await watching.end('SIGINT')
     expect(code).toBe(5)
@@ -418,7 +418,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
   })
 
   test('a base URL that ends in /v1 is named: 7', async () => {
-    const { code, stdout, stderr } = await cli.svc(`qa observe --since 10m --base-url ${cli.sandbox.url}/v1`)
+    const { code, stdout, stderr } = await cli.svc(`observe --since 10m --base-url ${cli.sandbox.url}/v1`)
     expect({ code, stdout, stderr }).toEqual({
       code: 7,
       stdout: '',
@@ -464,7 +464,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
   })
 
   test('without a display --interactive says what to do instead: 7', async () => {
-    const { code, stderr } = await svc('qa observe --url http://localhost:3000 --interactive', {
+    const { code, stderr } = await svc('observe --url http://localhost:3000 --interactive', {
       env: { SVC_HOME: home },
       system: { ...system, platform: 'linux' },
     })
@@ -475,7 +475,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
   })
 
   test('without a browser nothing is judged: 7', async () => {
-    const { code, stderr } = await cli.svc('qa observe --url http://localhost:3000 --browser-path nowhere')
+    const { code, stderr } = await cli.svc('observe --url http://localhost:3000 --browser-path nowhere')
     expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('No browser found at nowhere.') })
     expect(stderr).toContain('Without --url only the requests are judged.')
   })

@@ -187,7 +187,7 @@ describe('shared state is restored', () => {
     expect(JSON.parse(faults.stdout)).toMatchObject({ items: [] })
     const scenarios = await cli.svc('sandbox scenario list -o json')
     expect(scenarios.stdout).not.toContain('"active":true')
-    expect((await cli.svc('projects config -o json')).stdout).toContain('"label_text":"Sponsored"')
+    expect((await cli.svc('api projects.config -o json')).stdout).toContain('"label_text":"Sponsored"')
     const { now_ms, frozen } = JSON.parse((await cli.svc('sandbox clock show -o json')).stdout)
     expect(JSON.parse(before.stdout)).toMatchObject({ now_ms, frozen })
   })
@@ -203,7 +203,7 @@ describe('shared state is restored', () => {
 
   test('keys that were made for a run are revoked', async () => {
     await casesOf('- { placement: null }')
-    const { stdout } = await cli.svc('keys list --limit 1000 -o json')
+    const { stdout } = await cli.svc('sandbox keys list --limit 1000 -o json')
     const made = (JSON.parse(stdout) as { items: { revoked_at_ms: number | null }[] }).items
     expect(made.length).toBeGreaterThan(3)
     expect(made.filter(({ revoked_at_ms }) => revoked_at_ms === null)).toHaveLength(3)

@@ -1,4 +1,4 @@
-/** `svc billing reconcile`: what is printed for the counts of an integrator, and what a file that cannot be read gets. */
+/** `svc beacons reconcile`: what is printed for the counts of an integrator, and what a file that cannot be read gets. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ afterAll(() => cli[Symbol.asyncDispose]())
 /** Compares a file. Options of the command stand before its name. */
 async function reconcile(options: string, ...lines: string[]) {
   writeFileSync(join(cli.home, 'own.csv'), `${lines.join('\n')}\n`)
-  return cli.svc(`billing reconcile own.csv ${options}`, { cwd: cli.home })
+  return cli.svc(`beacons reconcile own.csv ${options}`, { cwd: cli.home })
 }
 
 const slots = async () => {
@@ -68,7 +68,7 @@ slot_00000000zzz  -        rendered_impression      2         0         +2  neve
 test('agrees with its own exports, and with a difference within the tolerance', async () => {
   for (const format of ['csv', 'tsv', 'jsonl', 'json']) {
     const { stdout } = await cli.svc(`beacons list -o ${format}`)
-    const { code, stdout: text } = await cli.svc('billing reconcile - -q -o json', { stdin: stdout })
+    const { code, stdout: text } = await cli.svc('beacons reconcile - -q -o json', { stdin: stdout })
     expect({ code, ...JSON.parse(text) }).toMatchObject({ code: 0, ok: true, key: 'slot_id', differences: [] })
   }
   const sessions = ['session,impressions', 's1,1', 's2,2']
@@ -91,7 +91,7 @@ test('compares a span, and the traffic of the turns in the file, as the billing 
   await svc('sandbox clock advance 2h -q')
   await svc('placements create --format banner --secret-key sk_live_sandbox_demo -q')
   const compared = async (flags: string, stdin: string) => {
-    const { code, stdout, stderr } = await svc(`billing reconcile - -o json ${flags}`, { stdin })
+    const { code, stdout, stderr } = await svc(`beacons reconcile - -o json ${flags}`, { stdin })
     const { mode, causes, totals } = JSON.parse(stdout)
     return [code, mode, totals[0].own, totals[0].accepted, causes[0]?.cause ?? null, stderr.split('\n').at(-2)]
   }
@@ -108,7 +108,7 @@ test('compares a span, and the traffic of the turns in the file, as the billing 
   expect((await compared('--mode live', both)).slice(0, 5)).toEqual([6, 'live', 2, 1, 'test_traffic'])
   expect((await compared('--mode test', both)).slice(0, 5)).toEqual([6, 'test', 2, 1, 'live_traffic'])
   expect((await compared('--mode test --until 1h', both)).slice(0, 5)).toEqual([0, 'test', 1, 1, null])
-  const { stdout: report } = await svc('billing report --by day -o json')
+  const { stdout: report } = await svc('beacons billing --by day -o json')
   const { groups } = JSON.parse(report) as { groups: { group: string; metric: string; count: number }[] }
   const rows = groups.map(({ group, metric, count }) => `${group},${metric},${count}`)
   expect(groups[0]?.count).toBe(2)
@@ -131,6 +131,6 @@ hint: Correct these rows, or leave them out: nothing was compared.
     code: 2,
     stderr: expect.stringContaining('Did you mean --map views=click?'),
   })
-  expect((await cli.svc('billing reconcile none.csv', { cwd: cli.home })).code).toBe(2)
+  expect((await cli.svc('beacons reconcile none.csv', { cwd: cli.home })).code).toBe(2)
   expect((await reconcile('--tolerance much', 'slot_id,views', 'a,1')).stderr).toContain('It must be a percentage')
 })

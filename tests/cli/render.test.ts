@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { startTestCli, svc } from './test-cli.ts'
 
-test('render open prints the frame URL of the last fill', async () => {
+test('open frame prints the frame URL of the last fill', async () => {
   await using cli = await startTestCli()
   const created = await cli.svc('placements create --format banner -o json')
   const { placement } = JSON.parse(created.stdout) as { placement: { render: { frame_url: string } } }
   const { frame_url } = placement.render
-  const { code, stdout, stderr } = await cli.svc('render open -o json')
+  const { code, stdout, stderr } = await cli.svc('open frame -o json')
   expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 0, stdout: { url: frame_url, opened: false } })
   expect(stderr).toContain(`Not opened, this is not a terminal: ${frame_url}\n`)
   expect(await (await fetch(frame_url)).text()).toContain('Preview: opened outside a page')
-  const named = await cli.svc(`render open ${frame_url.split('/').at(-1)} -q`)
+  const named = await cli.svc(`open ${frame_url.split('/').at(-1)} -q`)
   expect(named).toEqual({ code: 0, stdout: `${frame_url}\n`, stderr: '' })
 })
 
@@ -29,11 +29,11 @@ test('placements create --open of a no-fill has nothing to show', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: 'Not opened: there is no fill to show.\n' })
 })
 
-test('render fetch of a frame that is not there says why, without the HTML of its page', async () => {
+test('api render.frame of a frame that is not there says why, without the HTML of its page', async () => {
   await using cli = await startTestCli()
   await cli.svc('placements create --format banner')
   await cli.svc('sandbox clock advance 301s')
-  const expired = await cli.svc('render fetch')
+  const expired = await cli.svc('api render.frame')
   expect(expired).toEqual({
     code: 3,
     stdout: '',
@@ -41,7 +41,7 @@ test('render fetch of a frame that is not there says why, without the HTML of it
       /\nerror: GET \/v1\/render\/\{asset_token\} responded with 404 and a page: The asset token has expired\. asset_token_expired\nhint: Request a new placement for the next turn; do not store fills\.\nreason asset_token_expired, request req_\w+\n$/,
     ),
   })
-  const unknown = await cli.svc(`render fetch ast_00000000001_${'a'.repeat(43)} -o json`)
+  const unknown = await cli.svc(`api render.frame ast_00000000001_${'a'.repeat(43)} -o json`)
   expect([unknown.code, JSON.parse(unknown.stderr)]).toMatchObject([
     3,
     { error: { code: 'not_found', reason_code: 'asset_token_invalid', hint: expect.stringMatching(/\.$/) } },

@@ -51,7 +51,7 @@ test('each command with --reporter takes --compare-with too', async () => {
     return flags.includes('--reporter') || flags.includes('--compare-with') ? [{ path, flags }] : []
   })
   const paths = taking.map(({ path }) => path)
-  expect(paths.toSorted()).toEqual(['beacons lint', 'contract check', 'qa hosts', 'qa observe', 'qa run'])
+  expect(paths.toSorted()).toEqual(['beacons lint', 'contract check', 'qa hosts', 'observe', 'qa run'])
   for (const { flags } of taking) expect(flags).toEqual(expect.arrayContaining(['--reporter', '--compare-with']))
 })
 
@@ -99,7 +99,7 @@ test.each([
   ],
 ])('an earlier run that cannot be read is refused before anything runs: %s', async (name, message) => {
   writeFileSync(join(cli.home, 'shop', 'wrong.json'), '{"version":1}')
-  for (const command of ['qa run consent', 'qa observe --since 1m', 'qa hosts', 'contract check', 'beacons lint x']) {
+  for (const command of ['qa run consent', 'observe --since 1m', 'qa hosts', 'contract check', 'beacons lint x']) {
     const { code, stdout, stderr } = await run(`${command} --compare-with ${name}`)
     expect({ command, code, stdout, stderr }).toEqual({
       command,
@@ -158,10 +158,10 @@ test('contract check: each request is a case', async () => {
 })
 
 test('qa observe: a run that saw nothing fails in each format, and no report has a key', async () => {
-  const observe = 'qa observe --reporter markdown --reporter ctrf=o.json --reporter sarif=o.sarif'
+  const observe = 'observe --reporter markdown --reporter ctrf=o.json --reporter sarif=o.sarif'
   const nothing = await run(`${observe} -- ${process.execPath} -e 0`)
   expect(nothing.code).toBe(5)
-  expect(nothing.stdout).toMatch(/^## ❌ svc qa observe: nothing was checked\n/)
+  expect(nothing.stdout).toMatch(/^## ❌ svc observe: nothing was checked\n/)
   expect(nothing.stdout).toContain('- ❌ `Nothing was judged: observe saw no request of the app')
   expect(JSON.parse(written('o.json')).results.environment.healthy).toBe(false)
   expect(sarifOf('o.sarif')).toMatchObject({ results: [], executionSuccessful: false })

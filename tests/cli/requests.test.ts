@@ -31,6 +31,11 @@ async function journalled(cli: TestCli, flags = ''): Promise<RequestItem[]> {
   return (JSON.parse(stdout) as { items: RequestItem[] }).items
 }
 
+async function count(cli: TestCli, match: string): Promise<number> {
+  const { stdout } = await cli.svc(`requests verify --at-least 0 ${match} -o json`)
+  return (JSON.parse(stdout) as { count: number }).count
+}
+
 describe('requests list', () => {
   test('is narrowed by each filter', async () => {
     await using cli = await withJournal()
@@ -48,31 +53,35 @@ describe('requests list', () => {
   })
 })
 
-describe('requests find, count and nearest', () => {
+describe('headers and bodies', () => {
   test('match bodies and headers', async () => {
     await using cli = await withJournal()
-    const found = await cli.svc('requests find --path /v1/placements --body overrides.allowed_formats.0=clip -o jsonl')
+    const found = await cli.svc('requests list --path /v1/placements --body overrides.allowed_formats.0=clip -o jsonl')
     expect(found.stdout.trim().split('\n')).toHaveLength(1)
-    expect((await cli.svc('requests count --header content-type=application/json')).stdout).toBe('4\n')
-    expect((await cli.svc('requests count --path /v1/beacons --body event=render -o json')).stdout).toBe(
-      '{"count":1}\n',
-    )
-    expect(masked((await cli.svc('requests nearest --path /v1/beacons --body event=click')).stdout)).toBe(`\
-POST /v1/beacons 200  req_*
-  body.event is "render", not "click"
+    expect(await count(cli, '--header content-type=application/json')).toBe(4)
+    expect(await count(cli, '--path /v1/beacons --body event=render')).toBe(1)
+    expect(masked((await cli.svc('requests verify --path /v1/beacons --body event=click')).stdout)).toContain(`\
+near   POST /v1/beacons 200  req_*
+       body.event is "render", not "click"
 `)
-    expect((await cli.svc('requests find --limit few')).code).toBe(2)
-    expect(await cli.svc('requests find --limit 2 -o jsonl').then(({ stdout }) => stdout.split('\n').length)).toBe(3)
-    const { code, stderr } = await cli.svc('requests count --body event')
+    expect((await cli.svc('requests list --body event=render --limit few')).code).toBe(2)
+    const mixed = await cli.svc('requests list --body event=render --foreign true')
+    expect([mixed.code, mixed.stderr]).toEqual([2, expect.stringContaining('cannot be used with')])
+    expect(
+      await cli
+        .svc('requests list --header content-type=application/json --limit 2 -o jsonl')
+        .then(({ stdout }) => stdout.split('\n').length),
+    ).toBe(3)
+    const { code, stderr } = await cli.svc('requests list --body event')
     expect([code, stderr]).toEqual([2, expect.stringContaining('--body event is not name=value.')])
   })
 
   test('a value has the type of its field, so that a session of digits is text', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --session 123')
-    expect((await cli.svc('requests count --path /v1/placements --body session_id=123')).stdout).toBe('1\n')
-    expect((await cli.svc('requests count --body session_id=123')).stdout).toBe('0\n')
-    expect((await cli.svc(`requests count --body 'session_id="123"'`)).stdout).toBe('1\n')
+    expect(await count(cli, '--path /v1/placements --body session_id=123')).toBe(1)
+    expect(await count(cli, '--body session_id=123')).toBe(0)
+    expect(await count(cli, `--body 'session_id="123"'`)).toBe(1)
   })
 })
 
@@ -156,10 +165,10 @@ request_id        req_*
     await using cli = await startTestCli()
     await cli.svc('placements create --session s1')
     const made = (await cli.svc('requests list --path /v1/placements --jq .items[0].request_id')).stdout
-    await cli.svc('decisions get')
+    await cli.svc('api decisions.get')
     expect(JSON.parse((await cli.svc('requests replay -o json')).stdout)).toMatchObject({ replayed: made.trim() })
-    const other = await cli.svc('jobs create --slots-requested 2 --jq .slot_ids[1]')
-    await cli.svc(`decisions get ${other.stdout.trim()}`)
+    const other = await cli.svc('api jobs.create --slots-requested 2 --jq .slot_ids[1]')
+    await cli.svc(`api decisions.get ${other.stdout.trim()}`)
     expect((await cli.svc('requests replay')).stderr).toContain(
       'request_id is missing, and the last placement has none.',
     )
@@ -183,7 +192,7 @@ request_id        req_*
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toContain(`\
 error: Nothing was sent: the journal does not have all of this request.
-  authorization: is not kept (expected: the id of a key to act as, in key_id (svc keys list))
+  authorization: is not kept (expected: the id of a key to act as, in key_id (svc sandbox keys list))
 hint: `)
     expect(await journalled(cli)).toHaveLength(before)
     const [good] = await journalled(cli, '--session s2')
@@ -301,7 +310,7 @@ near   POST /v1/beacons 200  req_*
   })
 })
 
-describe('requests tail', () => {
+describe('sandbox logs', () => {
   /** Runs a tail; `ctrlC` ends it. */
   function tail(cli: TestCli, flags: string) {
     const handlers = new Set<(signal: Signal) => void>()
@@ -319,7 +328,7 @@ describe('requests tail', () => {
         },
       },
     }
-    const ended = cli.svc(`requests tail ${flags}`, { system })
+    const ended = cli.svc(`sandbox logs ${flags}`, { system })
     return {
       lines: () => text.split('\n').slice(0, -1),
       ended,

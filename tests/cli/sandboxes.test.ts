@@ -1,4 +1,4 @@
-/** Several sandboxes, none, and one that comes back: `sandbox ps`, `status`, `stop`, `logs`, `requests tail`. */
+/** Several sandboxes, none, and one that comes back: `sandbox ps`, `status`, `stop`, `logs`, `sandbox logs`. */
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -168,14 +168,14 @@ test('every name of loopback finds the sandbox, and its keys are used', async ()
   await using cli = await startTestCli()
   const { port } = cli.sandbox
   for (const host of ['localhost', '127.0.0.1', '[::1]']) {
-    const { code, stdout } = await cli.svc(`env -o json --base-url http://${host}:${port}`)
+    const { code, stdout } = await cli.svc(`sandbox env -o json --base-url http://${host}:${port}`)
     const variables = { SVC_CLIENT_ID: 'proj_demo', SVC_SECRET_KEY: cli.sandbox.keys.secret_key }
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, ...variables })
   }
   const first = await cli.svc(`placements create --format banner --base-url http://localhost:${port}`)
   expect(first.code).toBe(0)
-  expect((await cli.svc('placements explain')).code).toBe(0)
-  const other = await cli.svc(`env -o json --base-url http://localhost:${port + 1}`)
+  expect((await cli.svc('explain')).code).toBe(0)
+  const other = await cli.svc(`sandbox env -o json --base-url http://localhost:${port + 1}`)
   expect(JSON.parse(other.stdout)).toEqual({ SVC_BASE_URL: `http://localhost:${port + 1}` })
 })
 
@@ -184,17 +184,17 @@ const noSandboxText = 'error: No sandbox is running.\nhint: Start one: svc start
 
 test.each([
   'sandbox status',
-  'sandbox info',
+  'sandbox status',
   'sandbox reset',
   'sandbox export',
   'sandbox logs',
-  'env',
+  'sandbox env',
   'placements create',
   'requests list',
-  'requests tail',
+  'sandbox logs',
   'beacons tail',
-  'events stream',
-  'health live',
+  'sandbox events',
+  'sandbox status',
   'contract check',
 ])('without a sandbox %s ends with the one message and exit code 7', async (args) => {
   const env = { SVC_HOME: temporaryDirectory() }
@@ -239,7 +239,7 @@ test('a sandbox is known by its probe, and no other server is', async () => {
 
 test.each([
   ['qa run formats', 'svc qa run --fresh'],
-  ['callbacks listen --port 0', '--secret-key KEY'],
+  ['sandbox callbacks listen --port 0', '--secret-key KEY'],
 ])('without a sandbox %s says so, and what it can do without', async (args, hint) => {
   const env = { SVC_HOME: temporaryDirectory() }
   const { code, stderr } = await svc(args, { env, cwd: env.SVC_HOME })
@@ -315,7 +315,7 @@ describe('sandbox logs', () => {
   })
 })
 
-describe('requests tail', () => {
+describe('sandbox logs', () => {
   test('reconnects to a restarted sandbox, says so on stderr, and misses nothing', { tags: 'depth' }, async () => {
     await using cli = await startTestCli()
     const database = join(cli.home, 'sandbox.db')
@@ -329,7 +329,7 @@ describe('requests tail', () => {
     }
     const first = await start()
     await cli.svc('placements create --session s1 -o none')
-    const following = follow(cli, 'requests tail --since 1h -o jsonl')
+    const following = follow(cli, 'sandbox logs --since 1h -o jsonl')
     await expect.poll(following.lines).toHaveLength(1)
     await first.close()
     await removeLocator(cli.home, first)
@@ -355,7 +355,7 @@ describe('requests tail', () => {
   test('continues with new requests when the sandbox is reset', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --session s1 -o none')
-    const following = follow(cli, 'requests tail --since 1h -o jsonl')
+    const following = follow(cli, 'sandbox logs --since 1h -o jsonl')
     await expect.poll(following.lines).toHaveLength(1)
     await cli.svc('sandbox reset -o none')
     await cli.svc('placements create --session s2 -o none')

@@ -115,9 +115,9 @@ describe('svc init TEMPLATE DIR', () => {
     })
   })
 
-  test('is svc scaffold', async () => {
+  test('is svc init', async () => {
     const short = await svc('init agent-cli --yes --dry-run -o json')
-    expect(await svc('scaffold agent-cli --yes --dry-run -o json')).toEqual(short)
+    expect(await svc('init agent-cli --yes --dry-run -o json')).toEqual(short)
   })
 
   test('writes into a subdirectory, and into the current directory', async () => {

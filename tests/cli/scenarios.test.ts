@@ -12,7 +12,7 @@ A partner that misses the window.
 
 Do
   Request a placement with a test key: svc placements create.
-  Read why: svc placements explain.
+  Read why: svc explain.
 
 Expect
   200, decision.no_fill_reason timeout.
@@ -20,9 +20,9 @@ Expect
 `,
   })
   expect((await cli.svc('placements create')).stdout).toContain('timeout')
-  expect((await cli.svc('placements explain')).stdout).toContain('Its offer came too late')
-  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('no_fill_timeout is no longer active.\n')
-  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('No scenario was active.\n')
+  expect((await cli.svc('explain')).stdout).toContain('Its offer came too late')
+  expect((await cli.svc('sandbox scenario use none')).stdout).toBe('no_fill_timeout is no longer active.\n')
+  expect((await cli.svc('sandbox scenario use none')).stdout).toBe('No scenario was active.\n')
   expect((await cli.svc('placements create')).stdout).toContain('ready, fill')
 })
 

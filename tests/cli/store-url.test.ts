@@ -45,11 +45,11 @@ interface Given {
 
 const sources: Record<string, (url: string) => Given> = {
   'start --store': (url) => ({ args: `start --store '${url}'` }),
-  'sandbox migrate --store': (url) => ({ args: `sandbox migrate --store '${url}'` }),
-  'tokens reset-admin --store': (url) => ({ args: `tokens reset-admin --store '${url}'` }),
+  'team migrate --store': (url) => ({ args: `team migrate --store '${url}'` }),
+  'team tokens reset-admin --store': (url) => ({ args: `team tokens reset-admin --store '${url}'` }),
   'SVC_STORE, start': (url) => ({ args: 'start', env: { SVC_STORE: url } }),
-  'SVC_STORE, sandbox migrate': (url) => ({ args: 'sandbox migrate', env: { SVC_STORE: url } }),
-  'SVC_STORE, tokens reset-admin': (url) => ({ args: 'tokens reset-admin', env: { SVC_STORE: url } }),
+  'SVC_STORE, team migrate': (url) => ({ args: 'team migrate', env: { SVC_STORE: url } }),
+  'SVC_STORE, team tokens reset-admin': (url) => ({ args: 'team tokens reset-admin', env: { SVC_STORE: url } }),
   'the config file': (url) => ({ args: 'start', config: JSON.stringify({ sandbox: { store: url } }) }),
   'another flag': (url) => ({ args: `start --port '${url}'` }),
   'a flag that does not exist': (url) => ({ args: `start '--stor=${url}'` }),
@@ -93,7 +93,7 @@ test('a config file that is not JSON is not quoted', async () => {
 
 test('the rest of the URL is shown, with what to do', async () => {
   const errorOf = async (store: string) => {
-    const { stderr } = await svc(`sandbox migrate --store '${store}'`, { env: { SVC_HOME: temporaryDirectory() } })
+    const { stderr } = await svc(`team migrate --store '${store}'`, { env: { SVC_HOME: temporaryDirectory() } })
     return stderr.split('\n').slice(0, 2)
   }
   expect(await errorOf(`postgress://svc:Zq7@xK9@${place}`)).toEqual([

@@ -13,11 +13,10 @@ const instead: Readonly<Record<string, string>> = {
   'qa hosts': 'qa hosts --list',
   'sandbox gameday': 'sandbox gameday gameday.yaml --plan',
   // Those that write what a later command reads.
-  bundle: 'bundle --out turn.html --force',
+  'bundle create': 'bundle create --out turn.html --force',
   'config set': 'config set base_url http://127.0.0.1:4010 --profile local',
   'evidence export': 'evidence export evidence.jsonl --force',
   init: 'init node-server my-server --dry-run',
-  scaffold: 'scaffold node-server my-server --dry-run',
 }
 /** One example of each command that ends; commands.test.ts runs the others as they are written, contract-check.test.ts its own as JSON. */
 const examples = (await loadAll(commands)).flatMap(({ command, path }) => {
@@ -50,7 +49,7 @@ describe('-o json', () => {
     const noun = path.split(' ')[0]
     if (noun !== last) await cli.svc('placements create --format banner -q')
     last = noun
-    if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
+    if (path.startsWith('sandbox callbacks')) await cli.svc(`api jobs.create --callback-url ${hook.url} -q`)
     const line = await aboutNewThing(asJson(example), cli.sandbox.url)
     const { stdout, stderr, code } = await cli.svc(line, { cwd: exampleFolder(cli, path) })
     expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
@@ -62,7 +61,7 @@ describe('-o json', () => {
   })
 
   test('an error leaves stdout empty', async () => {
-    const { stdout, stderr } = await cli.svc('decisions get slot_00000000001 -o json')
+    const { stdout, stderr } = await cli.svc('api decisions.get slot_00000000001 -o json')
     expect(stdout).toBe('')
     expect(JSON.parse(stderr)).toMatchObject({ error: { category: 'service' } })
   })

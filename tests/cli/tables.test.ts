@@ -13,7 +13,9 @@ beforeAll(async () => {
   await cli.svc('trigger rejected -q -o none')
   await cli.svc('placements create --no-fill -o none')
   await cli.svc('placements create --session-id 茶と珈琲の長い名前 --format banner --topic coffee -o none')
-  await cli.svc('consent set --session-id 茶と珈琲 --decision granted --set purposes.semantic_targeting=true -o none')
+  await cli.svc(
+    'api consent.set --session-id 茶と珈琲 --decision granted --set purposes.semantic_targeting=true -o none',
+  )
   await cli.svc('sandbox faults add --path /v1/never/茶と珈琲/and/a/long/path/that/no/terminal/has/room/for -o none')
   await cli.svc('sandbox snapshot save before-launch -o none')
 })
@@ -24,16 +26,16 @@ const lines: Readonly<Record<string, string>> = {
   trigger: 'trigger --list',
   // tests/pages/qa-hosts.test.ts opens pages.
   'qa hosts': 'qa hosts --list',
-  'keys list': 'keys list proj_demo',
+  'sandbox keys list': 'sandbox keys list proj_demo',
   // Their times are those of the system's clock, whose text has a width that depends on the day.
-  'audit list': 'audit list --time ms',
+  'team audit': 'team audit --time ms',
   'sandbox snapshot list': 'sandbox snapshot list --time ms',
 }
 /** Take seconds, or send hundreds of requests: their tables are pinned in tests of their own. */
 const leftOut = ['contract check', 'sandbox gameday']
 
 /** Columns are as wide as their longest process, port or duration: what is measured and the room beside it say nothing. */
-const measured = ['sandbox ps', 'requests find', 'requests list']
+const measured = ['sandbox ps', 'requests list', 'requests list']
 const steady = (table: string) =>
   table
     .replaceAll(/\S*…|\/v1\/render\/\S+/g, '…')
@@ -101,7 +103,7 @@ test('as csv every table has a header, and lines of as many cells; as tsv too', 
   expect(count).toBeGreaterThan(100)
   const { stdout } = await cli.svc('beacons list -o tsv --columns when,event,slot_id')
   expect(stdout.split('\n')[0]).toBe('received_at\tevent\tslot_id')
-  expect((await cli.svc('billing report --session-id none -o csv')).stdout).toBe('')
+  expect((await cli.svc('beacons billing --session-id none -o csv')).stdout).toBe('')
 })
 
 test('csv is refused before anything is done by a command that prints no rows; from the environment it is text there', async () => {
@@ -113,8 +115,8 @@ test('csv is refused before anything is done by a command that prints no rows; f
     expect([path, code, stderr]).toEqual([path, 2, expect.stringMatching(/prints no rows|^error: Option '-o/)])
   }
   expect(rowless.length).toBeGreaterThan(40)
-  expect((await other.svc('requests count')).stdout).toBe('0\n')
-  expect((await other.svc('tokens list')).stdout).toBe('')
+  expect((await other.svc('requests verify --at-least 0')).stdout).toBe('0\n')
+  expect((await other.svc('team tokens list')).stdout).toBe('')
   const made = await other.svc('placements create', { env: { SVC_OUTPUT: 'csv' } })
   expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('status       ready, fill')])
 })
@@ -148,7 +150,7 @@ test('where several tables are printed, the note names the one that lacks column
   const printed = async (columns: number) => {
     const stderr = keptStream(true)
     const stdout = { ...keptStream(true), columns }
-    await cli.svc('billing report', { system: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
+    await cli.svc('beacons billing', { system: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
     const note = stderr.text.trimEnd().replaceAll('\n  ', ' ').split('\n')[0]
     return { note, heads: stdout.text.split('\n').filter((line) => /^(project|format) /.test(line)) }
   }
@@ -184,11 +186,11 @@ test('a list without pages names no cursor; one with a next page does', { tags: 
 test('of several tables --columns takes those that have such a column, and an unknown name lists what there is', {
   tags: 'depth',
 }, async () => {
-  const { stdout } = await cli.svc('billing report --columns metric,count')
+  const { stdout } = await cli.svc('beacons billing --columns metric,count')
   expect(stdout).toMatch(/^metric +count\n[\s\S]*\n\nbilled\n/)
   expect(stdout).not.toMatch(/currency|project/)
   expect((await cli.svc('placements funnel --columns format,billable')).stdout).toMatch(/^format +billable$/m)
-  const wrong = await cli.svc('placements explain --columns colour')
+  const wrong = await cli.svc('explain --columns colour')
   expect(wrong).toMatchObject({ code: 2, stdout: '' })
   expect(wrong.stderr).toContain('campaign, outcome')
   expect((await cli.svc('qa list --columns needs')).stderr).toContain('No table here has these columns.')

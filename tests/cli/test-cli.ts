@@ -54,8 +54,7 @@ const gameday =
 
 /** Creates the folder in which the examples of a noun run, with the files that some of them read. */
 export function exampleFolder({ home }: TestCli, path: string): string {
-  // A bundle is imported where it was written.
-  const folder = join(home, 'examples', path.split(' ')[0]!.replace('import', 'bundle'))
+  const folder = join(home, 'examples', path.split(' ')[0]!)
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(import.meta.dirname, '../../fixtures/requests/beacons.render.json'), join(folder, 'beacons.jsonl'))
   for (const name of ['service', 'today', 'yesterday']) {

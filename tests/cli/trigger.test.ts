@@ -35,7 +35,7 @@ test('every scenario goes as it says, in every format, and leaves no fault and n
   const after = clockOf((await cli.svc('sandbox clock show -o json')).stdout)
   // Expired moves it, by 2 ms in each of the three formats.
   expect(after).toEqual({ ...clockOf(before.stdout), now_ms: clockOf(before.stdout).now_ms + 6 })
-  const settings = JSON.parse((await cli.svc('projects show -o json')).stdout) as { settings: object }
+  const settings = JSON.parse((await cli.svc('sandbox projects show -o json')).stdout) as { settings: object }
   expect(settings.settings).toMatchObject({ frame_load_within_ms: 300_000 })
 })
 
@@ -80,7 +80,7 @@ test('the scenarios have a turn for the refusals and no-fills that an integratio
 
 test('on a slow sandbox the times of a turn begin when its ad is shown', async () => {
   await using slow = await startTestCli()
-  await slow.svc('projects update --set decision_latency_ms=3000')
+  await slow.svc('sandbox projects update --set decision_latency_ms=3000')
   const turn = slow.svc('trigger pending -o jsonl')
   // The clock stands still: only this makes the decision due.
   const slots = async () => (await slow.svc('placements list -o jsonl')).stdout

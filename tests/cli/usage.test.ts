@@ -101,7 +101,7 @@ describe('the help of a command', () => {
   test('shows the choices of each field; svc contract show tells where each of them comes from', {
     tags: 'depth',
   }, async () => {
-    const { stdout } = await cli.svc('jobs create --help')
+    const { stdout } = await cli.svc('api jobs.create --help')
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       '--job-type <choice> Workload category; a missing value normalizes to chat (chat, code, image, voice, agent) --slots',
     )
@@ -218,18 +218,18 @@ describe('a usage error', () => {
     ['placments list', "Unknown command 'placments'.", 'Did you mean placements?'],
     ['help placments', "Unknown command 'placments'.", 'Did you mean placements?'],
     [
-      'render open slot_00000000007',
-      "'slot_00000000007' is not an asset token.",
-      "It begins with ast_; to read a slot's: svc decisions get SLOT_ID --jq .decision.asset_token",
+      'open ast_7',
+      "'ast_7' is not an asset token.",
+      "To read a slot's: svc api decisions.get SLOT_ID --jq .decision.asset_token",
     ],
     ['status', "Unknown command 'status'.", 'It is svc sandbox status.'],
     ['clock', "Unknown command 'clock'.", 'It is svc sandbox clock.'],
     ['scenario', "Unknown command 'scenario'.", 'It is svc sandbox scenario.'],
     ['snapshots', "Unknown command 'snapshots'.", 'It is svc sandbox snapshot.'],
-    ['tail --since 1h', "Unknown command 'tail'.", 'There are svc beacons tail and svc requests tail.'],
+    ['tail --since 1h', "Unknown command 'tail'.", 'It is svc beacons tail.'],
     ['list', "Unknown command 'list'.", 'Add --help to see what it takes.'],
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
-    ['consent list', "Unknown command 'list'.", 'Commands of svc consent: set, withdraw, show.'],
+    ['evidence show', "Unknown command 'show'.", 'Commands of svc evidence: list, export, verify.'],
     [
       'sandbox clock forward 5m',
       "Unknown command 'forward'.",
@@ -255,7 +255,7 @@ describe('a usage error', () => {
     ['x'.repeat(10_000), `Unknown command '${'x'.repeat(100)}...'.`, 'Add --help to see what it takes.'],
     ['--verison', "Unknown option '--verison'.", 'Did you mean --version?'],
     [
-      'placements explain a b',
+      'explain a b',
       "Too many arguments for 'explain'. Expected 1 argument but got 2: a, b.",
       'Add --help to see what it takes.',
     ],
@@ -303,21 +303,17 @@ describe('a usage error', () => {
       'Name its file: svc evidence verify FILE --public-key KEY',
     ],
     [
-      'requests find --header x',
+      'requests list --header x',
       '--header x is not name=value.',
       'For example: --header content-type=application/json',
     ],
     [
-      'completion fissh',
+      'config completion fissh',
       "'fissh' is invalid for <shell>.",
       'Did you mean fish? Allowed choices are bash, zsh, fish, powershell.',
     ],
-    [
-      'qa observe --reporter x',
-      "There is no reporter 'x'.",
-      'Reporters: list, junit, json, html, markdown, ctrf, sarif.',
-    ],
-    ['qa observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
+    ['observe --reporter x', "There is no reporter 'x'.", 'Reporters: list, junit, json, html, markdown, ctrf, sarif.'],
+    ['observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
     [
       'qa run nowhere.yaml',
       'nowhere.yaml: No such file. Check the path.',
@@ -335,7 +331,7 @@ describe('a usage error', () => {
       'Did you mean banner? Allowed choices are banner, clip, native.',
     ],
     [
-      'consent set --session-id s --decision grantd',
+      'api consent.set --session-id s --decision grantd',
       "Option '--decision <choice>' argument 'grantd' is invalid.",
       'Did you mean granted? Allowed choices are granted, denied, withdrawn, personalized, basic, custom.',
     ],
@@ -407,13 +403,20 @@ describe('colours', () => {
 
 test('without a sandbox that is said before anything that only a sandbox can make good', async () => {
   const env = { SVC_HOME: temporaryDirectory() }
-  const given = ['placements explain', 'decisions get', 'browser activate', 'projects show', 'keys list', 'render open']
+  const given = [
+    'explain',
+    'api decisions.get',
+    'api browser.activate',
+    'sandbox projects show',
+    'sandbox keys list',
+    'open frame',
+  ]
   for (const line of [
     ...given,
     'requests show',
     'beacons send --event render',
-    'namespaces delete x',
-    'callbacks resend',
+    'team namespaces delete x',
+    'sandbox callbacks resend',
   ])
     expect(await svc(line, { env, isTerminal: true, system: { stdin_is_terminal: true } }), line).toMatchObject({
       code: 7,
@@ -425,7 +428,7 @@ test('without a sandbox that is said before anything that only a sandbox can mak
 test('a file that cannot be read is reported in words', async () => {
   for (const line of ['beacons lint nowhere', 'evidence verify nowhere', 'evidence tamper nowhere copy'])
     expect((await cli.svc(line)).stderr).toBe(`error: ${cli.home}/nowhere cannot be read: no such file.\n`)
-  expect((await cli.svc('jobs create --data @.')).stderr).toContain('cannot be read: it is a folder.')
+  expect((await cli.svc('api jobs.create --data @.')).stderr).toContain('cannot be read: it is a folder.')
 })
 
 test.each([54, 60, 79])('svc --help fits a terminal of %i columns, with all of its words', async (columns) => {

@@ -51,8 +51,8 @@ const read: Readonly<Record<string, UserFile>> = {
   'qa show <name>': { line: 'qa show FILE', name: 's.yaml', text: suite, code: 0 },
   'qa run [suites]': { line: 'qa run FILE', name: 's.yaml', text: suite, code: null },
   'qa list [suites]': { line: 'qa list FILE', name: 's.yaml', text: suite, code: 0 },
-  'qa observe --steps <file>': {
-    line: 'qa observe --url http://localhost:9 --steps FILE',
+  'observe --steps <file>': {
+    line: 'observe --url http://localhost:9 --steps FILE',
     name: 'steps.yaml',
     text: '- wait: 1',
     code: null,
@@ -83,20 +83,20 @@ const read: Readonly<Record<string, UserFile>> = {
     code: null,
   },
   // It is refused, once it is read.
-  'import <file>': { line: 'import FILE', name: 'i.html', text: '<p>tea ☕', code: 2 },
+  'bundle import <file>': { line: 'bundle import FILE', name: 'i.html', text: '<p>tea ☕', code: 2 },
   '--tls-cert <file>': { line: 'start --tls-cert FILE --tls-key FILE', name: 'a.pem', text: 'x', code: null },
   '--tls-key <file>': { line: 'start --tls-cert FILE --tls-key FILE', name: 'a.pem', text: 'x', code: null },
 }
 
 /** Arguments and flags for files that are written, are no text, or are read as they are, and why. */
 const notRead: Readonly<Record<string, string>> = {
-  'billing reconcile <file>': 'is read in other encodings too: src/reconciliation/own-counts.test.ts',
+  'beacons reconcile <file>': 'is read in other encodings too: src/reconciliation/own-counts.test.ts',
   'sandbox export [file]': 'is written',
   'requests export [file]': 'is written',
   'sandbox import <file>': 'is an archive',
   'evidence export [file]': 'is written',
   'evidence export --file <file>': 'is written',
-  'bundle --out <file>': 'is written',
+  'bundle create --out <file>': 'is written',
   'record --out <file>': 'is written',
   '--playback <file>': 'is a recording, which svc record writes',
   'evidence verify [file]': 'has a signature over each byte: tests/cli/evidence-forgeries.test.ts',

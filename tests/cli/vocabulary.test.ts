@@ -70,7 +70,7 @@ test('siblings take the same flags; old spellings stay', async () => {
   const asked = await cli.svc('placements create --wait-ms 1s --slots-requested 2 --test-outcome no_fill -o json')
   expect(JSON.parse(asked.stdout)).toMatchObject({ decision: { no_fill_reason: 'test_forced' } })
   expect((await cli.svc('placements create --wait 1000 -q -o none')).code).toBe(0)
-  expect((await cli.svc('decisions get --wait-ms 1s -q -o none')).code).toBe(0)
+  expect((await cli.svc('api decisions.get --wait-ms 1s -q -o none')).code).toBe(0)
   expect((await cli.svc('requests list --since 2026-01-31 -o none')).code).toBe(0)
   const advanced = await cli.svc('sandbox clock advance 31 -o json')
   const { now_ms } = JSON.parse(advanced.stdout) as { now_ms: number }
@@ -84,9 +84,9 @@ test('what commands print leads on: a request to its slot, a start to its settin
   const { slot_id } = JSON.parse(stdout) as { slot_id: string }
   const newest = await cli.svc('requests list --limit 1 -o jsonl')
   const { request_id } = JSON.parse(newest.stdout) as { request_id: string }
-  const explained = await cli.svc(`placements explain ${request_id} -o json`)
+  const explained = await cli.svc(`explain ${request_id} -o json`)
   expect(JSON.parse(explained.stdout)).toMatchObject({ slot_id })
-  expect((await cli.svc('keys create -o json')).stderr).toContain('The key is shown only now')
+  expect((await cli.svc('sandbox keys create -o json')).stderr).toContain('The key is shown only now')
   expect(await cli.svc('open foo')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('has the identifier "foo"'),

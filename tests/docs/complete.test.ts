@@ -13,6 +13,7 @@ import { commandPages, commandsMarkdown } from '#build/docs/commands.ts'
 import { readPages, toAnchor } from '#build/docs/pages.ts'
 import { commonOptions } from '#cli/run/common-options.ts'
 import { type CommandNode, commandTree } from '#cli/run/help.ts'
+import { describeRenamed } from '#cli/run/renamed-commands.ts'
 import { startFlags } from '#cli/settings/start-options.ts'
 import { settingNames, settingsTable } from '#cli/settings/table.ts'
 import { acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
@@ -108,6 +109,27 @@ describe('commands', () => {
     expect(named.flatMap((command) => problemOf(command, tree) ?? [])).toEqual([])
   })
 
+  test('no text of the repository names a command by its earlier name', () => {
+    const stated = [
+      'docs/commands.md',
+      'docs/decisions/**',
+      'src/cli/run/renamed-commands.ts',
+      'tests/cli/earlier-names.*',
+      'tests/docs/complete.test.ts',
+    ]
+    const files = globSync(
+      '{*.{md,yml,json},{bench,build,deploy,docs,fixtures,sandbox,src,templates,tests,.github}/**/*.{md,ts,tsx,js,mjs,json,yml,yaml,py,go,java,php,rb,sh,txt}}',
+      { cwd: root, exclude: [...stated, '**/node_modules/**'] },
+    )
+    expect(files.length).toBeGreaterThan(1500)
+    const found = files.flatMap((file) => earlierNamesIn(textOf(file)).map((name) => `${file}: ${name}`))
+    expect(found).toEqual([])
+    expect(earlierNamesIn('Start: svc sandbox start. Or `npx svc-sandbox qa observe -- npm test`')).toEqual([
+      'svc sandbox start is now svc start',
+      'svc qa observe is now svc observe',
+    ])
+  })
+
   test('a command and a flag that do not exist are noticed', () => {
     expect(problemOf('svc placements crate', tree)).toBe('svc placements crate')
     expect(problemOf('svc placements create --formats banner', tree)).toBe('svc placements create --formats')
@@ -137,23 +159,28 @@ function problemOf(command: string, tree: readonly CommandNode[]): string | null
     const { long, short } = new Option(flags)
     return [long, short]
   })
-  const known = new Set([
-    ...own,
-    '--help',
-    '-h',
-    '--overwrite',
-    '--force',
-    '--no-color',
-    ...(node?.flagCommands ? Object.keys(node.flagCommands) : []),
-  ])
+  const known = new Set([...own, '--help', '-h', '--overwrite', '--force', '--no-color'])
   if (nodes !== undefined) return null
   const wrong = words.map((word) => word.split('=')[0]!).find((word) => /^--?[a-z]/.test(word) && !known.has(word))
   return wrong === undefined ? null : `${path.join(' ')} ${wrong}`
 }
 
+/** What stands for the program in texts, templates and strings of code. */
+const program = /(?:\bsvc|\bsvc-sandbox|\{\{svc\}\}|\$\{command_name\}) ((?:[a-z][a-z-]*\b ?){1,3})/g
+
+/** Returns the commands that a text names by their earlier name, with the present one. */
+function earlierNamesIn(text: string): string[] {
+  return [...text.matchAll(program)].flatMap(([, words = '']) => {
+    const named = words.trim().split(' ')
+    const isPresent = named[0] === 'bundle' && ['create', 'import', 'list'].includes(named[1] ?? '')
+    return isPresent ? [] : (describeRenamed(named) ?? [])
+  })
+}
+
 function leaves(nodes: readonly CommandNode[], path: readonly string[] = []): { path: string; node: CommandNode }[] {
   return nodes.flatMap((node) => {
     const words = [...path, node.name]
+    if (node.isHidden) return []
     return node.commands === undefined ? [{ path: words.join(' '), node }] : leaves(node.commands, words)
   })
 }

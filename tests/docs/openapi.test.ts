@@ -17,7 +17,10 @@ test('the built document is the one that a sandbox serves, at its own address', 
   expect(JSON.parse(withAddress(JSON.stringify(built), sandbox.url))).toEqual(served)
 })
 
-test.each(['openapi', 'openapi --v1', 'openapi --control'])('svc %s is a valid document of OpenAPI', async (args) => {
-  const { stdout } = await svc(args, {})
-  expect(await new Validator().validate(JSON.parse(stdout))).toEqual({ valid: true })
-})
+test.each(['contract openapi', 'contract openapi --v1', 'contract openapi --control'])(
+  'svc %s is a valid document of OpenAPI',
+  async (args) => {
+    const { stdout } = await svc(args, {})
+    expect(await new Validator().validate(JSON.parse(stdout))).toEqual({ valid: true })
+  },
+)

@@ -97,7 +97,7 @@ test('GitLab gets the Markdown as a note, only of a merge request and only with 
   try {
     const [script] = recipe<{ test: { after_script: [string] } }>('GitLab CI').test.after_script
     const { folder, run } = openProject()
-    const report = '## ✅ svc qa observe: passed & 100 % done\n'
+    const report = '## ✅ svc observe: passed & 100 % done\n'
     writeFileSync(join(folder, 'svc.md'), report)
     const { port } = server.address() as AddressInfo
     const env = { CI_API_V4_URL: `http://127.0.0.1:${port}/api/v4`, CI_PROJECT_ID: '7', NOTE_TOKEN: 'glpat' }

@@ -142,6 +142,6 @@ test('svc docs --list has every topic, and a topic that is mistyped is suggested
     stdout: '',
     stderr: 'error: There is no topic "key_clas".\nhint: Did you mean key_class? All topics: svc docs --list\n',
   })
-  const names = (await svc('completion --names topics', { env })).stdout.split('\n')
+  const names = (await svc('config completion --names topics', { env })).stdout.split('\n')
   expect(names).toEqual(expect.arrayContaining(['qa', 'errors', 'errors/key_class', 'key_class']))
 })

@@ -128,7 +128,7 @@ test('a restart keeps the rules and the scenario, and warns about them', async (
   }
   {
     await using on = await stage({ database })
-    expect(on.sandbox.warnings).toEqual(['the scenario no_fill is still in use: svc sandbox scenario clear'])
+    expect(on.sandbox.warnings).toEqual(['the scenario no_fill is still in use: svc sandbox scenario use none'])
     expect(await active(on)).toEqual(['no_fill'])
   }
   {

@@ -50,7 +50,7 @@ test('a suite and an observed command write the job summary and reports, also wh
     expect(first.runAction(false)).toEqual(['Run a suite'])
     const text = first.summary()
     expect(text).toMatch(/^## ❌ svc qa run: 1 of 1 case failed\n/)
-    expect(text).toContain('\n## ✅ svc qa observe: passed')
+    expect(text).toContain('\n## ✅ svc observe: passed')
     expect(text).not.toMatch(/sk_test_(?!redacted)\w/)
     expect(text).not.toContain('Changed against')
     const { reports } = first.outputs()

@@ -1,5 +1,5 @@
 /**
- * The collections of `svc openapi --for`, run by the tools that they are for, as they are, against a new sandbox: Postman by
+ * The collections of `svc contract openapi --for`, run by the tools that they are for, as they are, against a new sandbox: Postman by
  * newman, .http files by httpYac.
  */
 import { execFile } from 'node:child_process'

@@ -33,8 +33,8 @@ interface Listed {
   outputSchema?: { type: string }
 }
 
-test('the inspector lists the tools of svc mcp, and calls one', async () => {
-  const server = [process.execPath, join(checkout, 'bin/svc.js'), 'mcp', '--start']
+test('the inspector lists the tools of svc agent mcp, and calls one', async () => {
+  const server = [process.execPath, join(checkout, 'bin/svc.js'), 'agent', 'mcp', '--start']
   const { tools: listed } = await inspect<{ tools: Listed[] }>(...server, '--method', 'tools/list')
   expect(listed.map(({ name }) => name)).toContain('explain_placement')
   expect(listed.filter(({ outputSchema }) => outputSchema?.type !== 'object')).toEqual([])

@@ -94,6 +94,6 @@ test.each(['Containerfile', 'sandbox.Containerfile'])(
       .at(-1)!
     expect(last).toMatch(/^ENTRYPOINT \[.*"(\/app\/)?node_modules\/\.bin\/svc(-sandbox)?"\]$/m)
     expect(last).toMatch(/^EXPOSE 4010$/m)
-    expect(last).toMatch(/^HEALTHCHECK .*\n?.*(readyz|"health", "ready")/m)
+    expect(last).toMatch(/^HEALTHCHECK .*\n?.*(readyz|"sandbox", "status")/m)
   },
 )

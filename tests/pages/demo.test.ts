@@ -466,7 +466,7 @@ test('what the demo sends is in the journal, and nobody judges it as an integrat
   await demo.page.goto(`${own.url}/_sandbox/requests/${placement?.request_id}`)
   await demo.page.getByText('the demo, not judged').waitFor()
   const env = { SVC_HOME: temporaryDirectory() }
-  for (const line of ['doctor', 'qa observe --since 10m']) {
+  for (const line of ['doctor', 'observe --since 10m']) {
     const { code, stdout, stderr } = await svc(`${line} --base-url ${own.url} -o json`, { env })
     expect([line, code, `${stdout}${stderr}`]).toEqual([line, 5, expect.stringMatching(/[Nn]othing/)])
     if (line === 'doctor') expect(JSON.parse(stdout).looked_at).toMatchObject({ requests: 0 })

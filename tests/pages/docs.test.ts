@@ -99,7 +99,7 @@ test.each([
   ['csp', 'browser#when-nothing-shows'],
   ['reset', 'commands/sandbox#svc-sandbox-reset'],
   ['next.js', 'browser#with-your-backend'],
-  ['svc mcp', 'agents'],
+  ['svc agent mcp', 'agents'],
   ['/v1/placements', 'reference/placements.create'],
   ['rate_limit', 'errors/rate_limited'],
 ])('search finds %s at %s', async (text, target) => {

@@ -73,7 +73,7 @@ test('the page that does what the documentation says shows and counts everywhere
   expect(lost.map(({ condition, missing }) => `${condition}: ${missing}`)).toEqual([
     'sandboxed-frame: sandbox="allow-scripts allow-same-origin" on the frame around the page',
     'tall-webview: SponsoredPlacement.setViewport({ top, left, width, height }), called by the app as its user scrolls',
-    `app-scheme: svc projects update proj_demo --set 'allowed_origins=["http://localhost:*","http://127.0.0.1:*","capacitor://localhost"]'`,
+    `app-scheme: svc sandbox projects update proj_demo --set 'allowed_origins=["http://localhost:*","http://127.0.0.1:*","capacitor://localhost"]'`,
   ])
 })
 
@@ -185,7 +185,7 @@ test('the origin around its frame', async () => {
   expect(row!.why_not).toMatch(/^http:\/\/localhost:\d+ is not an allowed origin of the project/)
   const around = / http:\/\/\S+ is/.exec(` ${row!.why_not}`)![0].trim().split(' ')[0]
   expect(row!.missing).toBe(
-    `svc projects update proj_demo --set 'allowed_origins=${JSON.stringify([app.url, around])}'`,
+    `svc sandbox projects update proj_demo --set 'allowed_origins=${JSON.stringify([app.url, around])}'`,
   )
 })
 

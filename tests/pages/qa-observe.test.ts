@@ -1,4 +1,4 @@
-/** `svc qa observe --url`: a real browser on pages of an integrator: each violates one rule, and one violates none. */
+/** `svc observe --url`: a real browser on pages of an integrator: each violates one rule, and one violates none. */
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -244,7 +244,7 @@ describe.concurrent('the command', () => {
   const observe = async (page: Page, args: string, cwd = home) => {
     await using app = await startApp(shared.url, page)
     const browser_path = await chromium.executablePath()
-    return await svc(`qa observe --url ${app.url} --browser-path ${browser_path} ${args}`, {
+    return await svc(`observe --url ${app.url} --browser-path ${browser_path} ${args}`, {
       env: { SVC_HOME: home },
       cwd,
       system: { now: () => Date.now() },
@@ -255,7 +255,7 @@ describe.concurrent('the command', () => {
     await using cli = await startTestCli()
     await using app = await startApp(cli.sandbox.url, askingPage)
     const browser = `--browser-path ${await chromium.executablePath()}`
-    const { code, stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 500ms --reporter markdown`)
+    const { code, stderr } = await cli.svc(`observe --url ${app.url} ${browser} --for 500ms --reporter markdown`)
     expect(code).toBe(5)
     expect(stderr).toMatch(
       /error: Nothing was judged: .*\nhint: The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
@@ -266,7 +266,7 @@ describe.concurrent('the command', () => {
     await using cli = await startTestCli()
     await using app = await startApp(cli.sandbox.url, mistypedPage)
     const browser = `--browser-path ${await chromium.executablePath()}`
-    const { stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 2s --reporter markdown`)
+    const { stderr } = await cli.svc(`observe --url ${app.url} ${browser} --for 2s --reporter markdown`)
     expect(stderr).not.toContain('requested no ad')
   })
 

@@ -127,7 +127,7 @@ test('a user who may not create anything starts a node where a migration has mad
   await client.connect()
   try {
     await client.query(`CREATE ROLE ${user} LOGIN PASSWORD 'secret'`)
-    await expect(start()).rejects.toMatchObject({ hint: expect.stringContaining('svc sandbox migrate') })
+    await expect(start()).rejects.toMatchObject({ hint: expect.stringContaining('svc team migrate') })
     await migrateStore(own, 'granted')
     for (const schema of ['svc_granted', 'svc__team']) {
       await client.query(`GRANT USAGE ON SCHEMA ${schema} TO ${user};

@@ -86,7 +86,7 @@ test('in transaction mode a pool that others use is recognized too', async () =>
 test('start, migrate and reset-admin say what to do, and exit with 2', async () => {
   await using pooler = await startPooler(server, 'transaction')
   const env = { SVC_HOME: temporaryDirectory() }
-  for (const args of ['start --port 0', 'sandbox migrate', 'tokens reset-admin']) {
+  for (const args of ['start --port 0', 'team migrate', 'team tokens reset-admin']) {
     const { code, stdout, stderr } = await spawnSvc([...args.split(' '), '--store', pooler.url], env).ended
     expect([args, code, stdout]).toEqual([args, 2, ''])
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(

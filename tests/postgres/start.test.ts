@@ -67,10 +67,10 @@ test('a namespace that no node serves is deleted by its name', async () => {
   const node = start('pr-2')
   try {
     await node.firstLine
-    const remove = ['namespaces', 'delete', 'pr-1', '--yes']
+    const remove = ['team', 'namespaces', 'delete', 'pr-1', '--yes']
     expect(await spawnSvc(remove, env).ended).toMatchObject({ code: 0, stdout: 'Deleted.\n' })
     expect((await spawnSvc(remove, env).ended).code).not.toBe(0)
-    expect((await spawnSvc(['namespaces', 'list', '-o', 'json'], env).ended).stdout).not.toContain('pr-1')
+    expect((await spawnSvc(['team', 'namespaces', 'list', '-o', 'json'], env).ended).stdout).not.toContain('pr-1')
   } finally {
     node.child.kill('SIGTERM')
     await node.ended

@@ -18,15 +18,19 @@ test('a kill loses what was not delivered: it says so, and resend sends it with 
   const flags = ['--port', '0', '--db', `${home}/sandbox.db`, '--decision-latency', '1500']
   const first = spawnSvc(['start', ...flags, '-o', 'json'], env)
   await first.firstLine
-  await svc(`jobs create --callback-url ${program.url} -q`, { env, system: real })
+  await svc(`api jobs.create --callback-url ${program.url} -q`, { env, system: real })
   first.child.kill('SIGKILL')
   await first.ended
   const second = spawnSvc(['start', ...flags, '-o', 'json'], env)
   await second.firstLine
   const list = async () =>
-    (JSON.parse((await svc('callbacks list -o json', { env, system: real })).stdout) as { items: CallbackItem[] }).items
+    (
+      JSON.parse((await svc('sandbox callbacks list -o json', { env, system: real })).stdout) as {
+        items: CallbackItem[]
+      }
+    ).items
   expect(await list()).toMatchObject([{ status: 'key_lost', attempts: 0 }])
-  await expect.poll(async () => (await svc('callbacks resend', { env, system: real })).code).toBe(0)
+  await expect.poll(async () => (await svc('sandbox callbacks resend', { env, system: real })).code).toBe(0)
   expect(await list()).toMatchObject([{ status: 'delivered', attempts: 1 }])
   const [sent] = program.received
   expect(sent!.headers['x-csl-signature']).toBe(`sha256=${createHmac('sha256', key).update(sent!.body).digest('hex')}`)

@@ -1,6 +1,6 @@
 /**
  * Runs commands of the built program one after the other in this process, whose streams are the real ones: `node
- * every-command.ts '["health","projects list"]'`. After each, a line on stderr has its path and exit code as JSON.
+ * every-command.ts '["health","sandbox projects list"]'`. After each, a line on stderr has its path and exit code as JSON.
  */
 import { createReadStream, writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -49,7 +49,7 @@ test.each(['health', 'beacons list', 'doctor'])('closed streams, as a process of
   expect(stderr).not.toMatch(/\n {4}at |bug of svc|EBADF/)
 })
 
-test.each(['events stream --since 1d', 'beacons tail --since 1d -o jsonl', 'requests tail --since 1d'])(
+test.each(['sandbox events --since 1d', 'beacons tail --since 1d -o jsonl', 'sandbox logs --since 1d'])(
   'a reader that goes away ends svc %s silently',
   async (line) => {
     await using own = await startTestCli()

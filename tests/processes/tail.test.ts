@@ -212,7 +212,7 @@ test('a service that cannot be reached is reported without taking over the termi
   onTestFinished(() => terminal.close())
   await shows(terminal, 'error: http://127.0.0.1:1 cannot be reached', 'code 7')
   expect(terminal.screen).toMatchObject({ is_alternate: false, is_cursor_shown: true, clears: 0 })
-  const without = await openScript('requests tail', { SVC_HOME: home })
+  const without = await openScript('sandbox logs', { SVC_HOME: home })
   onTestFinished(() => without.close())
   await shows(without, 'error: No sandbox is running.', 'code 7')
 })

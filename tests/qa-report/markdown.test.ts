@@ -72,9 +72,9 @@ test('a finding is in its own words, and what was not judged is folded', async (
     }),
     item({ id: 'observe/live-key', suite: 'observe', outcome: 'not_applicable', reason: 'not seen: a key', steps: [] }),
   ]
-  const text = await markdownOf(run(cases, { command: 'qa observe', looked_at: '3 requests of npm test' }))
+  const text = await markdownOf(run(cases, { command: 'observe', looked_at: '3 requests of npm test' }))
   const block = `src/app.js:12:5\n${message} (req_1)\nRemove it.\nPOST /v1/placements → 200 in 4 ms\n`
-  expect(text).toContain('## ❌ svc qa observe: 1 of 2 rules failed\n')
+  expect(text).toContain('## ❌ svc observe: 1 of 2 rules failed\n')
   expect(text).toContain('Looked at `3 requests of npm test`; 2 rules: 1 failed, 1 not applicable, in 1.23 s.\n')
   expect(text).toContain(`<summary><code>observe › a title</code>: <code>${message}</code></summary>\n`)
   expect(text).toContain(`\n\`\`\`text\n${block}\n${block}\`\`\`\n`)
@@ -89,8 +89,8 @@ test.each([
   ['a run that passed', run([item()]), '## ✅ svc qa run: passed'],
   [
     'a warning',
-    run([item({ reason: 'warning: it costs something' })], { command: 'qa observe' }),
-    '## ✅ svc qa observe: passed with 1 warning',
+    run([item({ reason: 'warning: it costs something' })], { command: 'observe' }),
+    '## ✅ svc observe: passed with 1 warning',
   ],
   ['no cases', run([]), '## ❌ svc qa run: nothing was checked'],
   [

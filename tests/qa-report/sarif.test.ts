@@ -42,7 +42,7 @@ async function sarifOf(result: RunResult) {
 
 const fingerprints = (results: readonly Result[]) => results.map((each) => each.partialFingerprints['svcFinding/v1'])
 
-/** A finding of `svc qa observe`: its step has a place in a source file, or none. */
+/** A finding of `svc observe`: its step has a place in a source file, or none. */
 function finding(file: string | null, given: Partial<CaseResult> = {}): CaseResult {
   const none = { file: 'observe/secret-key-served', line: 0, column: 0 }
   const message = 'http://localhost/app.js:1 contains the secret key sk_test_….'
@@ -71,7 +71,7 @@ function finding(file: string | null, given: Partial<CaseResult> = {}): CaseResu
 
 test('a finding with a place in a source', async () => {
   const { results, rules, notifications, isSuccessful, id } = await sarifOf(
-    run([finding('src/app.js')], { command: 'qa observe' }),
+    run([finding('src/app.js')], { command: 'observe' }),
   )
   expect(id).toBe('svc-qa-observe/')
   expect([isSuccessful, notifications]).toEqual([true, []])

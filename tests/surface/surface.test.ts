@@ -74,12 +74,12 @@ test('the API: operations and names of schemas', async () => {
 
 test('ids of rules: qa observe, doctor, beacons lint, contract check', async () => {
   await using own = await startTestCli()
-  const observed = JSON.parse(await stdoutOf('qa observe --since 10m -o json', {}, own)) as { cases: { id: string }[] }
+  const observed = JSON.parse(await stdoutOf('observe --since 10m -o json', {}, own)) as { cases: { id: string }[] }
   const documented = readFileSync(join(root, 'docs/qa-observe.md'), 'utf8')
   const rules = observed.cases.map(({ id }) => {
     const name = id.replace('observe/', '')
     const severity = new RegExp(`\\| \`${name}\` \\| (error|warning) \\|`).exec(documented)?.[1]
-    return `qa observe  ${id}  ${severity ?? 'undocumented'}`
+    return `observe  ${id}  ${severity ?? 'undocumented'}`
   })
 
   await refuse(own.sandbox.url)
@@ -172,7 +172,7 @@ test('modules of the package', async () => {
 })
 
 /** Commands that print one document a line, until they are interrupted. */
-const streams = ['requests tail --since 10m', 'beacons tail --since 10m', 'events stream --since-seq 0']
+const streams = ['sandbox logs --since 10m', 'beacons tail --since 10m', 'sandbox events --since-seq 0']
 
 type TestSystem = Required<NonNullable<RunOptions['system']>>
 
@@ -199,54 +199,52 @@ const beacon = { beacon_id: 'instance-1:render', asset_token: 'ast_a', event: 'r
 
 /** One story, command by command; each may use what those before it left in the sandbox. */
 const session: [args: string, options?: RunOptions][] = [
-  ['health live'],
-  ['health ready'],
-  ['env'],
+  ['sandbox status'],
+  ['sandbox env'],
   ['placements create --session s1 --format banner --topic coffee'],
-  ['render fetch'],
+  ['api render.frame'],
   ['beacons send --event render'],
-  ['placements explain'],
-  ['decisions get'],
+  ['explain'],
+  ['api decisions.get'],
   ['placements create --session s2 --format clip'],
   ['placements create --session s3 --format native'],
   ['placements create --session s4 --no-fill'],
-  ['placements explain'],
+  ['explain'],
   ['placements create --no-fill --expect fill'],
   ['placements create --set slot_hint.max_width=0'],
   ['placements create --nonsense'],
   ['placements list'],
-  ['jobs create --session-id s5 --job-type code --slots-requested 2'],
-  ['browser activate'],
-  ['consent set --session-id s6 --decision granted --set purposes.semantic_targeting=true'],
-  ['consent withdraw --session-id s6'],
-  ['consent show'],
-  ['projects list'],
-  ['projects show'],
-  ['projects config'],
-  ['projects create proj_surface --set allowed_origins=https://shop.example'],
-  ['projects update proj_surface --billing-model cpc'],
-  ['keys list'],
-  ['keys create'],
-  ['keys revoke key_00000000009'],
-  ['tokens create --name ci'],
-  ['tokens list'],
-  ['tokens revoke ci'],
-  ['audit list'],
-  ['namespaces list'],
+  ['api jobs.create --session-id s5 --job-type code --slots-requested 2'],
+  ['api browser.activate'],
+  ['api consent.set --session-id s6 --decision granted --set purposes.semantic_targeting=true'],
+  ['api consent.set --decision withdrawn --session-id s6'],
+  ['api consent.list'],
+  ['sandbox projects list'],
+  ['sandbox projects show'],
+  ['api projects.config'],
+  ['sandbox projects create proj_surface --set allowed_origins=https://shop.example'],
+  ['sandbox projects update proj_surface --billing-model cpc'],
+  ['sandbox keys list'],
+  ['sandbox keys create'],
+  ['sandbox keys revoke key_00000000009'],
+  ['team tokens create --name ci'],
+  ['team tokens list'],
+  ['team tokens revoke ci'],
+  ['team audit'],
+  ['team namespaces list'],
   ['beacons list'],
   ['beacons lint -', { stdin: JSON.stringify([beacon, { ...beacon, event: 'clicked', colour: 1 }]) }],
   ['requests list'],
   ['requests show'],
-  ['requests find --path /v1/placements'],
-  ['requests count --path /v1/placements'],
-  ['requests nearest --path /v1/placement --method POST'],
+  ['requests list --body job_type=chat'],
+  ['requests verify --path /v1/placement --method POST'],
   ['requests verify --path /v1/placements --at-least 1'],
   ['requests verify --path /v1/placements --none'],
   ['requests replay'],
   ...streams.map((args): [string] => [args]),
   ['sandbox logs --no-follow --since 10m'],
-  ['billing report'],
-  ['billing reconcile -', { stdin: 'slot_id,impressions,views\nslot_00000000zzz,1,0\n' }],
+  ['beacons billing'],
+  ['beacons reconcile -', { stdin: 'slot_id,impressions,views\nslot_00000000zzz,1,0\n' }],
   ['evidence list'],
   ['evidence verify'],
   ['evidence export --file evidence.jsonl'],
@@ -260,7 +258,7 @@ const session: [args: string, options?: RunOptions][] = [
   ['qa show formats'],
   ['qa validate formats'],
   ['qa run formats --grep banner'],
-  ['qa observe --since 10m'],
+  ['observe --since 10m'],
   ['config list'],
   ['config get base_url'],
   ['config set client_id proj_demo --profile local'],
@@ -268,20 +266,18 @@ const session: [args: string, options?: RunOptions][] = [
   ['config validate'],
   ['init --list'],
   ['init node-server my-server --dry-run'],
-  ['sandbox status'],
   ['sandbox ps'],
-  ['sandbox info'],
-  ['sandbox integrity'],
+  ['sandbox status --check'],
   ['sandbox clock show'],
   ['sandbox clock advance 1m'],
   ['sandbox clock freeze'],
   ['sandbox clock resume'],
   ['sandbox faults add --path /v1/never --times 2'],
   ['sandbox faults list'],
-  ['sandbox faults clear'],
+  ['sandbox faults remove --all'],
   ['sandbox scenario list'],
   ['sandbox scenario use banner_ok'],
-  ['sandbox scenario clear'],
+  ['sandbox scenario use none'],
   ['sandbox snapshot save before'],
   ['sandbox snapshot list'],
   ['sandbox snapshot restore before'],

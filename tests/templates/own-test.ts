@@ -1,4 +1,4 @@
-/** An unchanged template installs, builds and passes its own tests; a backend also shows an ad and keeps the rules of `svc qa observe`. */
+/** An unchanged template installs, builds and passes its own tests; a backend also shows an ad and keeps the rules of `svc observe`. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
@@ -22,7 +22,7 @@ export function testTemplate(name: string): void {
 
 /** A backend with the page of `templates/_shared/page`. */
 export function testBackend(name: string): void {
-  test(`${name} installs, passes its own tests, and keeps the rules of svc qa observe in them`, async () => {
+  test(`${name} installs, passes its own tests, and keeps the rules of svc observe in them`, async () => {
     const project = await scaffold(name)
     if (project.scripts.check !== undefined) await project.run('npm', 'run', 'check')
     const { broken, kept } = await observe(project, [], ['npm', 'test'])
@@ -43,7 +43,7 @@ export function testBackend(name: string): void {
     expect(existsSync(join(project.directory, '.gitignore'))).toBe(true)
   })
 
-  test(`${name} shows an ad in its page, and keeps the rules of svc qa observe`, async () => {
+  test(`${name} shows an ad in its page, and keeps the rules of svc observe`, async () => {
     const project = await scaffold(name)
     writeFileSync(join(project.directory, 'turn.yaml'), turn)
     const port = await freePort()
@@ -71,13 +71,13 @@ const turn = `- run: while (document.querySelector('option') === null) await new
 - wait_for: visible
 `
 
-/** Runs a command under `svc qa observe`, which fails when it saw no request. Returns the rules by what became of them. */
+/** Runs a command under `svc observe`, which fails when it saw no request. Returns the rules by what became of them. */
 async function observe(
   { directory, run }: Scaffolded,
   options: readonly string[],
   command: readonly string[],
 ): Promise<{ broken: string[]; kept: string[] }> {
-  await run('svc', 'qa', 'observe', '--reporter', 'json=observed.json', ...options, '--', ...command)
+  await run('svc', 'observe', '--reporter', 'json=observed.json', ...options, '--', ...command)
   const { cases } = JSON.parse(readFileSync(join(directory, 'observed.json'), 'utf8')) as {
     cases: { id: string; tags: string[] }[]
   }

@@ -187,7 +187,7 @@ test('not a sandbox', async () => {
     Beacons that arrived:
       accepted   render of SLOT
       rejected   click of SLOT, key_unknown: The key is unknown.
-                 fix: Use a key that svc start printed, or create one: svc keys create.
+                 fix: Use a key that svc start printed, or create one: svc sandbox keys create.
       rejected   visible of SLOT, schema_invalid: The request does not match the schema.
                  measurements.visible_ratio: is too large (expected: at most 1)
                  fix: Correct the listed fields.

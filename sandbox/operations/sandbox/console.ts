@@ -18,6 +18,6 @@ function known(grant: ConsoleGrant | null): ConsoleGrant {
   if (grant !== null) return grant
   throw new ApiError('not_found', {
     message: 'There is no such grant: it has expired, or was refused.',
-    hint: 'Ask again from the console on the page. List the open ones: svc console list.',
+    hint: 'Ask again from the console on the page. List the open ones: svc sandbox console list.',
   })
 }

@@ -18,6 +18,6 @@ export const deleteNamespace: Operation<Contract['namespaces.delete']> = async (
     hint:
       store.shared === null
         ? 'Namespaces need a shared store: svc start --store URL --namespace NAME.'
-        : 'List them: svc namespaces list.',
+        : 'List them: svc team namespaces list.',
   })
 }

@@ -22,6 +22,6 @@ export const revokeToken: Operation<Contract['tokens.revoke']> = async ({ access
   if (row !== null) return row
   throw new ApiError('not_found', {
     message: `There is no token named ${params.name}.`,
-    hint: 'List them: svc tokens list.',
+    hint: 'List them: svc team tokens list.',
   })
 }

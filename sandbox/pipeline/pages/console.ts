@@ -138,7 +138,7 @@ function requireGrant({ consoleGrants }: Services, authorization: string | undef
 function createFullError(): ApiError {
   return new ApiError('rate_limited', {
     message: 'Too many pages wait for a confirmation, or this one has asked too often.',
-    hint: 'Confirm or refuse them in the inspector: svc console list. An ask ends by itself after 10 minutes.',
+    hint: 'Confirm or refuse them in the inspector: svc sandbox console list. An ask ends by itself after 10 minutes.',
     retry_after_s: askAgainAfterS,
   })
 }

@@ -110,7 +110,7 @@ async function findIdentity({ store }: Services, key_id: string): Promise<Identi
   if (key === null || key.class !== 'secret') {
     const message = key === null ? `is ${key_id}, which this sandbox does not have` : 'is a publishable key'
     throw new ApiError('schema_invalid', {
-      fields: [{ path: 'key_id', message, expected: 'the id of a secret key: svc keys list' }],
+      fields: [{ path: 'key_id', message, expected: 'the id of a secret key: svc sandbox keys list' }],
     })
   }
   return { kind: `sk_${key.mode}`, key_id: key.id, slot_id: null }

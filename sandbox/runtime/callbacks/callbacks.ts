@@ -259,6 +259,6 @@ function isFinished({ status }: CallbackRow): boolean {
 function anotherKey(): ApiError {
   return new ApiError('callback_key_lost', {
     message: 'The key you sent is not the one that created the job.',
-    hint: 'Send the key that created it as secret_key: svc callbacks resend SLOT_ID --secret-key KEY.',
+    hint: 'Send the key that created it as secret_key: svc sandbox callbacks resend SLOT_ID --secret-key KEY.',
   })
 }

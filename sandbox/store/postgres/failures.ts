@@ -97,7 +97,7 @@ function explainRefusal(cause: Error, { location, code, why }: Failure): Sandbox
 
 const refusalHints = new Map([
   ['3D000', 'Create it, or name another one in the URL.'],
-  ['42501', 'Use a user who may create a schema in the database, or let one run svc sandbox migrate: svc docs team.'],
+  ['42501', 'Use a user who may create a schema in the database, or let one run svc team migrate: svc docs team.'],
 ])
 
 /** Returns the error when the server cannot be reached; null otherwise. */

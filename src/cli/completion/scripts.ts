@@ -18,7 +18,7 @@ export const completionScripts = {
  */
 function bashCompletion(places: readonly CompletionSlot[]): string[] {
   return [
-    '# bash completion for svc and svc-sandbox. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
+    '# bash completion for svc and svc-sandbox. For every shell from now on, add to ~/.bashrc: source <(svc config completion bash)',
     ...caseFunctions(places),
     `_svc() {
   local at='' names='' flags='' values='' ask='' files='' word i
@@ -59,7 +59,7 @@ complete -o default -F _svc svc svc-sandbox`,
 function zshCompletion(places: readonly CompletionSlot[]): string[] {
   return [
     '#compdef svc svc-sandbox',
-    '# zsh completion for svc and svc-sandbox. Save it as _svc in a directory of $fpath, or end ~/.zshrc with: source <(svc completion zsh)',
+    '# zsh completion for svc and svc-sandbox. Save it as _svc in a directory of $fpath, or end ~/.zshrc with: source <(svc config completion zsh)',
     ...caseFunctions(places),
     `_svc() {
   local at='' names='' flags='' values='' ask='' files='' word prev=\${words[CURRENT-1]} i
@@ -161,7 +161,7 @@ function filing(takesFile: boolean): string {
 function fishCompletion(places: readonly CompletionSlot[]): string[] {
   return [
     '# fish completion for svc and svc-sandbox. fish looks for a file of each name, so save it as both:',
-    '# svc completion fish | tee ~/.config/fish/completions/{svc,svc-sandbox}.fish > /dev/null',
+    '# svc config completion fish | tee ~/.config/fish/completions/{svc,svc-sandbox}.fish > /dev/null',
     `set -g __svc_paths ${places
       .filter(({ path }) => path !== '')
       .map(({ path }) => quotedForFish(path))
@@ -225,7 +225,7 @@ function quotedForFish(text: string): string {
 function powershellCompletion(places: readonly CompletionSlot[]): string[] {
   const rules = valueRules(places)
   return [
-    '# PowerShell completion for svc and svc-sandbox. Add to $PROFILE: svc completion powershell | Out-String | Invoke-Expression',
+    '# PowerShell completion for svc and svc-sandbox. Add to $PROFILE: svc config completion powershell | Out-String | Invoke-Expression',
     'Register-ArgumentCompleter -Native -CommandName svc, svc-sandbox -ScriptBlock {',
     '    param($wordToComplete, $commandAst, $cursorPosition)',
     '    $names = @{',
@@ -267,7 +267,7 @@ function powershellCompletion(places: readonly CompletionSlot[]): string[] {
     $asked = if ($values.ContainsKey($flag)) { $asks[$flag] }
         elseif ($wordToComplete.StartsWith('-')) { $null }
         else { $asks[$at] }
-    if ($asked) { $offered = @($offered) + @(svc completion --names $asked 2>$null) }
+    if ($asked) { $offered = @($offered) + @(svc config completion --names $asked 2>$null) }
     $offered | Where-Object { $_ -like "$wordToComplete*" } | ForEach-Object {
         [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
     }
@@ -331,5 +331,5 @@ function valuedNames(places: readonly CompletionSlot[]): ReadonlySet<string> {
 
 /** Returns the command line that prints the names of a source, one per line. */
 function askFor(source: NameSource): string {
-  return `svc completion --names ${source}`
+  return `svc config completion --names ${source}`
 }

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { commonOptions } from '#cli/run/common-options.ts'
 import { topics } from '#cli/run/help-topics.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import type { CommandNode, OptionNode } from '../run/help.ts'
+import { type CommandNode, type OptionNode, shownCommands } from '../run/help.ts'
 import { outputFormats } from '../settings/table.ts'
 
 /** A place in the command line: after the words of `path`. */
@@ -37,7 +37,7 @@ export interface Flag {
   names: NameSource | null
 }
 
-/** Names that change, or are too many for a script: on Tab, the scripts call `svc completion --names SOURCE`. */
+/** Names that change, or are too many for a script: on Tab, the scripts call `svc config completion --names SOURCE`. */
 export const nameSources = [
   'profiles',
   'scenarios',
@@ -68,11 +68,11 @@ const argumentNames: Readonly<Record<string, NameSource>> = {
 
 /** The kind of value of a command's first argument, where its name does not tell. */
 const firstArgumentNames: Readonly<Record<string, NameSource | null>> = {
-  'projects create': null,
+  'sandbox projects create': null,
   'sandbox scenario use': 'scenarios',
   'sandbox snapshot restore': 'snapshots',
   'sandbox snapshot delete': 'snapshots',
-  'tokens revoke': 'tokens',
+  'team tokens revoke': 'tokens',
 }
 
 /** The kind of value of a flag, in every command. */
@@ -116,10 +116,10 @@ export function listCompletionSlots(tree: readonly CommandNode[]): CompletionSlo
 
 function placesWithin(node: CommandNode, path: string): CompletionSlot[] {
   if (node.commands === undefined) return [commandPlace(node, path)]
-  const words = node.commands.map(({ name, summary }) => ({ name, summary }))
+  const words = shownCommands(node).map(({ name, summary }) => ({ name, summary }))
   return [
     { path, words, names: null, takesFile: false, flags: commonFlags },
-    ...node.commands.flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
+    ...shownCommands(node).flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
   ]
 }
 

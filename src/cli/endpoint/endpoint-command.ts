@@ -266,7 +266,7 @@ async function noCredential({ settings, client, signal }: CommandContext): Promi
   }
   const names = (await client().sandbox.info({}, { signal })).projects.map((project) => project.client_id)
   if (names.includes(client_id)) {
-    const hint = `Give --secret-key KEY, or create one: svc keys create ${client_id}`
+    const hint = `Give --secret-key KEY, or create one: svc sandbox keys create ${client_id}`
     return new CliError('credentials', 'secret_key_missing', `No key of ${client_id} is known here.`, hint)
   }
   return unknownProject(base_url, client_id, names)
@@ -274,6 +274,7 @@ async function noCredential({ settings, client, signal }: CommandContext): Promi
 
 function unknownProject(base_url: string, client_id: string, names: readonly string[]): CliError {
   const hint =
-    didYouMean(client_id, names) ?? `Create it: svc projects create ${client_id}. There are: ${names.join(', ')}.`
+    didYouMean(client_id, names) ??
+    `Create it: svc sandbox projects create ${client_id}. There are: ${names.join(', ')}.`
   return new CliError('usage', 'project_unknown', `${base_url} has no project ${client_id}.`, hint)
 }

@@ -106,8 +106,8 @@ function nextSteps(
 ): string[] {
   const options = nextOptions(settings)
   const key = live_key === undefined ? '' : ` --secret-key ${live_key}`
-  const explain = `${command_name} placements explain${options}`
-  if (decision === null) return [`${command_name} decisions get --wait-ms 5000${options}${key}`]
+  const explain = `${command_name} explain${options}`
+  if (decision === null) return [`${command_name} api decisions.get --wait-ms 5000${options}${key}`]
   if (!decision.fill || placement === null) return [explain]
   return [`${command_name} beacons send --event render${options}${key}`, explain]
 }

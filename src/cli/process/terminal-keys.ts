@@ -4,7 +4,7 @@
  */
 import type { ReadStream } from 'node:tty'
 
-export interface KeySource {
+interface KeySource {
   stdin: Pick<ReadStream, 'setRawMode' | 'on' | 'off' | 'resume' | 'pause' | 'unref'>
   /** Whether this process is in the foreground of its terminal now. */
   isForeground(): boolean

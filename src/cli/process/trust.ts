@@ -42,7 +42,7 @@ export async function trustForPrograms(
     }
   }
   const roots = await systemRoots()
-  // A file of ours, from an earlier `svc env`, has it already.
+  // A file of ours, from an earlier `svc sandbox env`, has it already.
   const withOwn = (others: string) => (others.includes(cert.trim()) ? others : others + cert)
   const contents = new Map([[adding, withOwn(readGiven(adding))]])
   for (const name of replacing) contents.set(name, withOwn(readGiven(name) || roots))

@@ -11,15 +11,7 @@ import { tableNames } from '#foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { chooseStyle, guardStreams, oneLine, type View } from '../output/terminal.ts'
 import { type ColorChoice, colorChoices, timeChoices } from '../settings/table.ts'
-import {
-  type AnyCommand,
-  type Command,
-  type CommandGroup,
-  type CommandInput,
-  isGroup,
-  load,
-  tableOptions,
-} from './command.ts'
+import { type AnyCommand, type Command, type CommandInput, isGroup, load, tableOptions } from './command.ts'
 import {
   type CommonOptions,
   choiceError,
@@ -29,6 +21,7 @@ import {
   readCommonOptions,
 } from './common-options.ts'
 import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
+import { describeRenamed } from './renamed-commands.ts'
 import { commandName, type System, version } from './system.ts'
 import {
   type ReachedCommand,
@@ -148,10 +141,19 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       if (!(error instanceof CommanderError)) throw error
       if (error.code === 'commander.version') return { kind: 'version' } as const
       error.message = withoutPasswords(withTypedFlags(error.message, args), args)
+      const refused = renamed(error.code)
+      if (refused !== null) return { kind: 'invalid', error: refused } as const
       if (error.code !== 'commander.help')
         return { kind: 'invalid', error: await usageError(error, await hint(error)) } as const
       return { kind: 'help', words: tree.root.args, isRequested: tree.root.opts().help === true } as const
     }
+  }
+
+  /** Returns the error for a command that has another name now; null for others. */
+  function renamed(code: string): CliError | null {
+    const isMissing = code !== 'commander.help' || tree.root.opts().help !== true
+    const message = isMissing && tree.reached() === null ? describeRenamed(tree.root.args) : null
+    return message === null ? null : new CliError('usage', 'command_renamed', `${message}.`)
   }
 
   /** Returns what to do about an error, if the command says more than commander's message. */
@@ -222,23 +224,8 @@ function createTree(commands: readonly AnyCommand[], args: readonly string[]): C
     }
     if (help === true) commander.help()
     const command = await load(declared.get(commander)!)
-    if (isGroup(command)) completeGroup(commander, command)
-    else completeCommand(commander, command)
-  }
-
-  function completeGroup(commander: Commander, { commands, flagCommands = {} }: CommandGroup): void {
-    for (const command of commands) declare(commander, command)
-    for (const [flag, name] of Object.entries(flagCommands)) {
-      const option = new Option(`${flag} [value]`)
-      commander.addOption(option).on(`option:${option.name()}`, (value: string | null) => {
-        const call = async () => {
-          const child = commander.commands.find((each) => each.name() === name)!
-          await complete(child)
-          await child.parseAsync([...(value === null ? [] : [value]), ...commander.args], { from: 'user' })
-        }
-        commander.allowUnknownOption().allowExcessArguments().action(call)
-      })
-    }
+    if (!isGroup(command)) completeCommand(commander, command)
+    else for (const inner of command.commands) declare(commander, inner)
   }
 
   function completeCommand(commander: Commander, command: Command): void {

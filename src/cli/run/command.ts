@@ -29,6 +29,8 @@ export interface Command {
    * `context.flags.output`.
    */
   formats?: readonly string[]
+  /** Left out of help, completion and docs/commands.md: an aid for tests. */
+  isHidden?: true
   /**
    * Runs even though a config file is invalid, because it reports or repairs it. In that case it gets the default
    * settings.
@@ -53,8 +55,6 @@ export interface CommandGroup {
   name: string
   summary: string
   commands: readonly AnyCommand[]
-  /** Flags that stand for a command of the group: `contract --check URL` is `contract check URL`. */
-  flagCommands?: Readonly<Record<string, string>>
 }
 
 /** A group of the first level. Its name is in the table of all commands, `src/program.ts`. */

@@ -4,15 +4,7 @@
  */
 import { Argument, Command as Commander, Option } from 'commander'
 import type { Style } from '../output/terminal.ts'
-import {
-  type AnyCommand,
-  type CommandGroup,
-  findProvenance,
-  isGroup,
-  load,
-  suggestedValues,
-  tableOptions,
-} from './command.ts'
+import { type AnyCommand, findProvenance, isGroup, load, suggestedValues, tableOptions } from './command.ts'
 
 export interface CommandNode {
   name: string
@@ -22,9 +14,9 @@ export interface CommandNode {
   options?: readonly OptionNode[]
   formats?: readonly string[]
   examples?: readonly string[]
+  isHidden?: true
   /** Only groups have these. */
   commands?: readonly CommandNode[]
-  flagCommands?: CommandGroup['flagCommands']
 }
 
 export interface ArgumentNode extends Pick<Argument, 'description' | 'defaultValue'> {
@@ -55,15 +47,15 @@ export async function describeCommand(lazy: AnyCommand): Promise<CommandNode> {
   const { name } = lazy
   const { summary } = command
   if (isGroup(command)) {
-    const { flagCommands = {} } = command
-    return { name, summary, commands: await Promise.all(command.commands.map(describeCommand)), flagCommands }
+    return { name, summary, commands: await Promise.all(command.commands.map(describeCommand)) }
   }
-  const { details, formats, examples } = command
+  const { details, formats, examples, isHidden } = command
   return {
     name,
     summary,
     ...(details === undefined ? {} : { details }),
     ...(formats === undefined ? {} : { formats }),
+    ...(isHidden === undefined ? {} : { isHidden }),
     arguments: (command.arguments ?? []).map(describeArgument),
     options: [...(command.options ?? []), ...tableOptions(command)].map(describeOption),
     examples,
@@ -110,10 +102,7 @@ export function commandHelp(
   commander.configureHelp({ subcommandTerm: (child) => child.name(), styleTitle: (title) => style.bold(title) })
   let node: CommandNode = { name: '', summary: '', commands: tree }
   for (const word of words) {
-    const [flag = ''] = word.split('=', 1)
-    const flags = node.flagCommands ?? {}
-    const called = Object.hasOwn(flags, flag) ? flags[flag] : word
-    const inner = node.commands?.find(({ name }) => name === called)
+    const inner = node.commands?.find(({ name }) => name === word)
     if (inner === undefined) continue
     commander = commander.command(inner.name)
     node = inner
@@ -146,7 +135,7 @@ function describe(
 ) {
   commander.description(details === undefined ? `${summary}.` : `${summary}. ${details}`)
   if (commands !== undefined) commander.helpCommand(false).usage('<command> [options]')
-  for (const child of commands ?? []) commander.command(child.name).summary(child.summary)
+  for (const { name, summary } of shownCommands({ commands })) commander.command(name).summary(summary)
   for (const { name, description, defaultValue, choices } of args) {
     commander.addArgument(new Argument(name, described(description, choices)).default(defaultValue))
   }
@@ -182,5 +171,10 @@ function exampleLines(text: string, columns: number): string[] {
 }
 
 function flattenCommands(node: CommandNode): CommandNode[] {
-  return node.commands?.flatMap(flattenCommands) ?? [node]
+  return node.commands === undefined ? [node] : shownCommands(node).flatMap(flattenCommands)
+}
+
+/** Returns the commands of a group without the hidden ones. */
+export function shownCommands({ commands = [] }: { commands?: readonly CommandNode[] | undefined }): CommandNode[] {
+  return commands.filter(({ isHidden }) => isHidden !== true)
 }

@@ -70,7 +70,7 @@ export async function runParsedCommand(
     }
     return await command.run(context, input).finally(() => out.flush())
   } catch (error) {
-    // The reader of the output has seen enough (`svc events stream | head -1`), and nobody would read a message.
+    // The reader of the output has seen enough (`svc sandbox events | head -1`), and nobody would read a message.
     if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
     throw await explainError(error, system, settings)
   } finally {

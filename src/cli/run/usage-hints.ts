@@ -52,7 +52,7 @@ const maxListedVerbs = 14
 
 /** Returns the commands of the group that the words lead to, or null: `Commands of svc consent: set, withdraw, show.` */
 export async function verbsHint(commands: readonly AnyCommand[], words: readonly string[]): Promise<string | null> {
-  const { commandTree } = await import('./help.ts')
+  const { commandTree, shownCommands } = await import('./help.ts')
   let within = await commandTree(commands)
   const path: string[] = []
   for (const word of words) {
@@ -62,7 +62,9 @@ export async function verbsHint(commands: readonly AnyCommand[], words: readonly
     path.push(word)
   }
   if (within.length > maxListedVerbs) return null
-  return `Commands of svc ${path.join(' ')}: ${within.map(({ name }) => name).join(', ')}.`
+  return `Commands of svc ${path.join(' ')}: ${shownCommands({ commands: within })
+    .map(({ name }) => name)
+    .join(', ')}.`
 }
 
 /** The command whose words are parsed, and the words that call it. */

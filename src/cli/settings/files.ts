@@ -66,7 +66,7 @@ async function createdProjects(system: System, settings: Settings): Promise<Loca
 }
 
 /**
- * Returns the projects created by `svc projects create`, by service. The file contains keys: only its owner can read
+ * Returns the projects created by `svc sandbox projects create`, by service. The file contains keys: only its owner can read
  * it.
  */
 async function readCreated(system: System): Promise<Record<string, unknown>> {

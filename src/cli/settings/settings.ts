@@ -197,7 +197,7 @@ const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'ori
 
 /**
  * Returns the SVC_* variables that let another program find the service, without unset ones: `svc exec` sets them and
- * `svc env` prints them.
+ * `svc sandbox env` prints them.
  */
 export function toEnvironment(values: Pick<Settings, (typeof exported)[number]>): Record<string, string> {
   return Object.fromEntries(

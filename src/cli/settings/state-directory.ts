@@ -96,7 +96,7 @@ export interface Locator {
   public_url?: string | undefined
   /** The file with the certificate of a sandbox that serves https. */
   certificate?: string | undefined
-  /** The command that a sandbox of `svc exec` or `svc qa observe` was started for: both end together. */
+  /** The command that a sandbox of `svc exec` or `svc observe` was started for: both end together. */
   command?: string | undefined
   /** The working directory of its start. */
   folder?: string | undefined

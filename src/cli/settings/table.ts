@@ -53,7 +53,7 @@ export const settingsTable = {
     flag: '--control-token <token>',
     isFileSetting: true,
     description:
-      'token of the control plane, from svc tokens create; default: the token of the sandbox on this computer',
+      'token of the control plane, from svc team tokens create; default: the token of the sandbox on this computer',
   },
   origin: {
     env: 'SVC_ORIGIN',

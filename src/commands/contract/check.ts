@@ -31,7 +31,7 @@ export const check: Command = {
   name: 'check',
   summary: 'Compare a live service with the contract',
   details:
-    'Sends harmless requests with the configured test key: test traffic in a separate session, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document if the service publishes one. A difference from the documentation is exit code 5; other differences are only reported. A production key is refused without --allow-live, and even then no traffic is sent with it. Also: svc contract --check URL.',
+    'Sends harmless requests with the configured test key: test traffic in a separate session, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document if the service publishes one. A difference from the documentation is exit code 5; other differences are only reported. A production key is refused without --allow-live, and even then no traffic is sent with it.',
   arguments: [new Argument('[url]', 'base URL of the service; default: base_url of the settings')],
   options: [
     new Option(

@@ -1,4 +1,4 @@
-/** `svc openapi --for`: the API as a collection of requests for Postman and editors. */
+/** `svc contract openapi --for`: the API as a collection of requests for Postman and editors. */
 import { resolve } from 'node:path'
 import { plural } from '#cli/output/text.ts'
 import { type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'

@@ -34,17 +34,7 @@ const show = endpointCommand('contract.show', {
 
 export const contract: Noun = {
   summary: 'Show what is documented, observed and assumed, and compare a service with it',
-  commands: [
-    show,
-    {
-      ...openapi,
-      summary: endpoints['contract.openapi'].summary,
-      examples: ['contract openapi --v1', 'contract openapi -o json'],
-    },
-    check,
-    compare,
-  ],
-  flagCommands: { '--check': 'check' },
+  commands: [show, check, compare, openapi],
 }
 
 /** Completion suggests the endpoints; a field can have any name. */

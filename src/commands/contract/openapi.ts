@@ -1,4 +1,4 @@
-/** `svc openapi`. */
+/** `svc contract openapi`. */
 import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
@@ -21,7 +21,11 @@ export const openapi: Command = {
     new Option('--out <path>', 'file to write; default: stdout'),
     forceOption(),
   ],
-  examples: ['openapi --v1', 'openapi --for postman', 'openapi --for http --out svc.http --force'],
+  examples: [
+    'contract openapi --v1',
+    'contract openapi --for postman',
+    'contract openapi --for http --out svc.http --force',
+  ],
   acceptsInvalidSettings: true,
   async run(context, input) {
     const tool = input.options.for

@@ -50,6 +50,7 @@ const exportEvidence = endpointCommand('evidence.export', {
 
 const tamperEvidence: Command = {
   name: 'tamper',
+  isHidden: true,
   summary: 'Copy an export with one entry changed, to see verify fail',
   details: 'A test aid. It reads an export and writes another file; the evidence of the sandbox does not change.',
   arguments: [new Argument('<export>', 'file written by svc evidence export'), new Argument('<copy>', 'file to write')],
@@ -138,7 +139,10 @@ export const evidence: Noun = {
       ],
     }),
     exportEvidence,
-    endpointCommand('evidence.manifest', { examples: ['evidence manifest', 'evidence manifest -o json'] }),
+    {
+      ...endpointCommand('evidence.manifest', { examples: ['evidence manifest', 'evidence manifest -o json'] }),
+      isHidden: true,
+    },
     verify(),
     tamperEvidence,
   ],
@@ -150,7 +154,9 @@ function verify(): Command {
     details:
       'With an export it checks the file offline, up to its first wrong line: its entries as the sandbox does, its checkpoints, its manifest, and the spelling of each line. With a bundle it checks each part and the page around it. A broken chain or a changed part is exit code 5, and so is evidence without an entry.',
     examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
-    arguments: [new Argument('[file]', 'file written by svc evidence export or svc bundle; default: the sandbox')],
+    arguments: [
+      new Argument('[file]', 'file written by svc evidence export or svc bundle create; default: the sandbox'),
+    ],
     options: [
       new Option('--public-key <key>', 'key that must have signed the export; default: any').argParser(publicKey),
     ],

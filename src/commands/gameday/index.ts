@@ -81,7 +81,7 @@ export const gameday: Command = {
   ],
   options: [
     new Option('--url <url>', 'open this page of your app for each turn'),
-    new Option('--steps <file>', 'drive each page first: a YAML list of steps, as of svc qa observe'),
+    new Option('--steps <file>', 'drive each page first: a YAML list of steps, as of svc observe'),
     browserPathOption,
     new Option('--html <file>', 'also write the result as a page with charts'),
     new Option('--plan', 'print the planned turns, and play nothing'),

@@ -223,7 +223,7 @@ function checkExpectations(
       isNoFill ? 'no_fill' : 'expectation',
       isNoFill ? 'no_fill' : 'expectation_unmet',
       `Expected ${expectation}, got ${facts.join(', ')}.`,
-      `See why: svc placements explain ${response.slot_id}${nextOptions(settings)}`,
+      `See why: svc explain ${response.slot_id}${nextOptions(settings)}`,
     )
   }
 }

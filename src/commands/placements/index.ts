@@ -55,8 +55,20 @@ const reasonColumns: readonly Column[] = [
   { name: 'count' },
 ]
 
+export const explain = ofRequest(
+  endpointCommand('placements.explain', {
+    details:
+      'Without slot_id: your last placement, else the newest of the project. A request_id stands for its slot. The campaigns that were removed are grouped by rule.',
+    examples: ['explain', 'explain --all', 'explain -o json'],
+    options: [new Option('--all', 'show each removed campaign')],
+    tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
+    defaultParam: (context) => lastPlacement(context, 'slot_id'),
+    text: (detail, style, { options }) => explanation(detail, style, options.all === true),
+  }),
+)
+
 export const placements: Noun = {
-  summary: 'Request placements, list them, and explain how they were decided',
+  summary: 'Request placements, list them, and count how far they got',
   commands: [
     create,
     endpointCommand('placements.list', {
@@ -83,17 +95,6 @@ export const placements: Noun = {
       text: (funnel, style) => funnelTables(funnel, style),
       rows: ({ formats }) => formats,
     }),
-    ofRequest(
-      endpointCommand('placements.explain', {
-        details:
-          'Without slot_id: your last placement, else the newest of the project. A request_id stands for its slot. The campaigns that were removed are grouped by rule.',
-        examples: ['placements explain', 'placements explain --all', 'placements explain -o json'],
-        options: [new Option('--all', 'show each removed campaign')],
-        tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
-        defaultParam: (context) => lastPlacement(context, 'slot_id'),
-        text: (detail, style, { options }) => explanation(detail, style, options.all === true),
-      }),
-    ),
   ],
 }
 

@@ -60,7 +60,7 @@ export const hosts: Command = {
     suggestValues(repeatable('--only <condition>', 'only this condition'), ['plain', 'strict-csp']),
     repeatable('--except <condition>', 'not this condition'),
     new Option('--list', 'list the conditions'),
-    new Option('--steps <file>', 'drive the page first, as svc qa observe does'),
+    new Option('--steps <file>', 'drive the page first, as svc observe does'),
     new Option('--filter-list <file>', 'a list for the ad blocker, in the syntax of EasyList; default: general rules'),
     new Option('--for <span>', 'how long the ad has to show and count')
       .argParser(durationMs)

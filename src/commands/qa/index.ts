@@ -25,7 +25,6 @@ import type { Target } from '#qa/run/target.ts'
 import { onFirstInterrupt } from '../exec.ts'
 import { qaFailure } from './failure.ts'
 import { hosts } from './hosts.ts'
-import { observe } from './observe.ts'
 import { createReporter, type ReportFlags, reportOptions } from './reports.ts'
 import { list, loadSuites, show, suiteNames, suitesArgument, validate } from './suites.ts'
 import {
@@ -332,5 +331,5 @@ function readBytes(path: string): string {
 
 export const qa: Noun = {
   summary: 'Run scripted QA against the emulator, an integration or a service',
-  commands: [run, observe, hosts, list, show, validate],
+  commands: [run, hosts, list, show, validate],
 }

@@ -1,4 +1,4 @@
-/** `svc qa observe`: runs or watches an integration, then judges its requests and its page. */
+/** `svc observe`: runs or watches an integration, then judges its requests and its page. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '#cli/endpoint/option-values.ts'
@@ -73,10 +73,10 @@ export const observe: Command = {
   ],
   passesThrough: true,
   examples: [
-    'qa observe -- npm test',
-    'qa observe --since 10m',
-    'qa observe --url http://localhost:3000 --for 30s',
-    'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start',
+    'observe -- npm test',
+    'observe --since 10m',
+    'observe --url http://localhost:3000 --for 30s',
+    'observe --url http://localhost:3000 --steps ask.yaml -- npm start',
   ],
   async run(context, { options: given, args, passthrough }: CommandInput<ObserveFlags>) {
     checkFlags(context.system, given, args.flat(), passthrough ?? [])
@@ -358,7 +358,7 @@ function checkFlags(
   command: readonly string[],
 ): void {
   const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
-  if (words.length > 0) throw commandMissing(`svc qa observe -- ${shownCommand(words)}`, system)
+  if (words.length > 0) throw commandMissing(`svc observe -- ${shownCommand(words)}`, system)
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
@@ -390,7 +390,7 @@ function sandboxMissing({ settings }: CommandContext, service: Machine['service'
       hint,
     )
   }
-  const hint = 'Start one: svc start. Or run a command against its own: svc qa observe -- npm test'
+  const hint = 'Start one: svc start. Or run a command against its own: svc observe -- npm test'
   if (source.base_url === 'default') return noSandboxFor(settings, hint)
   const message = `No sandbox responds at ${base_url}. Only a sandbox records the requests to judge.`
   return new CliError('unreachable', 'target_missing', message, hint)

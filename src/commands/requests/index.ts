@@ -1,5 +1,5 @@
 /**
- * `svc requests`: `list` and `find` search the journal of the sandbox, `show` prints one request with its response, or the
+ * `svc requests`: `list` searches the journal of the sandbox, `show` prints one request with its response, or the
  * curl command that sends it again, and `replay` has the sandbox send it again.
  */
 import { Argument, Option } from 'commander'
@@ -27,18 +27,7 @@ import { parseExactly, replaceExactNumbers } from '#foundation/exact-numbers.ts'
 import { curlCommand, journaledRequest, redactedParts, secretKeyVariable, shellMediaType } from '#foundation/http.ts'
 import { parseJsonObject } from '#foundation/json.ts'
 import { exportRequests } from './export.ts'
-import {
-  count,
-  emptyJournal,
-  endpointAt,
-  listOptions,
-  listQuery,
-  matchOptions,
-  nearest,
-  readMatch,
-  verify,
-} from './match.ts'
-import { tail } from './tail.ts'
+import { contentOptions, emptyJournal, endpointAt, listOptions, listQuery, readMatch, verify } from './match.ts'
 
 const showDetail = endpointCommand('requests.show', {
   details: 'Without request_id: the request of your last placement, else of the newest of the project.',
@@ -93,7 +82,7 @@ const replay = endpointCommand('requests.replay', {
   arguments: [new Argument('[request_id]', 'Identifier of the request.')],
   options: [
     repeatable('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2'),
-    new Option('--key-id <text>', 'Use this key instead: svc keys list.'),
+    new Option('--key-id <text>', 'Use this key instead: svc sandbox keys list.'),
   ],
   examples: ['requests replay', 'requests replay --set session_id=sess_again --set overrides.bidfloor=2 -o json'],
   run,
@@ -175,27 +164,23 @@ const columns: readonly Column[] = [
 const defaultLimit = 50
 const filters = listOptions()
 const { body } = endpointOptions('requests.find')
+/** Filters of the list that a search by headers or body does not have. */
+const notWithContent = ['after', 'foreign', 'details']
 const pageOptions = new Map([...body].filter(([name]) => name === 'limit' || name === 'cursor'))
 
 const list = endpointCommand('requests.list', {
   details: 'Searches the journal until the page is full or the journal ends.',
-  options: [...filters.values()],
-  columns,
-  empty: emptyJournal,
-  examples: ['requests list', 'requests list --status 400 --since 10m -o jsonl'],
-  run: async (context, input) =>
-    printFullPage(context, 'requests.list', 'query', await listQuery(context, filters, input)),
-})
-
-const find = endpointCommand('requests.find', {
-  options: [...matchOptions(), ...pageOptions.values()],
+  options: [...filters.values(), ...contentOptions().map((option) => option.conflicts(notWithContent))],
   columns,
   empty: emptyJournal,
   examples: [
-    'requests find --path /v1/placements --body overrides.allowed_formats.0=banner',
-    'requests find --header content-type=application/json --limit 5 -o jsonl',
+    'requests list --status 400 --since 10m -o jsonl',
+    'requests list --path /v1/placements --body overrides.allowed_formats.0=banner',
   ],
-  run: async (context, input) => {
+  async run(context, input) {
+    const { header, body } = input.options
+    if (header === undefined && body === undefined)
+      return printFullPage(context, 'requests.list', 'query', await listQuery(context, filters, input))
     const match = { ...(await readMatch(context, input)), ...flagValues(pageOptions, input.options) }
     return printFullPage(context, 'requests.find', 'body', match)
   },
@@ -203,7 +188,7 @@ const find = endpointCommand('requests.find', {
 
 export const requests: Noun = {
   summary: 'Read, check and export the request journal of the sandbox, and replay its requests',
-  commands: [list, show, find, count, nearest, tail, replay, verify, exportRequests],
+  commands: [list, verify, show, replay, exportRequests],
 }
 
 /** Prints one page, combined from several responses: each covers a limited part of the journal. */

@@ -1,9 +1,9 @@
 /**
- * Flags that select requests of the journal, and the match built from them; `verify`, `count` and `nearest` report how
- * many requests match, and which ones nearly do.
+ * Flags that select requests of the journal, and the match built from them; `verify` reports how many requests match, and
+ * which ones nearly do.
  */
 import { Option } from 'commander'
-import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
+import { callEndpoint, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { type EndpointSchema, endpoints } from '#cli/endpoint/facts.ts'
 import { chooseVariant, endpointOptions, flagValues } from '#cli/endpoint/flags.ts'
 import { valueAt } from '#cli/endpoint/input.ts'
@@ -34,10 +34,9 @@ export async function listQuery(
 const scalarOptions = endpointOptions('requests.nearest').body
 scalarOptions.delete('limit')
 
-/** Returns the conditions of a match: the filters of the list, headers, and fields of the body. */
-export function matchOptions(): Option[] {
+/** Returns the conditions of a match on what was sent. */
+export function contentOptions(): Option[] {
   return [
-    ...scalarOptions.values(),
     repeatable('--header <name=value>', 'only requests with this header, as the journal stores it'),
     repeatable('--body <path=value>', 'only bodies with this field, by dotted path: measurements.visible_ms=1000'),
   ]
@@ -84,37 +83,6 @@ function scalar(value: unknown, text: string): string | number | boolean | null 
   return typeof value === 'object' && value !== null ? text : (value as string | number | boolean | null)
 }
 
-export const count = endpointCommand('requests.count', {
-  details: 'Prints the number for the whole journal.',
-  options: matchOptions(),
-  examples: ['requests count --path /v1/beacons', 'requests count --status-class 4xx --since 1h -o json'],
-  async run(context, input) {
-    const found = await countMatches(context, await readMatch(context, input))
-    context.out.data({ count: found }, () => [String(found)])
-    return 0
-  },
-})
-
-const { body } = endpointOptions('requests.nearest')
-const nearestLimit = new Map([...body].filter(([name]) => name === 'limit'))
-
-export const nearest = endpointCommand('requests.nearest', {
-  options: [...matchOptions(), ...nearestLimit.values()],
-  examples: [
-    'requests nearest --path /v1/placements --body job_type=voice',
-    'requests nearest --path /v1/placements --status 404 --limit 1 -o json',
-  ],
-  async run(context, input) {
-    const match = { ...(await readMatch(context, input)), ...flagValues(nearestLimit, input.options) }
-    const { data } = await callEndpoint(context, 'requests.nearest', { body: match })
-    context.out.list(data, data.items, () =>
-      data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
-    )
-    if (data.items.length === 0) context.out.note(emptyJournal)
-    return 0
-  },
-})
-
 /** The number of requests printed when the count differs. */
 const printedRequests = 3
 
@@ -124,7 +92,8 @@ export const verify: Command = {
   details:
     'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. In that case it prints the nearest requests and the conditions they fail or, if there are too many, the newest ones. Without --times, --at-least or --none it expects at least one. An empty journal is exit code 5 too, unless --none has no condition.',
   options: [
-    ...matchOptions(),
+    ...scalarOptions.values(),
+    ...contentOptions(),
     new Option('--times <n>', 'exactly this many').argParser(wholeNumber).conflicts(['atLeast', 'none']),
     new Option('--at-least <n>', 'this many or more').argParser(wholeNumber).conflicts('none'),
     new Option('--none', 'not a single one'),

@@ -1,10 +1,12 @@
 /** `svc sandbox faults`. */
+import { Argument, Option } from 'commander'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { describeRecord } from '#cli/endpoint/listed-page.ts'
 import { type Column, paintReason, paintStatus } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import type { CommandGroup } from '#cli/run/command.ts'
+import type { Command, CommandGroup } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
 import type { FaultDraft, FaultRule } from '#contract/resources/sandbox/faults.ts'
 
 const columns: readonly Column[] = [
@@ -56,13 +58,28 @@ export const faults: CommandGroup = {
       examples: ['sandbox faults list', 'sandbox faults list -o json'],
       columns,
     }),
-    endpointCommand('faults.remove', {
-      examples: ['sandbox faults remove flt_1', 'sandbox faults remove flt_2 -o json'],
-      text: removed,
-    }),
-    endpointCommand('faults.clear', {
-      examples: ['sandbox faults clear', 'sandbox faults clear -o json'],
-      text: removed,
-    }),
+    remove(),
   ],
+}
+
+/** Removes one rule, or every one. */
+function remove(): Command {
+  const command = endpointCommand('faults.remove', {
+    arguments: [new Argument('[fault_id]', 'Identifier of the rule: svc sandbox faults list.')],
+    options: [new Option('--all', 'every rule, those of the scenario in use too; its other changes stay')],
+    examples: ['sandbox faults remove flt_1', 'sandbox faults remove --all -o json'],
+    text: removed,
+  })
+  const clear = endpointCommand('faults.clear', { examples: command.examples, text: removed })
+  return {
+    ...command,
+    run(context, input) {
+      const isAll = input.options.all === true
+      if (isAll === (input.args[0] !== undefined)) {
+        const hint = 'List them: svc sandbox faults list'
+        throw new CliError('usage', 'argument_missing', 'Name one fault rule, or give --all.', hint)
+      }
+      return (isAll ? clear : command).run(context, input)
+    },
+  }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintWord } from '#cli/output/table.ts'
 import { hangingLines } from '#cli/output/text.ts'
-import type { CommandGroup } from '#cli/run/command.ts'
+import type { Command, CommandGroup } from '#cli/run/command.ts'
 import type { Scenario } from '#contract/resources/sandbox/scenarios.ts'
 import { packageRoot } from '#scaffold/templates.ts'
 
@@ -25,24 +25,31 @@ export const scenario: CommandGroup = {
         next_cursor: null,
       }),
     }),
-    endpointCommand('scenario.use', {
-      examples: ['sandbox scenario use banner_ok', 'sandbox scenario use clip_ok -o json'],
-      text: ({ name, title, purpose, steps, expect }, style) => [
-        `${name}: ${title}.`,
-        ...hangingLines('', purpose, style.columns),
-        '',
-        'Do',
-        ...steps.flatMap((step) => hangingLines('  ', step, style.columns)),
-        '',
-        'Expect',
-        ...expect.flatMap((line) => hangingLines('  ', line, style.columns)),
-      ],
-    }),
-    endpointCommand('scenario.clear', {
-      examples: ['sandbox scenario clear', 'sandbox scenario clear -o json'],
-      text: ({ cleared }) => [cleared === null ? 'No scenario was active.' : `${cleared} is no longer active.`],
-    }),
+    use(),
   ],
+}
+
+/** Uses a scenario; `none` ends the one in use. */
+function use(): Command {
+  const command = endpointCommand('scenario.use', {
+    details: 'With none, it ends the scenario in use: its fault rules and its changes go, those of others stay.',
+    examples: ['sandbox scenario use banner_ok', 'sandbox scenario use none'],
+    text: ({ name, title, purpose, steps, expect }, style) => [
+      `${name}: ${title}.`,
+      ...hangingLines('', purpose, style.columns),
+      '',
+      'Do',
+      ...steps.flatMap((step) => hangingLines('  ', step, style.columns)),
+      '',
+      'Expect',
+      ...expect.flatMap((line) => hangingLines('  ', line, style.columns)),
+    ],
+  })
+  const clear = endpointCommand('scenario.clear', {
+    examples: command.examples,
+    text: ({ cleared }) => [cleared === null ? 'No scenario was active.' : `${cleared} is no longer active.`],
+  })
+  return { ...command, run: (context, input) => (input.args[0] === 'none' ? clear : command).run(context, input) }
 }
 
 /** Returns the catalogue of this package, by name. */

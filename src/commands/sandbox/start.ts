@@ -135,7 +135,7 @@ function describePlayback(playback: ReturnType<Sandbox['playback']>): Pick<Ready
 }
 
 const tokenNote =
-  'The control plane of this store already has tokens; the token of this start works on this node only. An admin can create another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
+  'The control plane of this store already has tokens; the token of this start works on this node only. An admin can create another: svc team tokens create. If the admin token is lost: svc team tokens reset-admin'
 
 /** How long a node of a shared store serves after SIGTERM: a balancer asks readyz every second or two. */
 const defaultDrainMs = 3_000

@@ -188,7 +188,7 @@ function playbackPairs(playback: PlaybackInfo | null, style: Style): [string, st
 }
 
 /** The result of a check, as lines of a name and what was found. */
-export function integrityPairs(integrity: Integrity | null, style: Style): [string, string | null][] {
+function integrityPairs(integrity: Integrity | null, style: Style): [string, string | null][] {
   if (integrity === null) return []
   const { database, evidence } = integrity
   const entries = evidence.chains.reduce((sum, chain) => sum + chain.entries, 0)

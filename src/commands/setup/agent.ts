@@ -29,7 +29,7 @@ const setup: Command = {
   name: 'setup',
   summary: 'Set up the coding agents of this project: a skill and the MCP server',
   details: [
-    'Finds agents by their files in this folder, such as AGENTS.md, .cursor or .vscode/mcp.json. The skill says how to integrate placements and how to prove it; the MCP configuration connects svc mcp; AGENTS.md and CLAUDE.md, where there are any, get a short block between two marks. Each file is named before it is written. Files with servers of others are merged: everything in them stays, comments too. A second run changes nothing.',
+    'Finds agents by their files in this folder, such as AGENTS.md, .cursor or .vscode/mcp.json. The skill says how to integrate placements and how to prove it; the MCP configuration connects svc agent mcp; AGENTS.md and CLAUDE.md, where there are any, get a short block between two marks. Each file is named before it is written. Files with servers of others are merged: everything in them stays, comments too. A second run changes nothing.',
     '--remove takes away what was written, and leaves alone what has been changed since. Nothing outside of this folder is read or written. svc doctor says when the files are of an older version.',
   ].join('\n\n'),
   options: [
@@ -45,7 +45,10 @@ const setup: Command = {
   },
 }
 
-export const agent: Noun = { summary: 'Files for coding agents', commands: [setup] }
+export const agent: Noun = {
+  summary: 'Set up coding agents, and serve tools for them',
+  commands: [setup, { name: 'mcp', load: async () => (await import('./mcp.ts')).mcp }],
+}
 
 /** There the files of agents are those of all projects. */
 function refuseHome({ system: { cwd, home } }: CommandContext): void {

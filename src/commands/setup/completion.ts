@@ -1,4 +1,4 @@
-/** `svc completion SHELL`: the command tree as a shell script. */
+/** `svc config completion SHELL`: the command tree as a shell script. */
 
 import { Argument, Option } from 'commander'
 import { completionScripts } from '#cli/completion/scripts.ts'
@@ -25,7 +25,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
     arguments: [new Argument('[shell]', 'your shell').choices(shells)],
     options: [new Option('--names <source>', 'print the names that a script requests').choices(nameSources)],
     acceptsInvalidSettings: true,
-    examples: ['completion bash', 'completion fish'],
+    examples: ['config completion bash', 'config completion fish'],
     async run(context, { args, options }: CommandInput<{ names?: NameSource }>) {
       const { out } = context
       if (options.names !== undefined) {
@@ -34,7 +34,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
         return 0
       }
       if (args[0] === undefined) {
-        const hint = `Give one of ${shells.join(', ')}: svc completion bash`
+        const hint = `Give one of ${shells.join(', ')}: svc config completion bash`
         throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
       }
       const places = listCompletionSlots(await commandTree(commands))

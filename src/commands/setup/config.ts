@@ -136,13 +136,19 @@ const set: Command = {
 
 const use: Command = {
   name: 'use',
-  summary: 'Choose the profile that commands use',
-  details: '--profile, SVC_PROFILE and the profile in svc.config.json take precedence.',
-  arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
+  summary: 'Choose the profile that commands use, or none',
+  details:
+    '--profile, SVC_PROFILE and the profile in svc.config.json take precedence. With --none, commands use the running sandbox again, unless a flag, variable or file says otherwise.',
+  arguments: [new Argument('[profile]', 'its name; svc config list shows all')],
+  options: [new Option('--none', 'use no profile')],
   acceptsInvalidSettings: true,
-  examples: ['config use local', 'config use default'],
-  async run({ system, out }, { args }) {
-    const name = args[0] ?? ''
+  examples: ['config use local', 'config use default', 'config use --none'],
+  async run(context, { args: [name], options }) {
+    const { system, out } = context
+    if ((name === undefined) !== (options.none === true)) {
+      throw new CliError('usage', 'argument_missing', 'Name one profile, or give --none.', 'Profiles: svc config list')
+    }
+    if (name === undefined) return leaveProfile(context)
     const path = profilesPath(system)
     const values = (await readJson(path, ProfilesFile)) ?? { profiles: {} }
     profileNamed(name, { path, values })
@@ -153,20 +159,14 @@ const use: Command = {
   },
 }
 
-const leave: Command = {
-  name: 'leave',
-  summary: 'Stop using the profile that config use chose',
-  details: 'The profile stays. Commands use the running sandbox again, unless a flag, variable or file says otherwise.',
-  acceptsInvalidSettings: true,
-  examples: ['config leave', 'config leave -o json'],
-  async run({ system, out }) {
-    const path = profilesPath(system)
-    const { current = null, ...others } = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
-    if (current !== null) await writeJson(path, others)
-    out.note(current === null ? 'No profile was in use.' : `Commands no longer use the profile ${current}.`)
-    out.data({ profile: current, file: path }, () => [])
-    return 0
-  },
+/** The profile stays. */
+async function leaveProfile({ system, out }: CommandContext): Promise<number> {
+  const path = profilesPath(system)
+  const { current = null, ...others } = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
+  if (current !== null) await writeJson(path, others)
+  out.note(current === null ? 'No profile was in use.' : `Commands no longer use the profile ${current}.`)
+  out.data({ profile: current, file: path }, () => [])
+  return 0
 }
 
 const remove: Command = {
@@ -217,7 +217,7 @@ const validate: Command = {
 
 export const config: Noun = {
   summary: 'Read and write settings: profiles and svc.config.json',
-  commands: [list, get, set, use, leave, remove, validate],
+  commands: [list, get, set, use, remove, validate],
 }
 
 function resolved({ settings }: CommandContext, name: FileSettingName) {

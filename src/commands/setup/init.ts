@@ -1,4 +1,4 @@
-/** `svc init [template] [dir]`, short for `svc scaffold`: creates a project from a template. */
+/** `svc init [template] [dir]`: creates a project from a template. */
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { isDumbTerminal } from '#cli/output/terminal.ts'
@@ -25,12 +25,12 @@ interface Choice {
   place: ProjectLocation
 }
 
-export const scaffold: Command = {
-  name: 'scaffold',
+export const init: Command = {
+  name: 'init',
   summary: 'Create a project from a template',
   details: [
     'Copies a small, complete integration. Its test passes after an install, against its own sandbox. On a terminal it asks for missing arguments; without one, TEMPLATE and DIR are required.',
-    'svc is not published on a registry, so the project gets a copy of this package in vendor/. svc init is short for svc scaffold.',
+    'svc is not published on a registry, so the project gets a copy of this package in vendor/.',
   ].join('\n\n'),
   arguments: [templateArgument(), new Argument('[dir]', 'a directory in the current one; the project gets its name')],
   options: [

@@ -1,4 +1,4 @@
-/** What `svc mcp` gives agents of the user's computer: the files below the current folder, recordings and a browser. */
+/** What `svc agent mcp` gives agents of the user's computer: the files below the current folder, recordings and a browser. */
 import { isAbsolute, parse, relative, resolve, sep } from 'node:path'
 import { openProjectFiles } from '#agent-files/project-files.ts'
 import { durationMs } from '#cli/endpoint/option-values.ts'
@@ -58,7 +58,12 @@ export function localAccess(context: CommandContext, settings: () => Promise<Set
 function requireProject({ cwd, home }: Pick<System, 'cwd' | 'home'>): string {
   if (cwd !== parse(cwd).root && cwd !== resolve(home)) return cwd
   const message = `The folder of this server is ${cwd}, which is no project: it reads and writes no file there.`
-  throw new CliError('usage', 'path_outside', message, 'Start svc mcp in the folder of a project, or give a text.')
+  throw new CliError(
+    'usage',
+    'path_outside',
+    message,
+    'Start svc agent mcp in the folder of a project, or give a text.',
+  )
 }
 
 /** Returns a path relative to the folder, with forward slashes. */

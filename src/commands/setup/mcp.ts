@@ -1,4 +1,4 @@
-/** `svc mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
+/** `svc agent mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
 import { Option } from 'commander'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { serviceClient } from '#cli/run/command-client.ts'
@@ -37,7 +37,7 @@ export const mcp: Command = {
       .choices(['usual', 'all'])
       .default('usual'),
   ],
-  examples: ['mcp', 'mcp --start'],
+  examples: ['agent mcp', 'agent mcp --start'],
   async run(context, { options }) {
     const { system, out, command_name } = context
     const interrupt = onFirstInterrupt(context)
@@ -117,7 +117,7 @@ function sandboxAccess(context: CommandContext, own: OwnSandbox | null, tools: S
   const settings = async (): Promise<Settings> => {
     const current = await read()
     if (current.source.base_url !== 'default') return current
-    const hint = `Start one in another terminal: ${command_name} start. Or let this server do it: ${command_name} mcp --start.`
+    const hint = `Start one in another terminal: ${command_name} start. Or let this server do it: ${command_name} agent mcp --start.`
     throw noSandboxFor(current, hint)
   }
   return {

@@ -2,7 +2,7 @@
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintReason } from '#cli/output/table.ts'
 import { alignPairs } from '#cli/output/text.ts'
-import { type Command, type Noun, textOption } from '#cli/run/command.ts'
+import { type Command, type CommandGroup, textOption } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
 
@@ -13,11 +13,11 @@ const resetAdmin: Command = {
   name: 'reset-admin',
   summary: 'Replace the admin token, using access to the database',
   details:
-    'For a shared store whose admin token is lost. Connects to the database of --store or SVC_STORE, revokes the tokens that the first start or this command created, and creates a new one. Tokens from svc tokens create stay valid.',
+    'For a shared store whose admin token is lost. Connects to the database of --store or SVC_STORE, revokes the tokens that the first start or this command created, and creates a new one. Tokens from svc team tokens create stay valid.',
   options: [store],
   examples: [
-    'tokens reset-admin --store postgres://svc:secret@db.internal/svc',
-    'tokens reset-admin --store postgres://svc@db.internal/svc -o json',
+    'team tokens reset-admin --store postgres://svc:secret@db.internal/svc',
+    'team tokens reset-admin --store postgres://svc@db.internal/svc -o json',
   ],
   async run({ system, out }, { options }) {
     const url = textOption(options, 'store') ?? startEnvironment(system.env, new Set(['store'])).store
@@ -45,12 +45,13 @@ const resetAdmin: Command = {
   },
 }
 
-export const tokens: Noun = {
+export const tokens: CommandGroup = {
+  name: 'tokens',
   summary: 'List, create and revoke the tokens of the control plane',
   commands: [
     endpointCommand('tokens.list', {
-      empty: 'No tokens yet. Create one: svc tokens create --name ci --role write',
-      examples: ['tokens list', 'tokens list -o jsonl'],
+      empty: 'No tokens yet. Create one: svc team tokens create --name ci --role write',
+      examples: ['team tokens list', 'team tokens list -o jsonl'],
       columns: [
         { name: 'name', kind: 'id' },
         { name: 'role' },
@@ -61,7 +62,7 @@ export const tokens: Noun = {
     endpointCommand('tokens.create', {
       details:
         'Clients send it in the x-sandbox-token header. Commands take it from --control-token or SVC_CONTROL_TOKEN.',
-      examples: ['tokens create --name ci --role write', 'tokens create --name dashboard -o json'],
+      examples: ['team tokens create --name ci --role write', 'team tokens create --name dashboard -o json'],
       text: ({ name, role, token }, style) => [
         ...alignPairs(
           [
@@ -75,7 +76,7 @@ export const tokens: Noun = {
         'It is shown only now: the sandbox stores only its hash.',
       ],
     }),
-    endpointCommand('tokens.revoke', { examples: ['tokens revoke ci', 'tokens revoke ci -o none'] }),
+    endpointCommand('tokens.revoke', { examples: ['team tokens revoke ci', 'team tokens revoke ci -o none'] }),
     resetAdmin,
   ],
 }

@@ -24,7 +24,7 @@ export function bundlePage(bundle: Bundle): string {
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
-<title>${title} · svc bundle</title>
+<title>${title} · svc bundle create</title>
 <style>${trusted(pageStyle)}</style></head>
 <body>
 ${headMarkup(bundle, title)}
@@ -40,7 +40,7 @@ ${trusted(bundleElement(bundle))}
 
 function headMarkup(bundle: Bundle, title: string): Markup {
   const { at_ms, client_id, session_id, svc_version, left_out, turns, scenario, fault_rules, clock_offset_ms } = bundle
-  return html`<header><p class="brand">svc bundle</p><h1>${title}</h1>
+  return html`<header><p class="brand">svc bundle create</p><h1>${title}</h1>
 ${pairs([
   ['Project', client_id],
   ['Session', session_id],

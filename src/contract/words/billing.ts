@@ -1,4 +1,4 @@
-/** What the service would bill for a placement, in words: those of the command line, the inspector, the console and `svc qa observe`. */
+/** What the service would bill for a placement, in words: those of the command line, the inspector, the console and `svc observe`. */
 import type { BillingVerdict } from '../resources/placements.ts'
 
 interface BillingWords {

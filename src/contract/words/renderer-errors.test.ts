@@ -1,4 +1,4 @@
-/** What render.js reports, in the words that the console on the page, `svc qa observe` and `svc qa hosts` print. */
+/** What render.js reports, in the words that the console on the page, `svc observe` and `svc qa hosts` print. */
 import { expect, test } from 'vitest'
 import { describeBlock, describeRendererError, type ReportedError } from './renderer-errors.ts'
 

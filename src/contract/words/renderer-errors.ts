@@ -1,5 +1,5 @@
 /**
- * What the `error` events of render.js mean, in words: the same in the console on the page, `svc qa observe` and `svc qa hosts`.
+ * What the `error` events of render.js mean, in words: the same in the console on the page, `svc observe` and `svc qa hosts`.
  * What the service or the page's own backend responded is passed on whole: fields, kinds of values, address, fix.
  */
 

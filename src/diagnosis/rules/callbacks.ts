@@ -8,7 +8,7 @@ import { type Finding, ruleSet } from '../rule.ts'
 export const callbackRules = ruleSet('journal', {
   'callback-failing': {
     severity: 'error',
-    fix: 'Respond to each callback with a 2xx within 5 s, without a redirect, then send it again: svc callbacks resend SLOT_ID. Receive some here: svc callbacks listen',
+    fix: 'Respond to each callback with a 2xx within 5 s, without a redirect, then send it again: svc sandbox callbacks resend SLOT_ID. Receive some here: svc sandbox callbacks listen',
     judge: ({ callbacks }) => ({
       sample_size: callbacks.length,
       findings: [...groupBy(callbacks, ({ path }) => withoutQuery(path)).entries()].flatMap(judgeCallbacks),

@@ -1,5 +1,5 @@
 /**
- * The rules about integrations. `svc qa observe` judges an integration by `observeRules`, in this order; the checks of
+ * The rules about integrations. `svc observe` judges an integration by `observeRules`, in this order; the checks of
  * `svc doctor` are selections of them and of its own rules. Rules about the computer are in `machine.ts`, and the rules
  * of `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */

@@ -59,7 +59,7 @@ function notAllowed(origin: string, requests: NonEmpty<JournaledExchange>, obser
   const near = allowed.map((entry) => difference(origin, entry)).find((text) => text !== null)
   return {
     message: `${origin} was refused ${countPhrase(requests.length)} (${formatRoute(last)}): ${near ?? `${client_id} allows ${allowed.join(', ') || 'no origin'}`}.`,
-    fix: `${command_name} projects update ${client_id} --set "allowed_origins=${[...allowed, origin].join(',')}"`,
+    fix: `${command_name} sandbox projects update ${client_id} --set "allowed_origins=${[...allowed, origin].join(',')}"`,
     requests,
     reason: 'origin_not_allowed',
   }

@@ -1,4 +1,4 @@
-/** What `svc qa observe` says of an ad in a page: what was seen of it, and what the service says of its bill. */
+/** What `svc observe` says of an ad in a page: what was seen of it, and what the service says of its bill. */
 import { expect, test } from 'vitest'
 import type { BillingVerdict } from '#contract/resources/placements.ts'
 import type { Mount } from '../facts/mounts.ts'
@@ -22,7 +22,7 @@ test.each([
   ['slot-blank', {}, 'The ad of slot_1, 300 × 250, is a single colour.'],
   ['slot-hidden', { width: 5 }, 'The ad of slot_1 is 5 × 250 pixels.'],
   ['label-hidden', { label: null }, 'Nothing visible next to the ad of slot_1 marks it as an ad.'],
-] as const)('%s says what the service would bill, in the words of svc placements explain', (id, more, seen) => {
+] as const)('%s says what the service would bill, in the words of svc explain', (id, more, seen) => {
   const messages = [undefined, paid, unpaid].map(
     (bill) => pageRules[id].judge(factsOf(more, bill)).findings.map(({ message }) => message)[0],
   )

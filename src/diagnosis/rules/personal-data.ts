@@ -20,7 +20,7 @@ export const personalDataRules = ruleSet('journal', {
     title: 'session ids, topics, metadata and labels contain no personal data',
     severity: 'warning',
     costs: 'The data leaves your systems without a legal basis, and a topic goes to every demand partner.',
-    fix: 'Remove it before you send the request: a topic of a few words, a random session_id. To refuse such requests: svc projects update --personal-data reject.',
+    fix: 'Remove it before you send the request: a topic of a few words, a random session_id. To refuse such requests: svc sandbox projects update --personal-data reject.',
     needs: 'a request with a session, a topic or metadata',
     judge: judgeMatching(hasOwnWords, (requests) => [...findAccepted(requests), ...findRefused(requests)]),
   },

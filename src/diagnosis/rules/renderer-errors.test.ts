@@ -1,4 +1,4 @@
-/** What `svc qa observe` advises for an error of render.js: the cause that the page shows, and nothing that it does already. */
+/** What `svc observe` advises for an error of render.js: the cause that the page shows, and nothing that it does already. */
 import { describe, expect, test } from 'vitest'
 import type { ReportedError } from '#contract/words/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'

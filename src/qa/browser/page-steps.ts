@@ -1,4 +1,4 @@
-/** `svc qa observe --steps`: what is done to the integrator's page, in the words of the `page` step of suites. */
+/** `svc observe --steps`: what is done to the integrator's page, in the words of the `page` step of suites. */
 
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'

@@ -46,7 +46,7 @@ const failureBytes = 4_000
 const commandBytes = 4_000
 /** What the cases of commands are, where they are not cases of a suite. */
 const caseNouns: Readonly<Record<string, string>> = {
-  'qa observe': 'rule',
+  observe: 'rule',
   'qa hosts': 'condition',
   'beacons lint': 'rule',
 }

@@ -19,7 +19,7 @@ import { createListReporter } from './terminal.ts'
 import { countsText, type Destination, plain, type ReportTools } from './text.ts'
 
 type Creator = (to: Destination) => Reporter
-/** Replacements of reporters by name: findings of `qa observe` are listed in other words than cases. */
+/** Replacements of reporters by name: findings of `observe` are listed in other words than cases. */
 export type OwnReporters = Readonly<Partial<Record<ReporterName, Creator>>>
 
 /** Each reporter, with a file as messages name one. */

@@ -84,7 +84,7 @@ export function checkSentence({ title }: Pick<StepResult, 'title'>, check: Check
   return `${title}: ${subject}: expected ${scalarText(expected)}, actual ${scalarText(actual)}${why}`
 }
 
-/** Whether a check is a finding of `qa observe` or `beacons lint`, whose sentence is the title of its step. */
+/** Whether a check is a finding of `observe` or `beacons lint`, whose sentence is the title of its step. */
 export function isOwnFinding({ title }: Pick<StepResult, 'title'>, { actual }: Pick<Check, 'actual'>): boolean {
   return typeof actual === 'string' && (actual === title || actual.startsWith(`${title} (`))
 }

@@ -57,11 +57,11 @@ test('qa run: the suite of the renderer passes, and what the browser cannot do i
   })
 })
 
-describe('qa observe --url', () => {
+describe('observe --url', () => {
   const observe = async (page: Page) => {
     await using app = await startApp(shared.url, page)
     const { code, stdout } = await svc(
-      `qa observe --url ${app.url} --browser ${engine} --for 6s --strict -o json`,
+      `observe --url ${app.url} --browser ${engine} --for 6s --strict -o json`,
       context,
     )
     const { cases } = JSON.parse(stdout) as RunResult

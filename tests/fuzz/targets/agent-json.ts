@@ -2,7 +2,7 @@
 import { addEntry, JsonFileError, readEntry, removeEntry, replaceEntry } from '#agent-files/json-entry.ts'
 import { check, checkSame, type FuzzTarget, readOrRefuse } from '../target.ts'
 
-const value = { command: 'npx', args: ['svc-sandbox', 'mcp'] }
+const value = { command: 'npx', args: ['svc-sandbox', 'agent', 'mcp'] }
 
 export const target: FuzzTarget = {
   max_bytes: 400,

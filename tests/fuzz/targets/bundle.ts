@@ -1,4 +1,4 @@
-/** Bundles of turns, as JSON or inside a page: `svc evidence verify`, `svc import`. */
+/** Bundles of turns, as JSON or inside a page: `svc evidence verify`, `svc bundle import`. */
 
 import { sha256Hex } from '#commands/evidence/export-file.ts'
 import { findAlterations } from '#contract/bundles/proof.ts'

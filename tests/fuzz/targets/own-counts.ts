@@ -1,4 +1,4 @@
-/** Files of an integrator's own counts for `svc billing reconcile`: CSV, TSV, JSON lines. */
+/** Files of an integrator's own counts for `svc beacons reconcile`: CSV, TSV, JSON lines. */
 
 import { decodeOwnFile } from '#reconciliation/file-bytes.ts'
 import { parseOwnFile } from '#reconciliation/own-file.ts'

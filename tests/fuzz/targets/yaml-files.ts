@@ -1,4 +1,4 @@
-/** The other files of YAML: game days, and the steps of `svc qa observe --steps`. */
+/** The other files of YAML: game days, and the steps of `svc observe --steps`. */
 import { loadGameday } from '#gameday/gameday-file.ts'
 import { loadPageSteps } from '#qa/browser/page-steps.ts'
 import { readYaml } from '../suite-refusal.ts'

@@ -49,7 +49,7 @@ const table: Table<ProjectItem> = {
 
 export function ProjectsPage() {
   return (
-    <Page title="Projects" lead="Seeded projects and your own: svc projects create" isFull>
+    <Page title="Projects" lead="Seeded projects and your own: svc sandbox projects create" isFull>
       <LiveTable table={table} query={{}} empty={<Empty title="No projects" />} />
     </Page>
   )
@@ -70,7 +70,7 @@ export function ProjectPage({ id }: { id: string }) {
         </Link>
       }
     >
-      <Shown resource={project} missing={<Empty title="No such project">svc projects list</Empty>}>
+      <Shown resource={project} missing={<Empty title="No such project">svc sandbox projects list</Empty>}>
         {(project) => (
           <div className="columns even">
             <div className="column">

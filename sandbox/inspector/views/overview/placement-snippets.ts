@@ -19,7 +19,7 @@ export function placementSnippets(base_url: string, { client_id, secret_key }: S
       title: 'curl',
       code: `curl ${url} \\\n  -H 'Authorization: Bearer ${secret_key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`,
     },
-    { id: 'cli', title: 'svc', code: 'svc placements create --format banner --topic coffee\nsvc render open' },
+    { id: 'cli', title: 'svc', code: 'svc placements create --format banner --topic coffee\nsvc open frame' },
     {
       id: 'typescript',
       title: 'TypeScript',

@@ -1,5 +1,5 @@
 /**
- * `/bundles`: files of `svc bundle`, dropped here, which came from this sandbox or another. `/bundles/bun_...` shows one beside
+ * `/bundles`: files of `svc bundle create`, dropped here, which came from this sandbox or another. `/bundles/bun_...` shows one beside
  * what this sandbox knows of the same slot today.
  */
 import type { ReactNode } from 'react'
@@ -31,7 +31,7 @@ export function BundlesPage() {
           items.length === 0 ? (
             <Empty icon="placements" title="No bundle was imported since the start">
               <p>Drop one above, or write one:</p>
-              <code>svc bundle</code>
+              <code>svc bundle create</code>
             </Empty>
           ) : (
             <Panel title="Imported" lead="They are kept until the sandbox stops.">
@@ -60,7 +60,7 @@ function Drop({ action }: { action: Action }) {
   return (
     <FileDrop
       label="Drop a bundle here"
-      remark="A file that svc bundle wrote, here or elsewhere."
+      remark="A file that svc bundle create wrote, here or elsewhere."
       types={['.html', '.json']}
       onChoose={(load) => void importFile(load)}
     />

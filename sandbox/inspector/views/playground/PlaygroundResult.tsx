@@ -84,7 +84,7 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
         title="Export"
         lead={
           <>
-            The current state as code. Keys come from the environment: <code>svc env</code>
+            The current state as code. Keys come from the environment: <code>svc sandbox env</code>
           </>
         }
         className="export"

@@ -1,6 +1,6 @@
 /**
  * A call of the API as code to paste: a curl command, TypeScript with the typed client, Python without any package. It
- * never contains keys: they come from the environment, as set by `svc env` and `svc exec`.
+ * never contains keys: they come from the environment, as set by `svc sandbox env` and `svc exec`.
  */
 import { curlCommand, secretKeyVariable } from '#foundation/http.ts'
 import { isObject, type Json } from '#foundation/json.ts'

@@ -1,4 +1,4 @@
-/** Compares a file of the integrator's own counts with what was accepted: `svc billing reconcile` on a page. */
+/** Compares a file of the integrator's own counts with what was accepted: `svc beacons reconcile` on a page. */
 import { useMemo, useState } from 'react'
 import type { Mode } from '#contract/fields.ts'
 import { parsePercent } from '#reconciliation/difference.ts'

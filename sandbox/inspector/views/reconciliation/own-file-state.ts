@@ -25,7 +25,7 @@ const maxBytes = 50_000_000
 /** Resolves to the text of a file. @throws ApiProblem */
 export async function loadFile(file: File): Promise<ChosenFile> {
   if (file.size > maxBytes)
-    throw refused('The file is too large for a page.', 'Use the command line: svc billing reconcile FILE')
+    throw refused('The file is too large for a page.', 'Use the command line: svc beacons reconcile FILE')
   try {
     return { name: file.name, ...decodeOwnFile(new Uint8Array(await file.arrayBuffer())) }
   } catch (error) {

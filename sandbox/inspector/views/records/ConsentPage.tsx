@@ -33,7 +33,7 @@ function ConsentHistory() {
       noun="consent"
       empty={
         <Empty icon="consent" title="No consent stored">
-          <code>svc consent set --session-id first --decision granted</code>
+          <code>svc api consent.set --session-id first --decision granted</code>
         </Empty>
       }
     >

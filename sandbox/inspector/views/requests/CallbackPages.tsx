@@ -78,7 +78,7 @@ export function CallbacksPage() {
       empty={
         <Empty icon="requests" title="No callbacks yet">
           A job with a <code>callback_url</code> has one for each slot. To receive them:{' '}
-          <code>svc callbacks listen</code>
+          <code>svc sandbox callbacks listen</code>
         </Empty>
       }
     >

@@ -147,7 +147,7 @@ function sentBy({ request_headers }: RequestDetail): string | null {
 
 const senders: Readonly<Record<NonNullable<ReturnType<typeof ownSender>>, string>> = {
   command_line: 'svc',
-  tools: 'a tool of svc mcp',
+  tools: 'a tool of svc agent mcp',
   qa: 'svc qa run',
   inspector: 'the playground',
   demo: 'the demo',

@@ -197,7 +197,7 @@ export const beaconCheckRules = ruleSet('journal', {
   /** Users scroll past ads, so one that was seen is enough. The last measurement says why the others were not. */
   'ads-never-seen': {
     severity: 'warning',
-    fix: 'Show the ad where users look, and keep it until it has been seen: svc qa observe --url shows what hides it.',
+    fix: 'Show the ad where users look, and keep it until it has been seen: svc observe --url shows what hides it.',
     judge(observed) {
       const slots = groupComplete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
       const rendered = slots.filter((group) => group.some((each) => readEvent(each) === 'render'))
@@ -224,7 +224,7 @@ const unseenCauses = {
   },
   outside: {
     what: 'Less than half of it was in the window when it was last measured',
-    fix: 'Scroll to it: it may be below the fold. If you did, an element around it cuts it off; svc qa observe --url names it.',
+    fix: 'Scroll to it: it may be below the fold. If you did, an element around it cuts it off; svc observe --url names it.',
   },
   hidden: {
     what: 'It was in the window for seconds, and hidden',

@@ -1,5 +1,5 @@
 /**
- * `svc requests tail` and `svc sandbox logs`: the request journal, line by line. The journal is polled twice a second
+ * `svc sandbox logs`: the request journal, line by line. The journal is polled twice a second
  * for new requests. After a lost connection, requests written in the meantime follow.
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,11 +11,10 @@ import { type Client, nextCursor } from '#client/client.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { connect, describeInterruption, follow, type Interruption } from '#tail/feed.ts'
 import { requestLine } from '#tail/request-line.ts'
-import { emptyJournal, listOptions, listQuery } from './match.ts'
+import { emptyJournal, listOptions, listQuery } from '../requests/match.ts'
 
 const options = listOptions()
 for (const name of ['limit', 'cursor', 'until', 'after', 'details', 'foreign']) options.delete(name)
-const since = options.get('since')
 /** The number of requests that `logs` starts with. */
 const defaultLines = 20
 const pollIntervalMs = 500
@@ -23,28 +22,12 @@ const pollIntervalMs = 500
 const pollsBack = 70
 const pageLimit = 1_000
 
-export const tail: Command = {
-  name: 'tail',
-  summary: 'Follow the request journal',
-  details:
-    'Prints one line for each request when it is answered, until Ctrl-C, with exit code 130. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
-  options: [...options.values()],
-  examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
-  async run(context, input) {
-    const query = await listQuery(context, options, input)
-    return untilCtrlC(printFollowed(context, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY))
-  },
-}
-
 export const logs: Command = {
   name: 'logs',
   summary: 'Show the latest requests, and follow new ones',
-  details: `Starts with the last ${defaultLines} requests of the journal, or with all since --since; then prints one line for each request, until Ctrl-C. For more filters: svc requests tail`,
-  options: [
-    ...(since === undefined ? [] : [since]),
-    new Option('--no-follow', 'stop after the requests that the journal has'),
-  ],
-  examples: ['sandbox logs --no-follow', 'sandbox logs --since 10m --no-follow -o jsonl'],
+  details: `Starts with the last ${defaultLines} requests of the journal that the filters select, or with all since --since; then prints one line for each request when it is answered, until Ctrl-C, with exit code 130. It reconnects to a sandbox that is restarted.`,
+  options: [...options.values(), new Option('--no-follow', 'stop after the requests that the journal has')],
+  examples: ['sandbox logs --no-follow', 'sandbox logs --status-class 4xx --since 10m --no-follow -o jsonl'],
   async run(context, input) {
     const query = await listQuery(context, options, input)
     const latest = query.since === undefined ? defaultLines : Number.POSITIVE_INFINITY

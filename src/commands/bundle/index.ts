@@ -1,14 +1,18 @@
-/** `svc bundles`: what was imported since the start. */
+/** `svc bundle create`: a turn as one signed file, and those that were imported since the start. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintDim } from '#cli/output/table.ts'
 import type { Noun } from '#cli/run/command.ts'
+import { create, importBundle } from './files.ts'
 
-export const bundles: Noun = {
-  summary: 'List and show the bundles that were imported',
+export const bundle: Noun = {
+  summary: 'Write a turn as one signed file, and look at such files',
   commands: [
+    create,
+    importBundle,
     endpointCommand('bundles.list', {
-      empty: 'No bundle was imported since the start. Import one: svc import FILE',
-      examples: ['bundles list', 'bundles list -o json'],
+      empty: 'No bundle was imported since the start. Import one: svc bundle import FILE',
+      details: 'To look at one: svc open BUNDLE_ID',
+      examples: ['bundle list', 'bundle list -o json'],
       columns: [
         { name: 'when', field: 'imported_at_ms', kind: 'time', paint: paintDim },
         { name: 'bundle', field: 'bundle_id', kind: 'id' },
@@ -16,9 +20,6 @@ export const bundles: Noun = {
         { name: 'slots', field: 'slot_ids', rank: 2 },
         { name: 'changed', field: 'problem', kind: 'prose' },
       ],
-    }),
-    endpointCommand('bundles.show', {
-      examples: ['bundles show bun_038k9tmm000', 'bundles show bun_038k9tmm000 --jq .text'],
     }),
   ],
 }

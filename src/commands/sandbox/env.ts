@@ -1,4 +1,4 @@
-/** `svc env` prints the SVC_* variables of the running sandbox. */
+/** `svc sandbox env` prints the SVC_* variables of the running sandbox. */
 import type { Output } from '#cli/output/output.ts'
 import type { Command } from '#cli/run/command.ts'
 import { noteOtherFolder } from '#cli/run/command-client.ts'
@@ -15,7 +15,7 @@ export const env: Command = {
     'Exit code 7 when no sandbox is running and no service is named.',
   ].join('\n\n'),
   formats: ['dotenv', 'shell'],
-  examples: ['env', 'env -o shell', 'env -o json'],
+  examples: ['sandbox env', 'sandbox env -o shell', 'sandbox env -o json'],
   async run({ settings, system, flags, out }) {
     if (settings.source.base_url === 'default') throw noSandboxFor(settings)
     noteOtherFolder(system, settings)
@@ -66,7 +66,7 @@ function dotenvValue(name: string, value: string): string {
       'usage',
       'value_unquotable',
       `${name} contains quotes that a .env file cannot hold.`,
-      'Try: svc env -o shell',
+      'Try: svc sandbox env -o shell',
     )
   return `${quote}${value}${quote}`
 }

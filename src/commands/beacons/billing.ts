@@ -2,9 +2,8 @@ import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endp
 import { type Column, paintReason, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import { type CommandContext, type CommandInput, type Noun, textOption } from '#cli/run/command.ts'
+import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
 import type { BillingReport } from '#contract/resources/billing.ts'
-import { reconcile } from './reconcile.ts'
 
 const lineColumns: readonly Column[] = [
   { name: 'project', field: 'client_id', rank: 2 },
@@ -41,13 +40,14 @@ const reasonColumns: readonly Column[] = [
 ]
 
 const report = endpointCommand('billing.report', {
+  name: 'billing',
   details:
     'Nothing is ever billed here. With -o json it lists every beacon that did not count. Notes how many fills have no render beacon and how many were never viewed, which no line shows. To list the beacons behind a count: beacons list --billed true, --metric, --reason.',
   examples: [
-    'billing report',
-    'billing report --by campaign',
-    'billing report --by day -o csv',
-    'billing report --session-id sess_1 --since 1h -o json',
+    'beacons billing',
+    'beacons billing --by campaign',
+    'beacons billing --by day -o csv',
+    'beacons billing --session-id sess_1 --since 1h -o json',
   ],
   tables: [lineColumns, groupColumns('group'), totalColumns, reasonColumns],
   rows: ({ lines, groups }) => groups ?? lines,
@@ -57,19 +57,13 @@ const report = endpointCommand('billing.report', {
       .flatMap((table, index) => (index === 0 ? table : ['', ...table])),
 })
 
-export const billing: Noun = {
-  summary: 'Report what production would have billed, and compare your own counts with it',
-  commands: [
-    {
-      ...report,
-      async run(context, input) {
-        const exit_code = await report.run(context, input)
-        if (input.options.until === undefined) await noteUnviewed(context, input)
-        return exit_code
-      },
-    },
-    reconcile,
-  ],
+export const billing: Command = {
+  ...report,
+  async run(context, input) {
+    const exit_code = await report.run(context, input)
+    if (input.options.until === undefined) await noteUnviewed(context, input)
+    return exit_code
+  },
 }
 
 /** Notes the fills that were not rendered or not viewed, of the newest placements that the flags select. */

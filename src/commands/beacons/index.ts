@@ -27,7 +27,7 @@ import { parseSince } from '#foundation/duration.ts'
 import { beaconLine, beaconSource, verdictPaint, verdictText } from '#tail/beacons.ts'
 import { connect, describeInterruption, type FeedOptions, followBeacons, type TailBeacon } from '#tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '#tail/model.ts'
-import { besideOptions, createReporter, type ReportFlags, reportBeside } from './qa/reports.ts'
+import { besideOptions, createReporter, type ReportFlags, reportBeside } from '../qa/reports.ts'
 
 const lint: Command = {
   name: 'lint',
@@ -177,7 +177,7 @@ function formatBeacon(beacon: TailBeacon, style: Style): string {
 }
 
 export const beacons: Noun = {
-  summary: 'Send, check, list and follow beacons',
+  summary: 'Send, list, follow and check beacons, and what they bill',
   commands: [
     endpointCommand('beacons.send', {
       details:
@@ -223,6 +223,8 @@ export const beacons: Noun = {
     }),
     lint,
     tail,
+    { name: 'billing', load: async () => (await import('./billing.ts')).billing },
+    { name: 'reconcile', load: async () => (await import('./reconcile.ts')).reconcile },
   ],
 }
 

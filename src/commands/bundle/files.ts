@@ -1,4 +1,4 @@
-/** `svc bundle` writes a turn as one signed file, and `svc import` brings such a file back to the inspector. */
+/** `svc bundle create` writes a turn as one signed file, and `svc bundle import` brings such a file back to the inspector. */
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { bundleFileName, requireBundle } from '#cli/endpoint/bundle-page.ts'
@@ -13,11 +13,11 @@ import { readBundle } from '#contract/bundles/text.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { forceOption, oneText, writeAtomically } from '../files.ts'
 
-export const bundle: Command = {
-  name: 'bundle',
+export const create: Command = {
+  name: 'create',
   summary: 'Write a turn as one signed file that opens anywhere',
   details:
-    'The file is a page without a script: requests, decision with its trace, creative, beacons with their measurements and verdicts, consent, billing verdict, settings that differ from the defaults, and the evidence with its proof. It opens offline, prints, and holds its data: svc evidence verify FILE says whether something was changed, svc import FILE shows it in an inspector. Keys, tokens and prompt texts are in no byte of it. Without SLOT: your last placement, else the newest of the project.',
+    'The file is a page without a script: requests, decision with its trace, creative, beacons with their measurements and verdicts, consent, billing verdict, settings that differ from the defaults, and the evidence with its proof. It opens offline, prints, and holds its data: svc evidence verify FILE says whether something was changed, svc bundle import FILE shows it in an inspector. Keys, tokens and prompt texts are in no byte of it. Without SLOT: your last placement, else the newest of the project.',
   arguments: [new Argument('[slot]', 'the placement; default: the last one')],
   options: [
     new Option('--session-id <id>', 'the newest turns of this session, at most 20').conflicts('last'),
@@ -26,7 +26,11 @@ export const bundle: Command = {
     new Option('--with-media', 'with the clip, not only its still'),
     forceOption(),
   ],
-  examples: ['bundle --force', 'bundle --out turn.html --force', 'bundle --with-media --out turn.html --force -o json'],
+  examples: [
+    'bundle create --force',
+    'bundle create --out turn.html --force',
+    'bundle create --with-media --out turn.html --force -o json',
+  ],
   run: writeBundle,
 }
 
@@ -73,16 +77,17 @@ export const importBundle: Command = {
   name: 'import',
   summary: 'Look at a bundle beside the present state',
   details:
-    'Checks a file of svc bundle and keeps it in the running sandbox until that stops: the inspector shows it beside what the sandbox knows of the same slot today. Nothing else in the sandbox changes. One that was altered is imported too, and said to be: exit code 5.',
-  arguments: [new Argument('<file>', 'file written by svc bundle')],
-  examples: ['import turn.html', 'import turn.html -o json'],
+    'Checks a file of svc bundle create and keeps it in the running sandbox until that stops: the inspector shows it beside what the sandbox knows of the same slot today. Nothing else in the sandbox changes. One that was altered is imported too, and said to be: exit code 5.',
+  arguments: [new Argument('<file>', 'file written by svc bundle create')],
+  examples: ['bundle import turn.html', 'bundle import turn.html -o json'],
   async run(context, { args }) {
     const { out, settings, system } = context
     const file = resolve(system.cwd, args[0]!)
     const text = await readUserText(system, args[0]!)
     const read = readBundle(text)
     if ('problem' in read) {
-      const hint = 'Name a file that svc bundle wrote. The state of a sandbox is imported by: svc sandbox import FILE'
+      const hint =
+        'Name a file that svc bundle create wrote. The state of a sandbox is imported by: svc sandbox import FILE'
       throw new CliError('usage', 'file_invalid', `${file} is not a bundle: ${read.problem}.`, hint)
     }
     if (settings.sandbox === null && settings.source.base_url === 'default') throw noSandboxFor(settings)

@@ -1,4 +1,4 @@
-/** `svc billing reconcile`: an integrator's own counts beside those of the sandbox, and the cause of each difference. */
+/** `svc beacons reconcile`: an integrator's own counts beside those of the sandbox, and the cause of each difference. */
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { endpoints } from '#cli/endpoint/facts.ts'
@@ -96,8 +96,8 @@ export const reconcile: Command = {
   tables: [totalColumns, causeColumns, differenceColumns],
   hasRows: true,
   examples: [
-    'billing reconcile counts.csv --tolerance 1%',
-    "billing reconcile counts.csv --map 'Ad clicks=click' -o json",
+    'beacons reconcile counts.csv --tolerance 1%',
+    "beacons reconcile counts.csv --map 'Ad clicks=click' -o json",
   ],
   run: runReconcile,
 }
