@@ -20,7 +20,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'qa run formats --fresh --reporter list --reporter html=qa.html':
     'qa run formats --reporter list --reporter html=qa.html',
   // tests/cli/gameday.test.ts and tests/pages/gameday.test.ts play them.
-  'sandbox gameday gameday.yaml --html gameday.html -o json': 'sandbox gameday gameday.yaml --plan -o json',
+  'sandbox gameday gameday.yaml --html gameday.html -o json': 'sandbox gameday gameday.yaml --dry-run -o json',
   'sandbox gameday gameday.yaml --url http://localhost:3000': 'sandbox gameday --schema',
   'sandbox gameday gameday.yaml -- node app.js': 'sandbox gameday --schema -o json',
   'observe -- npm test': 'observe -- true',

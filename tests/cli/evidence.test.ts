@@ -63,20 +63,20 @@ describe('an export', () => {
   })
 
   test('goes to a file, complete or not at all, for one project when asked', async () => {
-    const { code, stdout, stderr } = await cli.svc('evidence export --file one.jsonl --client-id proj_other')
+    const { code, stdout, stderr } = await cli.svc('evidence export one.jsonl --client-id proj_other')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toBe(`Wrote ${join(cli.home, 'one.jsonl')}, 3 lines.\n`)
     const one = await readFile(join(cli.home, 'one.jsonl'), 'utf8')
     expect(one.split('\n').slice(0, 2)).toEqual(whole.slice(7, 9))
     expect(JSON.parse(one.split('\n')[2]!)).toMatchObject({ line: 'manifest', client_id: 'proj_other', chains: [{}] })
-    const again = await cli.svc('evidence export --file one.jsonl')
+    const again = await cli.svc('evidence export one.jsonl')
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('or --force to replace it') })
-    const failed = await cli.svc('evidence export --file one.jsonl --force --client-id proj_nobody')
+    const failed = await cli.svc('evidence export one.jsonl --force --client-id proj_nobody')
     expect(failed.code).toBe(2)
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
     expect((await readdir(cli.home)).filter((name) => name.endsWith('.part'))).toEqual([])
-    expect((await cli.svc('evidence export --file nowhere/one.jsonl')).code).toBe(2)
-    expect((await cli.svc('evidence export --file one.jsonl --force')).code).toBe(0)
+    expect((await cli.svc('evidence export nowhere/one.jsonl')).code).toBe(2)
+    expect((await cli.svc('evidence export one.jsonl --force')).code).toBe(0)
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).not.toBe(one)
   })
 
@@ -167,7 +167,7 @@ describe('every manipulation of an export is found', () => {
 
 describe('svc evidence tamper', () => {
   test('changes one entry of a copy; export and sandbox do not change', async () => {
-    await cli.svc('evidence export --file original.jsonl')
+    await cli.svc('evidence export original.jsonl')
     const before = await readFile(join(cli.home, 'original.jsonl'), 'utf8')
     for (const [flags, project, seq] of [
       ['', 'proj_demo', 1],

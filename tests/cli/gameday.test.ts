@@ -70,14 +70,14 @@ test('an interrupt ends a run at once', async () => {
 })
 
 test('the plan is the same for the same seed, and is printed without playing it', async () => {
-  const { code, stdout, stderr } = await run('missed.yaml --plan')
+  const { code, stdout, stderr } = await run('missed.yaml --dry-run')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout.split('\n').slice(0, 3)).toEqual([
     'turn       at  format',
     '   1    72 ms  banner',
     '   2   145 ms  banner',
   ])
-  expect((await run('missed.yaml --plan')).stdout).toBe(stdout)
+  expect((await run('missed.yaml --dry-run')).stdout).toBe(stdout)
 })
 
 test.each([

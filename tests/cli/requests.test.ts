@@ -228,7 +228,7 @@ describe('requests export', () => {
 
   test('goes to stdout without a name, replaces a file only with --force, and is nothing without a request', async () => {
     await using cli = await withJournal()
-    const { stdout } = await cli.svc('requests export --har --status-class 4xx')
+    const { stdout } = await cli.svc('requests export --status-class 4xx')
     expect((JSON.parse(stdout) as { log: { entries: HarEntry[] } }).log.entries).toHaveLength(1)
     expect((await cli.svc('requests export a.har')).code).toBe(0)
     expect(await cli.svc('requests export a.har')).toMatchObject({

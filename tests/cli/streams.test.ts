@@ -11,7 +11,7 @@ import { exampleFolder, startTestCli, type TestCli, temporaryDirectory } from '.
 const instead: Readonly<Record<string, string>> = {
   'qa run': 'qa run sizes',
   'qa hosts': 'qa hosts --list',
-  'sandbox gameday': 'sandbox gameday gameday.yaml --plan',
+  'sandbox gameday': 'sandbox gameday gameday.yaml --dry-run',
   // Those that write what a later command reads.
   'bundle create': 'bundle create --out turn.html --force',
   'config set': 'config set base_url http://127.0.0.1:4010 --profile local',

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainStyle } from '#cli/output/terminal.ts'
-import { type Command, type CommandGroup, findProvenance, loadAll } from '#cli/run/command.ts'
+import { type Command, type CommandGroup, findProvenance, loadAll, tableOptions } from '#cli/run/command.ts'
 import { parseCommandLine } from '#cli/run/command-line.ts'
 import { exitCodes } from '#cli/run/errors.ts'
 import { type CommandNode, commandHelp, commandTree, describeCommand } from '#cli/run/help.ts'
@@ -89,6 +89,34 @@ describe('the help of a command', () => {
       expect(command.summary, path).not.toMatch(/\n|\.$/)
       expect(stdout.split('Examples:\n')[1]?.match(/^ {2}svc /gm)?.length, path).toBeGreaterThanOrEqual(2)
     }
+  })
+
+  test('shows at most twelve flags, and with --all every one', async () => {
+    const tree = await commandTree(commands)
+    const style = { ...plainStyle, columns: 80 }
+    const shownBy = (path: string, isComplete: boolean) => {
+      const text = commandHelp(tree, path.split(' '), { command_name: 'svc', columns: 80, style, isComplete })
+      const [, flags = ''] = /\nOptions:\n(.*?)\n\n/s.exec(text) ?? []
+      return { text, flags: flags.match(/^ {2}-/gm)?.length ?? 0 }
+    }
+    let largest = 0
+    for (const { command, path } of await loadAll(commands)) {
+      const [usual, all] = [shownBy(path, false), shownBy(path, true)]
+      const own = [...(command.options ?? []), ...tableOptions(command)]
+      // --help is one of them.
+      expect([path, all.flags]).toEqual([path, own.length + 1])
+      expect(usual.flags, path).toBeLessThanOrEqual(13)
+      expect(usual.flags, path).toBe(Math.min(own.length, command.usualFlags?.length ?? 12) + 1)
+      const more = own.length + 1 - usual.flags
+      if (more > 0) expect(usual.text, path).toContain(`\n${more} more flags: svc ${path} --help --all\n`)
+      else expect(usual.text, path).not.toContain('more flags')
+      largest = Math.max(largest, usual.text.split('\n').length)
+    }
+    expect(largest).toBeLessThanOrEqual(75)
+    const { stdout } = await cli.svc('start --help --all')
+    expect(stdout).toContain('  --otlp <url>')
+    expect((await cli.svc('help start --all')).stdout).toBe(stdout)
+    expect((await cli.svc('start --help')).stdout).not.toContain('--otlp')
   })
 
   test('is what svc help COMMAND prints', async () => {

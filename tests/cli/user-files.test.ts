@@ -69,7 +69,7 @@ const read: Readonly<Record<string, UserFile>> = {
     text: '||ads.test^',
     code: null,
   },
-  'sandbox gameday [file]': { line: 'sandbox gameday FILE --plan', name: 'day.yaml', text: day, code: 0 },
+  'sandbox gameday [file]': { line: 'sandbox gameday FILE --dry-run', name: 'day.yaml', text: day, code: 0 },
   'sandbox gameday --steps <file>': {
     line: `sandbox gameday whole.yaml --url http://localhost:9 ${noService} --browser-path nowhere --steps FILE`,
     name: 'steps.yaml',
@@ -95,7 +95,7 @@ const notRead: Readonly<Record<string, string>> = {
   'requests export [file]': 'is written',
   'sandbox import <file>': 'is an archive',
   'evidence export [file]': 'is written',
-  'evidence export --file <file>': 'is written',
+  'evidence export <file>': 'is written',
   'bundle create --out <file>': 'is written',
   'record --out <file>': 'is written',
   '--playback <file>': 'is a recording, which svc record writes',

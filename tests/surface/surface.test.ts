@@ -247,7 +247,7 @@ const session: [args: string, options?: RunOptions][] = [
   ['beacons reconcile -', { stdin: 'slot_id,impressions,views\nslot_00000000zzz,1,0\n' }],
   ['evidence list'],
   ['evidence verify'],
-  ['evidence export --file evidence.jsonl'],
+  ['evidence export evidence.jsonl'],
   ['evidence verify evidence.jsonl'],
   ['evidence tamper evidence.jsonl tampered.jsonl'],
   ['evidence verify tampered.jsonl'],

@@ -41,6 +41,7 @@ interface Details<Id extends EndpointId> {
   /** In place of the flags from the schemas. */
   options?: readonly Option[]
   negativeHint?: string
+  usualFlags?: Command['usualFlags']
   /** Fields of the body that the command line does not give. */
   defaults?: (context: CommandContext, options: CommandInput['options']) => Body | Promise<Body>
   /** The path parameter when it is left out. Without this it is required. */
@@ -95,6 +96,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
       ...(Object.keys(chooseVariant(endpoint.body, [])?.properties ?? {}).length === 0 ? [] : bodyOptions()),
     ],
     ...chooseTables(extra, endpoint),
+    ...(extra.usualFlags === undefined ? {} : { usualFlags: extra.usualFlags }),
     ...(extra.negativeHint === undefined ? {} : { negativeHint: extra.negativeHint }),
     examples: extra.examples,
     run:

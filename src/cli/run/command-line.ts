@@ -58,7 +58,12 @@ export async function runCommand(
     if (parsed.kind === 'help') {
       const stream = parsed.isRequested ? system.stdout : system.stderr
       stream.write(
-        parsed.words.length === 0 ? rootHelp() : await renderHelp(commands, parsed.words, system, output.color),
+        parsed.words.length === 0
+          ? rootHelp()
+          : await renderHelp(commands, parsed.words, system, {
+              color: output.color,
+              isComplete: args.includes('--all'),
+            }),
       )
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
@@ -92,7 +97,7 @@ async function renderHelp(
   commands: readonly AnyCommand[],
   words: readonly string[],
   system: System,
-  color: ColorChoice,
+  { color, isComplete }: { color: ColorChoice; isComplete: boolean },
 ): Promise<string> {
   const { commandHelp, commandTree } = await import('./help.ts')
   const tree = await commandTree(commands.filter(({ name }) => name === words[0]))
@@ -100,6 +105,7 @@ async function renderHelp(
     command_name: commandName(system),
     columns: system.stdout.columns ?? defaultColumns,
     style: chooseStyle(system.stdout, color, system.env),
+    isComplete,
   })
 }
 

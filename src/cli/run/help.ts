@@ -12,6 +12,7 @@ export interface CommandNode {
   details?: string
   arguments?: readonly ArgumentNode[]
   options?: readonly OptionNode[]
+  usualFlags?: readonly string[]
   formats?: readonly string[]
   examples?: readonly string[]
   isHidden?: true
@@ -49,11 +50,12 @@ export async function describeCommand(lazy: AnyCommand): Promise<CommandNode> {
   if (isGroup(command)) {
     return { name, summary, commands: await Promise.all(command.commands.map(describeCommand)) }
   }
-  const { details, formats, examples, isHidden } = command
+  const { details, usualFlags, formats, examples, isHidden } = command
   return {
     name,
     summary,
     ...(details === undefined ? {} : { details }),
+    ...(usualFlags === undefined ? {} : { usualFlags }),
     ...(formats === undefined ? {} : { formats }),
     ...(isHidden === undefined ? {} : { isHidden }),
     arguments: (command.arguments ?? []).map(describeArgument),
@@ -81,14 +83,22 @@ function describeOption(option: Option): OptionNode {
   }
 }
 
+interface HelpStyle {
+  command_name: string
+  /** The width of the terminal. */
+  columns: number
+  style: Style
+  /** Whether every flag is shown, or the usual ones. */
+  isComplete?: boolean
+}
+
 /**
- * Returns the help of the innermost command or group that `words` name; other words are ignored. `columns` is the width
- * of the terminal.
+ * Returns the help of the innermost command or group that `words` name; other words are ignored.
  */
 export function commandHelp(
   tree: readonly CommandNode[],
   words: readonly string[],
-  { command_name, columns, style }: { command_name: string; columns: number; style: Style },
+  { command_name, columns, style, isComplete = false }: HelpStyle,
 ): string {
   let text = ''
   let commander = new Commander(command_name).helpOption('-h, --help', 'Show this help').configureOutput({
@@ -101,19 +111,25 @@ export function commandHelp(
   })
   commander.configureHelp({ subcommandTerm: (child) => child.name(), styleTitle: (title) => style.bold(title) })
   let node: CommandNode = { name: '', summary: '', commands: tree }
+  const path = [command_name]
   for (const word of words) {
     const inner = node.commands?.find(({ name }) => name === word)
     if (inner === undefined) continue
     commander = commander.command(inner.name)
+    path.push(inner.name)
     node = inner
   }
-  describe(commander, node)
+  const { options = [] } = node
+  const shown = isComplete ? options : usualOptions(node)
+  const more = options.length - shown.length
+  describe(commander, { ...node, options: shown })
   const examples =
     node.examples ??
     flattenCommands(node)
       .slice(0, 2)
       .map(({ examples = [] }) => examples[0])
   const lines = [
+    ...(more === 0 ? [] : ['', `${more} more flags: ${path.join(' ')} --help --all`]),
     '',
     style.bold('Examples:'),
     ...examples.flatMap((example) => exampleLines(`${command_name} ${example}`, columns)),
@@ -127,6 +143,15 @@ export function commandHelp(
   ]
   commander.addHelpText('after', lines.join('\n')).outputHelp()
   return text
+}
+
+/** The help of a command shows at most this many flags, as many as fit beside its text on one screen. */
+const maxUsualFlags = 12
+
+/** Returns the flags that the help of a command shows. */
+function usualOptions({ options = [], usualFlags }: CommandNode): readonly OptionNode[] {
+  if (usualFlags === undefined) return options.slice(0, maxUsualFlags)
+  return usualFlags.flatMap((name) => options.find(({ flags }) => new Option(flags).long === name) ?? [])
 }
 
 function describe(

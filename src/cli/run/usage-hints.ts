@@ -8,6 +8,7 @@ const earlierFlags: Readonly<Record<string, string>> = {
   '--session': '--session-id',
   '--slot': '--slot-id',
   '--client': '--client-id',
+  '--plan': '--dry-run',
 }
 
 /** Returns a command line with the current spelling of its flags. The words after `--` stay unchanged. */
@@ -76,6 +77,8 @@ export interface ReachedCommand {
 /** Flags that existed, and what does the same. */
 const removedFlags: Readonly<Record<string, string>> = {
   '--compact': 'It prints lines everywhere.',
+  '--har': 'It writes HAR 1.2 without a flag.',
+  '--last': 'It is the default: leave it out.',
   '--template': 'Use --jq, whose strings have values in them: --jq \'.items[] | "\\(.slot_id) \\(.status)"\'',
 }
 

@@ -20,8 +20,7 @@ export const create: Command = {
     'The file is a page without a script: requests, decision with its trace, creative, beacons with their measurements and verdicts, consent, billing verdict, settings that differ from the defaults, and the evidence with its proof. It opens offline, prints, and holds its data: svc evidence verify FILE says whether something was changed, svc bundle import FILE shows it in an inspector. Keys, tokens and prompt texts are in no byte of it. Without SLOT: your last placement, else the newest of the project.',
   arguments: [new Argument('[slot]', 'the placement; default: the last one')],
   options: [
-    new Option('--session-id <id>', 'the newest turns of this session, at most 20').conflicts('last'),
-    new Option('--last', 'the last placement: the default'),
+    new Option('--session-id <id>', 'the newest turns of this session, at most 20'),
     new Option('--out <file>', 'file to write; default: SLOT.svc.html here'),
     new Option('--with-media', 'with the clip, not only its still'),
     forceOption(),

@@ -23,13 +23,11 @@ const exportEvidence = endpointCommand('evidence.export', {
   details:
     'Writes JSON lines for every project, or for the one of --client-id: its entries, oldest first, then the checkpoint. The last line is a signed manifest of the chains. A broken chain is not exported. A file is complete or not written at all; an existing one is replaced only with --force.',
   arguments: [new Argument('[file]', 'file to write; default: stdout')],
-  options: [new Option('--file <file>', 'the same as the argument'), forceOption()],
+  options: [forceOption()],
   examples: ['evidence export', 'evidence export evidence.jsonl --force'],
   async run(context, { args, options }) {
     const { system, out } = context
-    if (args[0] !== undefined && options.file !== undefined && args[0] !== options.file)
-      throw new CliError('usage', 'argument_invalid', 'The argument and --file name different files.', 'Give one.')
-    const file = args[0] ?? textOption(options, 'file')
+    const [file] = args
     if (file === undefined) {
       for await (const line of exportedLines(context)) out.raw(line)
       return 0

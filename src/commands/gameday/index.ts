@@ -24,7 +24,7 @@ type GamedayFlags = {
   steps?: string
   browserPath?: string
   html?: string
-  plan?: true
+  dryRun?: true
   schema?: true
 }
 
@@ -84,14 +84,14 @@ export const gameday: Command = {
     new Option('--steps <file>', 'drive each page first: a YAML list of steps, as of svc observe'),
     browserPathOption,
     new Option('--html <file>', 'also write the result as a page with charts'),
-    new Option('--plan', 'print the planned turns, and play nothing'),
+    new Option('--dry-run', 'print the planned turns, and play nothing'),
     new Option('--schema', 'print the JSON schema of the file'),
   ],
   tables: [phaseColumns, funnelColumns, lossColumns, expectationColumns, planColumns],
   hasRows: true,
   passesThrough: true,
   examples: [
-    'sandbox gameday gameday.yaml --plan',
+    'sandbox gameday gameday.yaml --dry-run',
     'sandbox gameday gameday.yaml --html gameday.html -o json',
     'sandbox gameday gameday.yaml --url http://localhost:3000',
     'sandbox gameday gameday.yaml -- node app.js',
@@ -113,7 +113,7 @@ export const gameday: Command = {
     const loaded = await loadFile(context, file)
     const { createPlan } = await import('#gameday/plan.ts')
     const plan = createPlan(loaded)
-    if (options.plan === true) return printPlan(context, loaded, plan)
+    if (options.dryRun === true) return printPlan(context, loaded, plan)
     return runGameday(context, loaded, plan, { ...options, command: passthrough?.length ? passthrough : null })
   },
 }

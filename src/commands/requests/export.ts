@@ -1,6 +1,6 @@
 /** `svc requests export` writes exchanges of the journal to a file that browsers and proxies open. */
 import { resolve } from 'node:path'
-import { Argument, Option } from 'commander'
+import { Argument } from 'commander'
 import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
 import { jsonText } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
@@ -25,7 +25,20 @@ export const exportRequests: Command = {
   details:
     'Writes HAR 1.2, oldest first, which the network panels of browsers, proxies and HAR viewers open: headers, bodies and times of every request that the filters select, without keys, tokens and prompt texts. A file is complete or not written at all; an existing one is replaced only with --force.',
   arguments: [new Argument('[file]', 'file to write; default: stdout')],
-  options: [new Option('--har', 'as HAR 1.2: the default, and the only format'), ...filters.values(), forceOption()],
+  usualFlags: [
+    '--method',
+    '--path',
+    '--status',
+    '--status-class',
+    '--reason',
+    '--key',
+    '--session-id',
+    '--trace-id',
+    '--since',
+    '--until',
+    '--overwrite',
+  ],
+  options: [...filters.values(), forceOption()],
   examples: ['requests export journal.har --force', 'requests export --path /v1/placements --since 10m'],
   run,
 }

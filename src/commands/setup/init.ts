@@ -38,7 +38,7 @@ export const init: Command = {
     new Option('-y, --yes', 'do not ask; without DIR the directory gets the name of the template'),
     new Option('--dry-run', 'only print the files that would be written'),
     new Option(
-      '--overwrite',
+      '--force, --overwrite',
       'write into a directory that is not empty: replace files of the same name, keep all others',
     ),
   ],
@@ -230,7 +230,7 @@ function fromElsewhere({ command_name, system }: CommandContext, { code }: Scaff
 }
 
 const typesMissing =
-  'This svc has no type declarations, so the project has none either. For TypeScript: npm run build in the checkout of svc, then svc init again with --overwrite.'
+  'This svc has no type declarations, so the project has none either. For TypeScript: npm run build in the checkout of svc, then svc init again with --force.'
 
 function unwritable({ shown }: ProjectLocation) {
   return (error: NodeJS.ErrnoException): never => {
