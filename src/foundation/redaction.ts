@@ -184,17 +184,34 @@ function plainSecretKind(text: string): SecretKind | null {
   return token[1] === 'at' ? 'activation token' : 'beacon token'
 }
 
-/** A key of production, and its beginning where the rest is yet to come. */
-const liveKey = /(?<![A-Za-z0-9])[sp]k_live_(?!redacted\b)/
+/**
+ * A key of production, and its beginning where the rest is yet to come. Whatever stands before it: that may be the end of an
+ * escape, or the length of a field in a binary format. `task_live_` is taken for one too, since a key that is sent on is worse.
+ */
+const liveKey = /[sp]k_live_(?!redacted\b)/i
 
-/** Whether a text has a production key: plain, percent-encoded or with JSON escapes, in UTF-16, or in base64, also of one of these. */
+/**
+ * Whether a text has a production key: plain, percent-encoded, with escapes of JSON or HTML, in UTF-16, in hexadecimal digits, or in
+ * base64, also of one of these and in lines.
+ */
 export function holdsLiveKey(text: string, depth = 0): boolean {
   // The characters of a key are those of ASCII: in UTF-16 and UTF-32 with zeros between them.
-  const plain = text.includes('\0') ? text.replaceAll('\0', '') : text
+  const zeroless = text.includes('\0') ? text.replaceAll('\0', '') : text
+  const plain = zeroless.replace(underscoreEntity, '_')
   if (liveKey.test(plain)) return true
   if (mayBeEncoded(plain) && [...decodings(plain)].some((decoded) => liveKey.test(decoded))) return true
-  return depth < maxBase64Depth && decodeRuns(plain).some((decoded) => holdsLiveKey(decoded, depth + 1))
+  if (liveKeyInHex.test(plain)) return true
+  if (depth === maxBase64Depth) return false
+  const lines = plain.replace(base64LineEnd, '')
+  const runs = lines === plain ? decodeRuns(plain) : [...decodeRuns(plain), ...decodeRuns(lines)]
+  return runs.some((decoded) => holdsLiveKey(decoded, depth + 1))
 }
+
+/** `sk_live_` and `pk_live_` as digits. */
+const liveKeyInHex = /7[03]6b5f6c6976655f/i
+const underscoreEntity = /&(?:#0{0,8}95|#x0{0,8}5f|lowbar|UnderBar);/gi
+/** Where base64 is broken into lines. */
+const base64LineEnd = /(?<=[A-Za-z0-9+/])(?:\r?\n|\\r|\\n){1,4}(?=[A-Za-z0-9+/])/g
 
 /** Returns a value without the secrets of the asset tokens in it, plain or encoded. */
 export function withoutAssetTokens(text: string): string {

@@ -1,17 +1,42 @@
 /** The content encodings of HTTP, undone up to a limit: a small body can unpack to a very large one. */
-import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
 import { findEntry } from '#foundation/table-entry.ts'
 
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
+/** Returns a decoder that fails when bytes are left behind the end of what it decodes: nothing would have looked into them. */
+function wholly(decode: typeof gunzip): Decoder {
+  return (bytes, options) =>
+    new Promise((resolve, reject) => {
+      decode(bytes, { ...options, info: true }, (error, decoded) => {
+        if (error) return reject(error)
+        // With `info` the types know only the buffer.
+        const { buffer, engine } = decoded as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
+        if (engine.bytesWritten === bytes.length) resolve(buffer)
+        else reject(new Error('Bytes follow the end of the data.'))
+      })
+    })
+}
+
+const inflateWholly = wholly(inflate)
+const inflateRawWholly = wholly(inflateRaw)
+
 const decoders: Readonly<Record<string, Decoder>> = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
+  gzip: wholly(gunzip),
+  'x-gzip': wholly(gunzip),
+  br: wholly(brotliDecompress),
+  zstd: wholly(zstdDecompress),
   // Some servers leave out the header of zlib.
-  deflate: (bytes, options) => promisify(inflate)(bytes, options).catch(() => promisify(inflateRaw)(bytes, options)),
+  deflate: (bytes, options) => inflateWholly(bytes, options).catch(() => inflateRawWholly(bytes, options)),
+}
+
+/** How gzip, zstd and zip begin. */
+const magics = ['1f8b', '28b52ffd', '504b0304'].map((digits) => Buffer.from(digits, 'hex'))
+
+/** Whether bytes are compressed though no header says so, by their beginning. */
+export function isCompressed(bytes: Buffer): boolean {
+  const isZlib = bytes.length > 1 && bytes[0] === 0x78 && ((bytes[0] << 8) | bytes[1]!) % 31 === 0
+  return isZlib || magics.some((magic) => bytes.subarray(0, magic.length).equals(magic))
 }
 /** The maximum number of encodings, one in the other. */
 const maxEncodings = 3

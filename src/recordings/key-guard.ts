@@ -1,7 +1,7 @@
 /** Looks for production keys in what a client sends, before it is passed on. What cannot be looked into is not passed on either. */
 import { Transform } from 'node:stream'
 import { holdsLiveKey } from '#foundation/redaction.ts'
-import { decodeBody } from './compression.ts'
+import { decodeBody, isCompressed } from './compression.ts'
 import { maxRequestBytes } from './recorded-body.ts'
 
 /** Why something is not passed on: it has a production key, or could have one. */
@@ -18,10 +18,13 @@ export class KeyError extends Error {
 /** The beginning of a key in every encoding that is undone fits in it, characters. */
 const keyOverlap = 256
 
-/** Returns a function that is called with each part of a text in turn. @throws KeyError by a production key, in two parts too */
+/** Returns a function that is called with each part of a text in turn. @throws KeyError by a production key, in two parts too, and for what is compressed */
 function createWatch(): (bytes: Buffer) => void {
   let end = ''
+  let isFirst = true
   return (bytes) => {
+    if (isFirst && isCompressed(bytes)) throw new KeyError('opaque')
+    isFirst = false
     const text = end + bytes.toString('latin1')
     if (holdsLiveKey(text)) throw new KeyError('live_key')
     end = text.slice(-keyOverlap)
@@ -61,7 +64,7 @@ function guardEncodedBody(encodings: readonly string[]): Transform {
     flush(done) {
       const body = Buffer.concat(chunks)
       void decodeBody(body, encodings, maxRequestBytes).then((decoded) => {
-        if (decoded === null) done(new KeyError('opaque'))
+        if (decoded === null || isCompressed(decoded)) done(new KeyError('opaque'))
         else if (holdsLiveKey(decoded.toString('latin1'))) done(new KeyError('live_key'))
         else done(null, body)
       })

@@ -101,7 +101,11 @@ export function findRefusal({ allow_live }: Pick<Passage, 'allow_live'>, incomin
   if (host === undefined || !isLoopback(host)) return 'host'
   if (!url.startsWith('/')) return 'target'
   if (isOfOtherSite(incoming)) return 'other_site'
-  return !allow_live && [url, ...rawHeaders].some((text) => holdsLiveKey(text)) ? 'live_key' : null
+  if (allow_live) return null
+  if ([url, ...rawHeaders].some((text) => holdsLiveKey(text))) return 'live_key'
+  // The body would be compressed, and the service the only one to look into it.
+  const transfer = headers['transfer-encoding']
+  return transfer === undefined || transfer.trim().toLowerCase() === 'chunked' ? null : 'opaque'
 }
 
 /**

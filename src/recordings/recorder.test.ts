@@ -328,6 +328,12 @@ describe('keys', () => {
     ['a body', post(inJson)],
     ['an escaped body', post('{"k":"sk\\u005flive\\u005fabc"}')],
     ['a body as base64', post(JSON.stringify({ a: btoa(inJson) }))],
+    ['a body after an escape', post(JSON.stringify({ note: `my key:\n${live}` }))],
+    ['a body after an encoded character', post(`payload=%7B%22secret_key%22%3A%22${live}%22%7D`)],
+    ['a body after the length of a field', post(Buffer.from(`\u0081\u00a3key\u00d93${live}`, 'latin1'))],
+    ['a body in hexadecimal digits', post(Buffer.from(live).toString('hex'))],
+    ['a body with an entity', post('<key>sk&#95;live&lowbar;abc</key>')],
+    ['a body as base64 in lines', post(btoa(`a note: ${live} ${'.'.repeat(60)}`).replace(/.{19}/g, '$&\r\n'))],
     ['a body of gzip', post(gzipSync(inJson), { 'content-encoding': 'gzip' })],
     ['a body of Brotli', post(brotliCompressSync(inJson), { 'content-encoding': 'br' })],
     ['a body of deflate', post(deflateSync(inJson), { 'content-encoding': 'deflate' })],
@@ -343,6 +349,8 @@ describe('keys', () => {
     ['br', brotliCompressSync('{"key":"sk_test_a"}')],
     ['identity', Buffer.from('{"key":"sk_test_a"}', 'utf16le')],
     ['identity', Buffer.from([0, 255, 13, 10, 0])],
+    ['identity', Buffer.from('x=1&y=PK')],
+    ['identity', Buffer.from('xylophone')],
   ])('of none, or of a test, in a body of %s pass byte for byte', async (encoding, body) => {
     const seen: Buffer[] = []
     await using on = await stage(async (incoming, response) => {
@@ -357,6 +365,18 @@ describe('keys', () => {
     ['an encoding that nobody knows', post('x', { 'content-encoding': 'aes128gcm' })],
     ['a damaged one', post('no gzip', { 'content-encoding': 'gzip' })],
     ['a bomb', post(gzipSync(Buffer.alloc(2_000_000)), { 'content-encoding': 'gzip' })],
+    [
+      'bytes behind the end of deflate',
+      post(Buffer.concat([deflateSync('x'), deflateSync('y')]), { 'content-encoding': 'deflate' }),
+    ],
+    [
+      'bytes behind the end of Brotli',
+      post(Buffer.concat([brotliCompressSync('x'), Buffer.from('y')]), { 'content-encoding': 'br' }),
+    ],
+    ['gzip that no header names', post(gzipSync('x'))],
+    ['gzip within gzip of which one is named', post(gzipSync(gzipSync('x')), { 'content-encoding': 'gzip' })],
+    ['deflate that no header names', post(deflateSync('x'))],
+    ['a zip file', post('PK\u0003\u0004...')],
     ['four encodings', post(gzipSync('x'), { 'content-encoding': 'gzip, gzip, gzip, gzip' })],
   ])('cannot be looked for in %s, so that it passes with --allow-live only', async (_, init) => {
     for (const allow_live of [false, true]) {

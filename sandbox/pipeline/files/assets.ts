@@ -170,15 +170,26 @@ const recordedHeaders = { [sourceHeader]: 'recording', 'content-security-policy'
 
 type FindAsset = (request: Request) => Promise<Asset | null>
 
-function fileRoute(assets: Assets, path: string, cache: string, find: FindAsset): Route {
+function fileRoute(path: string, cache: string, find: FindAsset): Route {
   return {
     method: 'GET',
     path,
     async respond(exchange) {
+      return assetResponse(exchange, await find(exchange.request), { ...publicHeaders, 'cache-control': cache })
+    },
+  }
+}
+
+/** A route of creatives: only these can be those of a recording. */
+function creativeRoute(assets: Assets, path: string, find: FindAsset): Route {
+  const route = fileRoute(path, forAnHour, find)
+  return {
+    ...route,
+    async respond(exchange) {
       const recorded = assets.recorded(exchange.request.url)
-      if (recorded !== null) Object.assign(exchange.context.headers, recordedHeaders)
-      const asset = recorded ?? (await find(exchange.request))
-      return assetResponse(exchange, asset, { ...publicHeaders, 'cache-control': cache })
+      if (recorded === null) return route.respond(exchange)
+      Object.assign(exchange.context.headers, recordedHeaders)
+      return assetResponse(exchange, recorded, { ...publicHeaders, 'cache-control': forAnHour })
     },
   }
 }
@@ -186,13 +197,12 @@ function fileRoute(assets: Assets, path: string, cache: string, find: FindAsset)
 const forAnHour = 'public, max-age=3600'
 
 export function assetRoutes(assets: Assets): Route[] {
-  const file = (path: string, cache: string, find: FindAsset) => fileRoute(assets, path, cache, find)
   return [
-    file(contract['render.script'].path, 'no-cache', () => assets.renderScript()),
-    file('/assets/render/{file}', 'no-cache', ({ params }) => assets.renderPart(params.file!)),
-    { ...file('/_sandbox/console.js', 'no-cache', () => assets.consoleScript()), isForHostPages: true },
-    file('/v1/test-assets/{format}', forAnHour, ({ params, query }) => assets.testAsset(params.format, query)),
-    file('/assets/creatives/{folder}/{file}', forAnHour, ({ params }) =>
+    fileRoute(contract['render.script'].path, 'no-cache', () => assets.renderScript()),
+    fileRoute('/assets/render/{file}', 'no-cache', ({ params }) => assets.renderPart(params.file!)),
+    { ...fileRoute('/_sandbox/console.js', 'no-cache', () => assets.consoleScript()), isForHostPages: true },
+    creativeRoute(assets, '/v1/test-assets/{format}', ({ params, query }) => assets.testAsset(params.format, query)),
+    creativeRoute(assets, '/assets/creatives/{folder}/{file}', ({ params }) =>
       assets.creative(`${params.folder}/${params.file}`),
     ),
   ]
@@ -201,7 +211,7 @@ export function assetRoutes(assets: Assets): Route[] {
 /** Returns the routes of recorded files, where the sandbox has none of its own. */
 export function recordedRoutes(assets: Assets, routes: Pick<Routes, 'listMethods'>): Route[] {
   const others = assets.recorded_paths.filter((path) => routes.listMethods(path).length === 0 && !path.includes('{'))
-  return others.map((path) => fileRoute(assets, path, forAnHour, async () => null))
+  return others.map((path) => creativeRoute(assets, path, async () => null))
 }
 
 /**

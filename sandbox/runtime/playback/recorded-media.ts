@@ -53,15 +53,35 @@ function keepFileAddress(address: string): string {
   return url === null ? address : url.origin + keepFilePath(url.pathname + url.search)
 }
 
-/** Pages, scripts and endpoints of the emulator are not for a recording to replace. */
-const ownPaths = /^\/(?:_sandbox|public|v1(?!\/test-assets\/))(?:\/|$)/
+/** Pages, scripts and endpoints of the emulator are not for a recording to replace, whatever the spelling of their path. */
+const ownPaths = /^\/+(?:_sandbox|public|v1(?!\/test-assets\/)|assets\/render|llms\.txt|livez|readyz)(?:\/|$)/
+
+/** What a recorded file is served as: what is played never chooses a type that a browser runs. */
+const servedTypes: readonly string[] = [
+  ...['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/svg+xml'],
+  ...['video/mp4', 'video/webm'],
+]
+
+/** Returns the type of an image or a video that browsers show; null for any other, and for several in one. */
+function servedType(content_type: string): string | null {
+  const essence = content_type.split(';')[0]!.trim().toLowerCase()
+  return servedTypes.find((type) => type === essence) ?? null
+}
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path.split('?')[0]!)
+  } catch {
+    return path
+  }
+}
 
 /** A file of the service, whole: an image or a video. */
 function readFile(exchange: RecordedExchange): { address: string; path: string; file: RecordedFile } | null {
   const { endpoint, status, base_url, response_headers, response_body, path } = exchange
-  const media_type = response_headers['content-type'] ?? ''
-  if (endpoint !== null || response_body === null) return null
-  if (ownPaths.test(path) || !/^(?:image|video)\//.test(media_type)) return null
+  const media_type = servedType(response_headers['content-type'] ?? '')
+  if (endpoint !== null || response_body === null || media_type === null) return null
+  if (ownPaths.test(decodePath(path))) return null
   const body =
     'base64' in response_body ? Buffer.from(response_body.base64, 'base64') : Buffer.from(response_body.text, 'utf8')
   if (status !== 200 && !(status === 206 && isWhole(response_headers['content-range'], body.length))) return null
