@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AuthoritativeConsent, formats, type JobType, jobTypes } from '#contract/fields.ts'
+import { type AuthoritativeConsent, formats, type JobType, jobTypes, nativeTemplates } from '#contract/fields.ts'
 import { TraceStep } from '#contract/resources/placements.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import demand from '#fixtures/demand.json' with { type: 'json' }
@@ -24,6 +24,7 @@ function opportunity(change: Partial<Opportunity> = {}): Opportunity {
     topic: null,
     country: null,
     allowed_formats: formats,
+    native_template_id: 'card',
     max_width: null,
     max_height: null,
     floors: free,
@@ -126,9 +127,11 @@ describe('what fills', () => {
     expect(decide(market, opportunity({ allowed_formats: ['clip'] }))).toMatchObject({ width: 640, height: 360 })
   })
 
-  test('a native fill is limited to the bounds', () => {
+  test('a native fill has the size of its template within the bounds', () => {
     const native = opportunity({ allowed_formats: ['native'], max_width: 320 })
-    expect(decide(market, native)).toMatchObject({ format: 'native', width: 320, height: 314 })
+    expect(decide(market, native)).toMatchObject({ format: 'native', width: 320, height: 368 })
+    const minimal = { ...native, native_template_id: 'minimal', max_height: 120 } as const
+    expect(decide(market, minimal)).toMatchObject({ width: 320, height: 120 })
   })
 
   test('banner, then clip, then native; a single allowed format is used', () => {
@@ -269,6 +272,7 @@ describe('any opportunity', () => {
     topic: fc.option(fc.constantFrom(...topics)),
     country: fc.option(fc.constantFrom('DE', 'GB', 'JP', 'US')),
     allowed_formats: fc.subarray([...formats], { minLength: 1 }),
+    native_template_id: fc.constantFrom(...nativeTemplates),
     max_width: bound,
     max_height: bound,
     floors: fc.record({ banner: cpm, clip: cpm, native: cpm }),

@@ -31,7 +31,7 @@ export type MarketOutcome =
       campaign: Campaign
       creative: Creative
       format: Format
-      /** CSS pixels. For native, the size of its image, at most the bounds of the slot: the template lays it out. */
+      /** CSS pixels. */
       width: number
       height: number
       /** The list price, in the campaign's currency. */
@@ -101,14 +101,11 @@ function outranks(offer: Offer, best: Offer, query: Query, format_order: number)
 function fill(offer: Offer, mask: number, opportunity: Opportunity, trace: string): MarketOutcome {
   const { campaign } = offer
   const format = formats[31 - Math.clz32(firstBit(mask))]!
-  const creative = bestCreative(offer, format, opportunity)!
   return {
     status: 'filled',
     campaign,
-    creative,
+    ...bestCreative(offer, format, opportunity)!,
     format,
-    width: Math.min(creative.width, opportunity.max_width ?? creative.width),
-    height: Math.min(creative.height, opportunity.max_height ?? creative.height),
     gross_cpm: campaign.price_cpm,
     currency: campaign.currency,
     trace,

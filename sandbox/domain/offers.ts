@@ -1,8 +1,8 @@
 /** Campaigns and opportunities, prepared once for the rules of the market. */
-import { type Format, formats, type JobType } from '#contract/fields.ts'
+import { type Format, formats, type JobType, type NativeTemplateId } from '#contract/fields.ts'
 import type { Campaign, Creative } from './catalogue.ts'
 import { usdRate } from './currencies.ts'
-import { findBestSize } from './sizes.ts'
+import { findBestSize, findNativeSize } from './sizes.ts'
 import { normalizeTopic } from './topics.ts'
 
 /** A campaign as the rules read it. */
@@ -29,6 +29,8 @@ export interface Opportunity {
   /** ISO 3166-1 alpha-2, upper case. */
   country: string | null
   allowed_formats: readonly Format[]
+  /** The layout of a native fill. */
+  native_template_id: NativeTemplateId
   /** CSS pixels; null is no bound. */ max_width: number | null
   max_height: number | null
   /** CPM in `floor_currency`. A currency without a rate counts as USD. */
@@ -84,8 +86,23 @@ export function prepareQuery(opportunity: Opportunity): Query {
   }
 }
 
-export function bestCreative(offer: Offer, format: Format, { max_width, max_height }: Opportunity): Creative | null {
-  return findBestSize(format, max_width, max_height, offer.creatives[format])
+/** A creative, and the size in which it is shown, CSS pixels. */
+interface SizedCreative {
+  creative: Creative
+  width: number
+  height: number
+}
+
+/** Returns the creative of an offer that a slot shows, or null when none fits. */
+export function bestCreative(offer: Offer, format: Format, opportunity: Opportunity): SizedCreative | null {
+  const creatives = offer.creatives[format]
+  if (format === 'native') {
+    const size = findNativeSize(opportunity.native_template_id, opportunity)
+    const creative = creatives[0]
+    return size === null || creative === undefined ? null : { creative, ...size }
+  }
+  const creative = findBestSize(format, opportunity, creatives)
+  return creative === null ? null : { creative, width: creative.width, height: creative.height }
 }
 
 function maskFormats(list: readonly Format[]): number {

@@ -1,4 +1,5 @@
-import type { Format } from '#contract/fields.ts'
+import { maxNativeWidth, minNativeSize, nativeHeight } from '#contract/facts/native-size.ts'
+import type { Format, NativeTemplateId } from '#contract/fields.ts'
 
 /** CSS pixels. */
 interface Size {
@@ -28,38 +29,42 @@ const unhintedSizes: Readonly<Record<Exclude<Format, 'native'>, Size>> = {
   clip: { width: 640, height: 360 },
 }
 
-/** The smallest slot where a native template is legible. */
-const minNativeSize: Size = { width: 120, height: 50 }
-
 export function isStandardSize(format: Exclude<Format, 'native'>, size: Size): boolean {
   return standardSizes[format].some(({ width, height }) => width === size.width && height === size.height)
 }
 
+/** Bounds of a slot, CSS pixels; null is no bound. */
+interface Bounds {
+  readonly max_width: number | null
+  readonly max_height: number | null
+}
+
 /**
- * Returns the largest of the available sizes, by area, that fits the slot (A38), or null when none does.
- *
- * Bounds are CSS pixels; null is no bound. Without either, the slot is 300x250 for banner and 640x360 for clip. Native
- * adapts: it fits every slot of at least 120x50, whatever the size of its image.
+ * Returns the largest of the available sizes, by area, that fits the slot (A38), or null when none does. Without either bound, the
+ * slot is 300x250 for banner and 640x360 for clip.
  */
 export function findBestSize<S extends Size>(
-  format: Format,
-  max_width: number | null,
-  max_height: number | null,
+  format: Exclude<Format, 'native'>,
+  { max_width, max_height }: Bounds,
   available: readonly S[],
 ): S | null {
   const hinted = max_width !== null || max_height !== null
-  const slot_width = max_width ?? Number.POSITIVE_INFINITY
-  const slot_height = max_height ?? Number.POSITIVE_INFINITY
-  if (format === 'native') {
-    const fits = slot_width >= minNativeSize.width && slot_height >= minNativeSize.height
-    return fits ? (available[0] ?? null) : null
-  }
-  const width = hinted ? slot_width : unhintedSizes[format].width
-  const height = hinted ? slot_height : unhintedSizes[format].height
+  const width = hinted ? (max_width ?? Number.POSITIVE_INFINITY) : unhintedSizes[format].width
+  const height = hinted ? (max_height ?? Number.POSITIVE_INFINITY) : unhintedSizes[format].height
   let best: S | null = null
   for (const size of available) {
     if (size.width > width || size.height > height) continue
     if (best === null || size.width * size.height > best.width * best.height) best = size
   }
   return best
+}
+
+/**
+ * Returns the size in which a native template is laid out in a slot (A38), or null where the slot is too small for any. A template
+ * is as wide as the slot, up to 600, and as high as that takes; in a lower slot it hides parts.
+ */
+export function findNativeSize(template: NativeTemplateId, { max_width, max_height }: Bounds): Size | null {
+  const width = Math.min(max_width ?? maxNativeWidth, maxNativeWidth)
+  const height = Math.min(nativeHeight(template, width), max_height ?? Number.POSITIVE_INFINITY)
+  return width < minNativeSize.width || height < minNativeSize.height ? null : { width, height }
 }

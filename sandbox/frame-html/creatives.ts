@@ -8,7 +8,8 @@ type NativeCreative = Extract<FrameCreative, { format: 'native' }>
 /**
  * Returns a native template. `test_badge` is HTML that is placed next to the sponsor's name.
  *
- * A template is laid out for its width and reports its height to the host. Where the slot has less room, frame.js sets
+ * A template fills its frame, whose height depends on its width alone (`nativeHeight`): its styles reserve as many lines as that
+ * counts, and a picture above the words has what they leave. Where the slot has less room, frame.js sets
  * `short`, then `shorter`, `shortest` and `tiny` on top of each other until everything fits: the description goes
  * first, then the picture if it is above the words, or the sponsor if it is next to them, and finally both and the
  * title's second line. Title and call to action stay in any slot. A slot that is wider than tall puts the parts side by
@@ -42,11 +43,11 @@ export function nativeStyle(template_id: NativeTemplateId): string {
 const parts = `
 html{overflow:hidden}
 .previewing{overflow:auto}
-.surface{position:relative;display:flex;overflow:hidden;border:1px solid var(--line);border-radius:16px;background:var(--paper)}
+.surface{position:relative;display:flex;height:100vh;overflow:hidden;border:1px solid var(--line);border-radius:16px;background:var(--paper)}
 .picture{position:relative;display:block;overflow:hidden;background:var(--shade)}
 .picture::after{content:'';position:absolute;inset:0;border-radius:inherit;box-shadow:inset 0 -1px var(--line)}
 .image{display:block;width:100%;height:100%;object-fit:cover}
-.words{display:flex;flex-direction:column;align-items:flex-start;min-width:0;overflow-wrap:anywhere}
+.words{display:flex;flex:none;flex-direction:column;align-items:flex-start;min-width:0;overflow-wrap:anywhere}
 .words>*{flex:none;max-width:100%}
 .sponsor{display:flex;align-items:center;gap:8px;color:var(--soft);font-size:.75rem;font-weight:500;line-height:1.25rem}
 .sponsor bdi{overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
@@ -66,6 +67,13 @@ a.surface:hover .cta{background:var(--button-hover)}
 @media (prefers-reduced-motion:no-preference){.surface,.cta{transition:border-color .15s,background .15s}}
 `
 
+/** A picture that has the room that the words leave. */
+const pictureAbove = `
+.surface{flex-direction:column}
+.picture{flex:1;min-height:0}
+.image{position:absolute;inset:0}
+`
+
 /** In a wide slot the call to action is at the end of the line, not below it. */
 const ctaAtTheEnd = `
 .words{display:grid;grid-template-columns:minmax(0,1fr) auto;align-content:center;column-gap:16px}
@@ -75,14 +83,14 @@ const ctaAtTheEnd = `
 
 const templates: Record<NativeTemplateId, string> = {
   card: `
-.surface{flex-direction:column}
-.picture{width:100%;aspect-ratio:1.91;max-height:280px}
+${pictureAbove}
 .words{gap:6px;padding:14px 16px 16px}
 .title{font-size:1.0625rem}
 .cta{margin-top:8px;padding:6px 14px;font-size:.8125rem}
+@media (min-width:480px){.title,.description{-webkit-line-clamp:2}}
 `,
   list_item: `
-.surface{align-items:flex-start;gap:14px;padding:12px;border-radius:14px}
+.surface{align-items:center;gap:14px;padding:12px;border-radius:14px}
 .picture{flex:none;width:88px;height:88px;border-radius:8px}
 .picture::after{box-shadow:inset 0 0 0 1px var(--line)}
 .words{flex:1;gap:2px}
@@ -92,27 +100,26 @@ const templates: Record<NativeTemplateId, string> = {
 @media (hover:hover){a.surface:hover .cta{background:var(--shade-hover)}}
 @media (max-width:259px){.picture{width:56px;height:56px}}
 @media (max-width:209px){.picture{display:none}}
-@media (min-width:520px){.words{align-self:center}${ctaAtTheEnd}}
+@media (min-width:520px){${ctaAtTheEnd}}
 `,
   featured: `
-.surface{flex-direction:column;border-radius:20px}
-.picture{width:100%;aspect-ratio:1.6;max-height:300px}
+${pictureAbove}
+.surface{border-radius:20px}
 .words{gap:8px;padding:18px 20px 20px}
 .title{font-size:1.3125rem;letter-spacing:-.015em}
 .description{font-size:.9375rem}
 .cta{margin-top:10px;padding:8px 18px;font-size:.875rem}
 .short .cta{padding-inline:14px}
 @media (min-width:520px){
-.surface{flex-direction:row;align-items:stretch}
-.picture{flex:0 0 46%;min-height:260px;max-height:none;aspect-ratio:auto}
+.surface{flex-direction:row}
+.picture{flex:0 0 46%}
 .picture::after{box-shadow:inset 0 0 0 1px var(--line)}
-.image{position:absolute;inset:0}
 .words{flex:1;justify-content:center;padding:24px 28px}
 .title{font-size:1.5rem}
 }
 `,
   minimal: `
-.surface{padding:12px 16px;border-radius:12px}
+.surface{align-items:center;padding:12px 16px;border-radius:12px}
 .words{flex:1;gap:2px}
 .title{font-size:.9375rem;-webkit-line-clamp:2}
 .description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
@@ -120,12 +127,13 @@ const templates: Record<NativeTemplateId, string> = {
 .cta::after{content:'';display:inline-block;width:.42em;height:.42em;margin-inline:.45em .2em;border:solid;border-width:1.5px 1.5px 0 0;vertical-align:.08em;rotate:45deg}
 .cta:dir(rtl)::after{rotate:-135deg}
 @media (hover:hover){a.surface:hover .cta{background:none;text-decoration:underline;text-underline-offset:3px}}
-@media (min-width:520px){${ctaAtTheEnd}}
+@media (min-width:520px){${ctaAtTheEnd}
+.title{-webkit-line-clamp:1}}
 `,
 }
 
 const shortSlot = `
-.short .surface{align-items:stretch;gap:0;height:100vh;padding:0}
+.short .surface{align-items:stretch;gap:0;padding:0}
 .short .words{flex:1;justify-content:safe center;gap:4px;min-height:0;overflow:hidden;padding:10px 14px}
 .short .title{font-size:.9375rem;-webkit-line-clamp:2}
 .short .description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
@@ -134,12 +142,12 @@ const shortSlot = `
 .short .image{position:absolute;inset:0}
 @media (max-aspect-ratio:1.2){
 .short .surface{flex-direction:column}
-.short .picture{flex:1 1 0;width:auto;height:auto;min-height:64px;max-height:none;aspect-ratio:auto}
+.short .picture{flex:1 1 0;width:auto;height:auto;min-height:64px}
 .short .picture+.words{flex:none}
 }
 @media not all and (max-aspect-ratio:1.2){
 .short .surface{flex-direction:row}
-.short .picture{flex:none;width:min(100vh,36%);height:auto;min-height:0;max-height:none;aspect-ratio:auto}
+.short .picture{flex:none;width:min(100vh,36%);height:auto;min-height:0}
 }
 .shorter .description{display:none}
 .tiny .title{font-size:.8125rem;-webkit-line-clamp:1}

@@ -229,7 +229,10 @@ const media = `
 
 function frameStyle(creative: FrameCreative): string {
   const width = `.previewing .creative{width:min(${creative.width}px,calc(100vw - 32px));`
-  if (creative.format === 'native') return `${base}${nativeStyle(creative.template_id)}${width}}`
+  if (creative.format === 'native') {
+    const height = `.previewing .surface{height:auto;min-height:${creative.height}px}.previewing .picture{min-height:140px}`
+    return `${base}${nativeStyle(creative.template_id)}${width}}${height}`
+  }
   const size = `${width}height:auto;aspect-ratio:${creative.width}/${creative.height}}`
   return creative.format === 'clip' ? `${base}${media}${clipStyle}${size}` : `${base}${media}${size}`
 }

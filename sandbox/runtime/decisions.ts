@@ -3,9 +3,10 @@
  * used for decisions.
  */
 
-import type { AuthoritativeConsent, Format, Mode } from '#contract/fields.ts'
+import type { AuthoritativeConsent, Mode } from '#contract/fields.ts'
 import { encodeId, formatToken } from '#contract/ids.ts'
 import type { Latency } from '#contract/resources/projects.ts'
+import type { ScenarioChanges } from '#contract/resources/sandbox/scenarios.ts'
 import { mayProcessPrompt } from '#domain/consent.ts'
 import { decideSlot, unplayedStep } from '#domain/decisions.ts'
 import { decisionEntry } from '#domain/evidence.ts'
@@ -48,6 +49,7 @@ export function createOpportunity(
     topic,
     country: facts.country ?? null,
     allowed_formats: facts.allowed_formats ?? project.settings.defaults.allowed_formats,
+    native_template_id: facts.native_template_id ?? project.settings.defaults.native_template_id,
     max_width: facts.max_width ?? null,
     max_height: facts.max_height ?? null,
     floors: facts.floors ?? noFloors,
@@ -84,6 +86,7 @@ export function decideJobSlot(
   const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
   const topic = consent.purposes.semantic_targeting ? subject : null
   const opportunity = createOpportunity({ job, project }, { topic, seed: platform.seed ?? 0, now_ms })
+  const asScenario = applyScenario(opportunity, changes)
   const caps = listCaps(job, now_ms)
   return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => {
     const outcome = decideSlot(markets.current, {
@@ -93,7 +96,7 @@ export function decideJobSlot(
       isHighRisk: subject !== null && markets.isHighRisk(subject),
       isCapped,
       forced: changes.no_fill_reason ?? null,
-      opportunity: onlyFormat(opportunity, changes.format),
+      opportunity: asScenario,
     })
     return {
       decided_at_ms: now_ms,
@@ -110,10 +113,7 @@ export function decideJobSlot(
               duration_ms: outcome.creative.format === 'clip' ? outcome.creative.duration_ms : null,
               gross_cpm: outcome.gross_cpm,
               currency: outcome.currency,
-              template_id:
-                outcome.format === 'native'
-                  ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
-                  : null,
+              template_id: outcome.format === 'native' ? asScenario.native_template_id : null,
               asset_token_hash: platform.assetSecret(slot_id).hash,
             },
       label_text: settings.label_text,
@@ -166,9 +166,14 @@ function decideAsRecorded(
   }
 }
 
-function onlyFormat(opportunity: Opportunity, format: Format | undefined): Opportunity {
-  if (format === undefined) return opportunity
-  return { ...opportunity, allowed_formats: opportunity.allowed_formats.filter((allowed) => allowed === format) }
+function applyScenario(opportunity: Opportunity, { format, native_template_id }: ScenarioChanges): Opportunity {
+  if (format === undefined && native_template_id === undefined) return opportunity
+  const { allowed_formats } = opportunity
+  return {
+    ...opportunity,
+    native_template_id: native_template_id ?? opportunity.native_template_id,
+    allowed_formats: format === undefined ? allowed_formats : allowed_formats.filter((allowed) => allowed === format),
+  }
 }
 
 type Crypto = Pick<DecisionServices, 'platform'>

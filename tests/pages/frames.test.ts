@@ -1,6 +1,7 @@
 /** What a user sees and reaches inside the hosted frame of the emulator. */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { nativeHeight } from '#contract/facts/native-size.ts'
 import { type NativeTemplateId, nativeTemplates } from '#contract/fields.ts'
 import { violations } from '#tests/browser/axe.ts'
 import { about } from '#tests/browser/catalogue.ts'
@@ -239,6 +240,86 @@ describe.concurrent('native templates', () => {
     const frame = await frameIn(host.page, `#${slots[0]!.id}`)
     const border = await frame.locator('.cta').evaluate((element) => getComputedStyle(element).borderTopColor)
     expect(border).not.toBe(transparent)
+  })
+})
+
+/** What a frame is: its size on the page and inside, and whether parts of its card are hidden or cut. */
+async function measureCard(frame: Frame) {
+  const box = (await (await frame.frameElement()).boundingBox())!
+  const inside = await frame.evaluate(() => ({
+    card: document.querySelector('.surface')!.getBoundingClientRect().height,
+    hidden: document.documentElement.className,
+  }))
+  return { width: box.width, height: box.height, ...inside, cut: await overflows(frame) }
+}
+
+describe.concurrent('a native card has the declared size', () => {
+  const widths = [null, 120, 279, 320, 375, 480, 519, 520, 600, 970]
+  const names = { short: 'Ad', usual: 'Sponsored', long: `${'Sponsored link of a partner '.repeat(6)}` }
+
+  for (const template of nativeTemplates) {
+    test(`${template}, at every width, with short and long texts below any label`, async () => {
+      const asked = widths.flatMap((max_width, index) =>
+        (['bare', 'long'] as const).map((topic) => ({ max_width, topic, id: `slot-${index}-${topic}` })),
+      )
+      const html = asked.map(({ id, max_width }) => `<div id="${id}" style="width:${max_width ?? 700}px"></div>`)
+      await using host = await stage.open({
+        html: html.join(''),
+        context: { viewport: { width: 4_200, height: 9_000 } },
+      })
+      const declared: { id: string; width: number; height: number }[] = []
+      for (const [index, { id, max_width, topic }] of asked.entries()) {
+        const slot_hint = max_width === null ? {} : { slot_hint: { max_width } }
+        const about_topic = about(topic, { format: 'native', native_template_id: template })
+        const response = await host.place({ ...about_topic, more: { ...about_topic.more, ...slot_hint } })
+        const { render } = response.placement!
+        render.label_text = Object.values(names)[index % 3]!
+        await host.mount(response, `#${id}`)
+        declared.push({ id, width: render.width, height: render.height })
+        expect(render.aspect_ratio).toBe(`${render.width}/${render.height}`)
+        expect(response.decision).toMatchObject({ dimensions: { width: render.width, height: render.height } })
+      }
+      await host.waitForEvent('rendered', {}, asked.length)
+      await host.pass(500)
+      for (const { id, width, height } of declared) {
+        const measured = await measureCard(await frameIn(host.page, `#${id}`))
+        expect([id, measured]).toEqual([id, { width, height, card: height, hidden: '', cut: [] }])
+      }
+    })
+
+    test(`${template}, and in a narrower place the size that this width has, before it is rendered`, async () => {
+      const places = [120, 300, 480, 560]
+      const html = places.map((width) => `<div id="slot-${width}" style="width:${width}px"></div>`).join('')
+      await using host = await stage.open({ html, context: { viewport } })
+      await host.page.evaluate(() => {
+        const heights: number[][] = []
+        Object.assign(window, { heights })
+        window.SponsoredPlacement!.on('rendered', () =>
+          heights.push(window.findAll('iframe').map(({ offsetHeight }) => offsetHeight)),
+        )
+      })
+      for (const width of places) {
+        await host.show(about('long', { format: 'native', native_template_id: template }), `#slot-${width}`)
+      }
+      await host.waitForEvent('rendered', {}, places.length)
+      await host.pass(500)
+      for (const width of places) {
+        const measured = await measureCard(await frameIn(host.page, `#slot-${width}`))
+        const height = nativeHeight(template, width)
+        expect([width, measured]).toEqual([width, { width, height, card: height, hidden: '', cut: [] }])
+      }
+      const heights = await host.page.evaluate(() => (window as unknown as { heights: number[][] }).heights.at(-1))
+      expect(heights).toEqual(places.map((width) => nativeHeight(template, width)))
+    })
+  }
+
+  test('of a slot that is lower than its template', async () => {
+    await using host = await stage.open({ html: '<div id="slot"></div>', context: { viewport } })
+    const response = await host.place(about('usual', { format: 'native', max_height: 200, max_width: 600 }))
+    await host.mount(response)
+    await host.waitForEvent('rendered')
+    const measured = await measureCard(await frameIn(host.page, '#slot'))
+    expect(measured).toEqual({ width: 600, height: 200, card: 200, hidden: expect.stringMatching(/^short/), cut: [] })
   })
 })
 

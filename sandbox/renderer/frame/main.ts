@@ -1,4 +1,6 @@
 /** frame.js: runs inside the hosted frame, shows one creative and reports it to the host page over a port. */
+import { nativeHeight } from '#contract/facts/native-size.ts'
+import type { NativeTemplateId } from '#contract/fields.ts'
 import type { FrameMessage, FrameSettings, Hello, HostMessage } from '../messages.ts'
 import { openClip } from './clip.ts'
 
@@ -53,7 +55,7 @@ function start(settings: FrameSettings): void {
     }
     send({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
     early.forEach(send)
-    if (settings.media_type === 'native') card = fitCard(creative, (height) => send({ t: 'resize', height }))
+    if (settings.media_type === 'native') card = fitCard(creative, settings, (height) => send({ t: 'resize', height }))
     Promise.all([outcome, card?.fitted]).then(([message]) => send(message))
   })
   parent.postMessage({ t: 'sp:hello' } satisfies Hello, '*')
@@ -155,57 +157,60 @@ interface Card {
 }
 
 /** A page that is being resized must not look like a flood of messages. */
-const measureIntervalMs = 150
+const fitIntervalMs = 150
 /** Classes that hide parts of a card, from the least important on; each one adds to those before. */
 const shortenings = ['short', 'shorter', 'shortest', 'tiny']
 /** Heights are rounded: this much is not an overflow. */
 const roundingPx = 1
 
 /**
- * Fits a native card into its frame: requests the height that it needs, and where the frame stays smaller, hides parts
- * until the rest fits. The requested height never depends on the frame's height, so the two cannot chase each other.
+ * Fits a native card into its frame. It has the declared height unless the frame is narrower than declared, or the reader's text is
+ * larger: then the host is asked for the height that the template has so. Where the frame is lower than that, parts are hidden until
+ * the rest fits. The requested height never depends on the frame's height, so the two cannot chase each other.
  */
-function fitCard(creative: HTMLElement, onHeight: (height: number) => void): Card {
+function fitCard(creative: HTMLElement, declared: FrameSettings, onHeight: (height: number) => void): Card {
   const { classList } = document.documentElement
   const closing = new AbortController()
-  let needed = 0
+  const template = creative.dataset.template as NativeTemplateId
+  // Declared lower than the template is: that is all the room there is.
+  const max_height = declared.height < nativeHeight(template, declared.width) ? declared.height : Infinity
+  let requested = declared.height
   let resolve = (): void => {}
   const fitted = new Promise<void>((resolver) => {
     resolve = resolver
   })
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Returns whether the needed height has changed. */
-  const measure = (): boolean => {
-    classList.remove(...shortenings)
-    const height = Math.ceil(creative.getBoundingClientRect().height)
-    if (height === needed) return false
-    needed = height
-    onHeight(needed)
-    return true
-  }
   const shorten = (): void => {
-    resolve()
     classList.remove(...shortenings)
-    if (innerHeight >= needed) return
+    const scale = readTextScale()
+    if (innerHeight >= nativeHeight(template, innerWidth, scale) && fits(creative)) return
     for (const shortening of shortenings) {
       classList.add(shortening)
       if (fits(creative)) return
     }
   }
-  /** The host has until the next measurement to resize. A frame out of view gets no resize event. */
-  const measureSoon = (): void => {
-    timer ??= setTimeout(() => {
-      timer = undefined
-      if (measure()) measureSoon()
-      else shorten()
-    }, measureIntervalMs)
+  /** The host has until the next time to resize. A frame out of view gets no resize event. */
+  const fit = (): void => {
+    timer = undefined
+    const scale = readTextScale()
+    const isAsDeclared = scale === 1 && innerWidth >= declared.width
+    const height = isAsDeclared ? declared.height : Math.min(nativeHeight(template, innerWidth, scale), max_height)
+    if (innerWidth === 0 || height === requested) resolve()
+    else {
+      requested = height
+      onHeight(height)
+      fitSoon()
+    }
+    shorten()
   }
-  const observer = new ResizeObserver(measureSoon)
+  const fitSoon = (): void => {
+    timer ??= setTimeout(fit, fitIntervalMs)
+  }
+  const observer = new ResizeObserver(fitSoon)
   for (const box of [creative, ...creative.querySelectorAll('.words')]) observer.observe(box)
   addEventListener('resize', shorten, { signal: closing.signal })
-  measure()
-  measureSoon()
+  fit()
 
   return {
     fitted,
@@ -215,6 +220,11 @@ function fitCard(creative: HTMLElement, onHeight: (height: number) => void): Car
       observer.disconnect()
     },
   }
+}
+
+/** Returns the reader's size of text, by that of the declared size. */
+function readTextScale(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
 }
 
 function fits(creative: HTMLElement): boolean {

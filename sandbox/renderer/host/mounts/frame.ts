@@ -90,7 +90,7 @@ export function openFrame(
   return {
     element,
     post: (message: HostMessage): void => port?.postMessage(message),
-    resize: (height: number): void => setStyles(element, { height: `${height}px`, 'aspect-ratio': 'auto' }),
+    resize: (height: number): void => setStyles(element, { height: `${height}px` }),
     close: () => {
       isClosed = true
       clearTimeout(readyTimer)
@@ -103,7 +103,7 @@ export function openFrame(
   }
 }
 
-function drawFrame({ sponsor_name, width, height }: Placement['render']): HTMLIFrameElement {
+function drawFrame({ sponsor_name, width, height, media_type }: Placement['render']): HTMLIFrameElement {
   const element = Object.assign(document.createElement('iframe'), {
     title: `Sponsored: ${sponsor_name}`,
     sandbox: 'allow-scripts allow-popups allow-popups-to-escape-sandbox',
@@ -118,7 +118,8 @@ function drawFrame({ sponsor_name, width, height }: Placement['render']): HTMLIF
     display: 'block',
     width: `${width}px`,
     'max-width': '100%',
-    'aspect-ratio': `${width} / ${height}`,
+    // A card that is narrower than declared is not lower: its frame asks for the height that it takes then.
+    ...(media_type === 'native' ? { height: `${height}px` } : { 'aspect-ratio': `${width} / ${height}` }),
     visibility: 'inherit',
     'color-scheme': 'light dark',
   })
