@@ -324,6 +324,10 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 
       await respondToTurn(host, response)
     },
   },
+  consent_revision_mismatch: {
+    provoke: ({ host }) => changedConsent(host, { revision: 7 }),
+    ledger: ['render rejected consent_revision_mismatch'],
+  },
 }
 
 async function expectBlock(reason: ConsentReason, scenario: Scenario): Promise<void> {

@@ -459,6 +459,34 @@ describe.concurrent('a wrong clock', () => {
     await host.waitForEvent('beacon', { event: 'click', accepted: true })
   })
 
+  test.concurrent.each([
+    ['forward past the end of the consent ends nothing', 10 * minute_ms, 1_000, []],
+    ['back prolongs nothing', -day_ms, 5 * minute_ms, ['consent_expired']],
+  ] as const)('of the user, set %s', async (_, by_ms, later_ms, blocked) => {
+    await using host = await stage.open()
+    await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + 5 * minute_ms })
+    await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
+    await host.page.evaluate(misreadClock, by_ms)
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    await host.pass(later_ms)
+    const events = (await host.events()).flatMap((event) => (event.type === 'blocked' ? [event.reason] : []))
+    expect(events).toEqual(blocked)
+  })
+
+  test.concurrent('after the computer slept past the end of the consent, the service ends the ad', async () => {
+    const clock = manualClock(Date.now())
+    await using own = await openStage({ clock })
+    await using host = await own.open()
+    await store(own, host, { decision: 'granted', expires_at_ms: clock.now() + 5 * minute_ms })
+    await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    clock.advance(10 * minute_ms)
+    await host.page.evaluate(misreadClock, 10 * minute_ms)
+    await host.waitForEvent('blocked', { reason: 'consent_expired' })
+    expect(await view(host)).toEqual(nothing)
+  })
+
   test.concurrent('that stands still while the computer sleeps stamps no beacon in the past', async () => {
     const clock = manualClock(Date.now())
     await using own = await openStage({ clock })

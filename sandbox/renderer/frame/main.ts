@@ -53,6 +53,8 @@ function start(settings: FrameSettings): void {
       card?.close()
       onClipMessage(message)
     }
+    // Something else is shown in the frame then, and has another document: no other event says so before that one has loaded.
+    addEventListener('pagehide', () => send({ t: 'error', code: 'frame_reloaded' }))
     send({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
     early.forEach(send)
     if (settings.media_type === 'native') card = fitCard(creative, settings, (height) => send({ t: 'resize', height }))
@@ -78,9 +80,10 @@ function onInit(listener: (port: MessagePort, init: { nonce: string; scheme: str
 function isAround(source: unknown, origin: string): boolean {
   let at: Window = window
   for (; at !== at.parent; at = at.parent) if (at.parent === source) return true
-  // A page may show an ad in a window that it has opened, such as a chat that is popped out, of its own origin.
+  // A page may show an ad in a window of its own, such as a chat that is popped out, or a picture-in-picture. What has its origin can
+  // read the window; whatever else has opened it cannot.
   const { ancestorOrigins: origins } = location
-  return at.opener === source && origin !== 'null' && origin === origins?.[origins.length - 1]
+  return origin !== 'null' && origin === origins?.[origins.length - 1]
 }
 
 /** Returns the server time now: the time written into the document plus the document's age. */
@@ -191,7 +194,7 @@ function fitCard(creative: HTMLElement, declared: FrameSettings, onHeight: (heig
     }
   }
   /** The host has until the next time to resize. A frame out of view gets no resize event. */
-  const fit = (): void => {
+  const adapt = (): void => {
     timer = undefined
     const scale = readTextScale()
     const isAsDeclared = scale === 1 && innerWidth >= declared.width
@@ -200,17 +203,17 @@ function fitCard(creative: HTMLElement, declared: FrameSettings, onHeight: (heig
     else {
       requested = height
       onHeight(height)
-      fitSoon()
+      adaptSoon()
     }
     shorten()
   }
-  const fitSoon = (): void => {
-    timer ??= setTimeout(fit, fitIntervalMs)
+  const adaptSoon = (): void => {
+    timer ??= setTimeout(adapt, fitIntervalMs)
   }
-  const observer = new ResizeObserver(fitSoon)
+  const observer = new ResizeObserver(adaptSoon)
   for (const box of [creative, ...creative.querySelectorAll('.words')]) observer.observe(box)
   addEventListener('resize', shorten, { signal: closing.signal })
-  fit()
+  adapt()
 
   return {
     fitted,

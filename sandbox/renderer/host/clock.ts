@@ -21,16 +21,19 @@ export function openClock() {
   }
   set(Date.now())
   const now = (): number => Math.round(time_ms + Math.max(performance.now() - monotonic_ms, Date.now() - wall_ms))
+  const steady = (): number => Math.round(time_ms + performance.now() - monotonic_ms)
   let frame_tolerance_ms = 0
   const clock = {
     /** Whether a server has sent its time. Until then the user's clock is all there is. */
     isSynced: false,
     now,
+    /** The time by the monotonic clock alone, which nobody can set: it is behind after the computer slept. */
+    steady,
     /** Compares with a Date header, in whole seconds: only a larger difference is corrected. NaN is ignored. */
     compare: (date_ms: number, tolerance_ms = dateToleranceMs): void => {
       if (!date_ms) return
       clock.isSynced = true
-      if (Math.abs(date_ms - now()) > tolerance_ms) set(date_ms)
+      if (Math.abs(date_ms - now()) > tolerance_ms || Math.abs(date_ms - steady()) > tolerance_ms) set(date_ms)
     },
     /** Frames of one page take their time to load: once one has set the clock, later ones leave it alone. */
     setServerTime: (server_time_ms: number): void => {

@@ -46,7 +46,7 @@ test.each([
 })
 
 test('a revision below the last one seen for its session is superseded', () => {
-  const consents = openConsentMemory({ now: () => now_ms, isSynced: true })
+  const consents = openConsentMemory({ steady: () => now_ms, isSynced: true })
   expect(consents.problem({ ...granted, revision: 2 }, 'a')).toBe(null)
   expect(consents.problem({ ...granted, revision: 3 }, 'a')).toBe(null)
   expect(consents.problem({ ...granted, revision: 2 }, 'a')).toBe('consent_superseded')
@@ -57,7 +57,7 @@ test('a revision below the last one seen for its session is superseded', () => {
 })
 
 test('until a server has sent its time, the user’s clock makes no snapshot one from the future, nor expired where that is checked again', () => {
-  const consents = openConsentMemory({ now: () => now_ms, isSynced: false })
+  const consents = openConsentMemory({ steady: () => now_ms, isSynced: false })
   const fresh = { ...granted, updated_at_ms: now_ms + 60_000, expires_at_ms: now_ms + 120_000 }
   const old = { ...granted, expires_at_ms: now_ms - 1 }
   expect(consents.problem(fresh, 'a')).toBe(null)
@@ -66,20 +66,36 @@ test('until a server has sent its time, the user’s clock makes no snapshot one
   expect(consents.problem({ ...old, lifecycle_state: 'withdrawn' }, 'a', true)).toBe('consent_not_granted')
 })
 
+/** Watches the end of a consent in `ms`. `monotonic` stands still while the user's clock is set, and both pass with timers. */
+function watchEnd(ms: number) {
+  const [expired, doubted] = [vi.fn(), vi.fn()]
+  const clock = { now: () => Date.now(), steady: () => now_ms + performance.now() - started_at }
+  const started_at = performance.now()
+  watchExpiry(now_ms + ms, clock, expired, doubted).rearm()
+  return { expired, doubted }
+}
+
 test('expiry is days away, and no browser timer has to last that long', () => {
   const days = 24 * 60 * 60_000
-  const expired = vi.fn()
-  watchExpiry(now_ms + 3 * days, () => Date.now(), expired).rearm()
+  const { expired } = watchEnd(3 * days)
   vi.advanceTimersByTime(2 * days)
   expect(expired).not.toHaveBeenCalled()
   vi.advanceTimersByTime(days)
   expect(expired).toHaveBeenCalledOnce()
 })
 
-test('expiry while the computer slept is noticed within 10 s of waking, although timers stood still', () => {
-  const expired = vi.fn()
-  watchExpiry(now_ms + 3_600_000, () => Date.now(), expired).rearm()
+test('a clock that is set past the end, as by a computer that slept, ends nothing: it is asked once', () => {
+  const { expired, doubted } = watchEnd(3_600_000)
   vi.setSystemTime(now_ms + 3_600_000)
-  vi.advanceTimersByTime(10_000)
+  vi.advanceTimersByTime(30_000)
+  expect(doubted).toHaveBeenCalledOnce()
+  expect(expired).not.toHaveBeenCalled()
+})
+
+test('a clock that is set back prolongs nothing', () => {
+  const { expired, doubted } = watchEnd(60_000)
+  vi.setSystemTime(now_ms - 3_600_000)
+  vi.advanceTimersByTime(60_000)
   expect(expired).toHaveBeenCalledOnce()
+  expect(doubted).not.toHaveBeenCalled()
 })

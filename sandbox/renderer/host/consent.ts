@@ -12,6 +12,7 @@ export type ConsentReason =
   | 'consent_from_future'
   | 'consent_expired'
   | 'consent_superseded'
+  | 'consent_revision_mismatch'
 
 /** Whether a reason or error code of the service is about consent. */
 export function isConsentReason(code: string): code is ConsentReason {
@@ -20,7 +21,7 @@ export function isConsentReason(code: string): code is ConsentReason {
 
 /** Two clocks never agree to the millisecond: a snapshot made just now is not from the future. */
 const toleranceMs = 5_000
-/** A browser's timers stand still while the computer sleeps, so the clock is read again at least as often. */
+/** A browser's timers stand still while the computer sleeps, so the clocks are read again at least as often. */
 const maxTimerMs = 10_000
 
 /** The time lies between two: the user's clock may be wrong until a server has sent its time. Unix epoch milliseconds. */
@@ -53,7 +54,7 @@ export function isWhole(value: unknown): value is number {
 }
 
 /** Opens the memory of the latest revision of every session on this page. */
-export function openConsentMemory(clock: Pick<Clock, 'now' | 'isSynced'>) {
+export function openConsentMemory(clock: Pick<Clock, 'steady' | 'isSynced'>) {
   const revisions = new Map<string, number>()
   return {
     /**
@@ -62,7 +63,7 @@ export function openConsentMemory(clock: Pick<Clock, 'now' | 'isSynced'>) {
      * is from the future only by a server's time. With `untilSynced` it is expired only by a server's time, too.
      */
     problem: (consent: unknown, session_id: string, untilSynced = false): ConsentReason | null => {
-      const now_ms = clock.now()
+      const now_ms = clock.steady()
       const bounds = clock.isSynced
         ? { min_ms: now_ms, max_ms: now_ms }
         : { min_ms: untilSynced ? 0 : now_ms, max_ms: Infinity }
@@ -74,20 +75,33 @@ export function openConsentMemory(clock: Pick<Clock, 'now' | 'isSynced'>) {
   }
 }
 
-/** Calls `onExpired` at `expires_at_ms`, once `rearm` was called; call it again when the clock has been corrected. */
+/**
+ * Calls `onExpired` at `expires_at_ms` by the monotonic clock, once `rearm` was called; call it again when the clock has been
+ * corrected. Where the user's clock is past that time and the monotonic one is not, the computer has slept or somebody has set the
+ * clock: then `onDoubt` is called, once, which asks the service.
+ */
 export function watchExpiry(
   expires_at_ms: number,
-  now: () => number,
+  { now, steady }: Pick<Clock, 'now' | 'steady'>,
   onExpired: () => void,
+  onDoubt: () => void,
 ): { rearm(): void; close(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined
+  let isAsked = false
   const rearm = (): void => {
     clearTimeout(timer)
-    timer = setTimeout(check, Math.max(0, Math.min(expires_at_ms - now(), maxTimerMs)))
+    timer = setTimeout(check, Math.max(0, Math.min(expires_at_ms - steady(), maxTimerMs)))
   }
   const check = (): void => {
-    if (now() < expires_at_ms) rearm()
-    else onExpired()
+    if (steady() >= expires_at_ms) {
+      onExpired()
+      return
+    }
+    if (now() >= expires_at_ms && !isAsked) {
+      isAsked = true
+      onDoubt()
+    }
+    rearm()
   }
   return { rearm, close: () => clearTimeout(timer) }
 }

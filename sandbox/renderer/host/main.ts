@@ -139,22 +139,20 @@ declare global {
 const key = Symbol.for('sponsored-placement')
 const page: Document & { [key]?: SponsoredPlacement } = document
 
-function open(): SponsoredPlacement {
-  // A module has no current script.
-  const script = document.currentScript ?? document.querySelector('script[src*="/v1/render.js"]')
-  return createApi(__RENDERER_VERSION__, (script as HTMLScriptElement | null)?.src || findOwnUrl())
-}
-
-/** Returns where the script is from when no element of the page has loaded it, as with `import()`: the stack of an error names it. */
+/** Returns where the script is from, or null where it was bundled with scripts of the page. A module has no current script. */
 function findOwnUrl(): string | null {
+  const scripts = [document.currentScript, document.querySelector('script[src*="/v1/render.js"]')]
+  const urls = scripts.map((script) => (script as HTMLScriptElement | null)?.src ?? '')
+  // No element of the page has loaded it where it was loaded by `import()`: the stack of an error names it.
   const stack = String(new Error().stack)
   const end = stack.indexOf('/v1/render.js')
-  return end < 0 ? null : `${stack.slice(stack.lastIndexOf('http', end), end)}/v1/render.js`
+  const imported = end < 0 ? '' : `${stack.slice(stack.lastIndexOf('http', end), end)}/v1/render.js`
+  return [...urls, imported].find((url) => url.includes('/v1/render.js')) ?? null
 }
 
 const queued: unknown = window.SponsoredPlacement?.queue
 const present = page[key]
-const api = present ?? open()
+const api = present ?? createApi(__RENDERER_VERSION__, findOwnUrl())
 if (!present) listenForConsole(api.openConsole)
 page[key] = api
 window.SponsoredPlacement = api

@@ -77,7 +77,7 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
   shown.set(occupant, { key, handle })
   if (!renderer.occupy(target, occupant)) return null
   const show = async (): Promise<void> => {
-    const { mountPlacement } = await loader.load()
+    const { mountPlacement } = await loader.load(decision.placement.render.script_url)
     if (isEnded) return
     mount = mountPlacement({
       target,

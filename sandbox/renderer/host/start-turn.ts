@@ -242,7 +242,7 @@ async function fill(turn: OpenTurn, filled: Fill, signal: AbortSignal): Promise<
     if (!isNew) turn.emit('turn:expired', {})
     return
   }
-  await loader.load().then(
+  await loader.load(filled.placement.render.script_url).then(
     (mounts) => {
       if (!signal.aborted) show(turn, mounts, { ...filled, consent })
     },

@@ -75,7 +75,12 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     }),
     wrapper,
     label,
-    expiry: watchExpiry(consent.expires_at_ms, context.clock.now, () => block(mount, 'consent_expired')),
+    expiry: watchExpiry(
+      consent.expires_at_ms,
+      context.clock,
+      () => block(mount, 'consent_expired'),
+      () => beat(mount),
+    ),
   }
   mount.closings.push(mount.expiry.close, mount.label.close, mount.viewability.close, frame.close)
   const clear = (reason: string): void => close(mount, 'cleared', reason)
@@ -149,7 +154,10 @@ const handlers: Handlers = {
   },
   error: (mount, { code }) => {
     const { onExpired } = mount.options
-    if (code === 'autoplay_blocked') mount.emit('error', { code })
+    const isLeft = mount.wrapper.ownerDocument.defaultView?.closed !== false
+    // A window that shows the ad was closed.
+    if (code === 'frame_reloaded' && isLeft) close(mount, 'cleared', 'target_removed')
+    else if (code === 'autoplay_blocked') mount.emit('error', { code })
     else if (isConsentReason(code)) block(mount, code)
     else if (onExpired && code.startsWith('asset_token_')) onExpired()
     else fail(mount, code as ErrorCode)
