@@ -12,12 +12,12 @@ import { bundle } from './bundle.ts'
 
 /** Gzipped sizes, bytes. The first part comes last: it has the hashes of those that it loads. */
 const scripts = [
-  { name: 'mounts.js', entry: 'host/mounts/mounts.ts', format: 'es', maxGzipBytes: 8_100 },
+  { name: 'mounts.js', entry: 'host/mounts/mounts.ts', format: 'es', maxGzipBytes: 8_150 },
   { name: 'judge.js', entry: 'host/judge/main.ts', format: 'es', maxGzipBytes: 9_200 },
   { name: 'activation.js', entry: 'host/browser-activation.ts', format: 'es', maxGzipBytes: 1_100 },
   { name: 'console.js', entry: '../console/console.ts', format: 'es', maxGzipBytes: 40_000 },
   { name: 'frame.js', entry: 'frame/main.ts', format: 'iife', maxGzipBytes: 3_300 },
-  { name: 'render.js', entry: 'host/main.ts', format: 'iife', maxGzipBytes: 7_300 },
+  { name: 'render.js', entry: 'host/main.ts', format: 'iife', maxGzipBytes: 7_500 },
 ] as const
 
 const root = fileURLToPath(new URL('..', import.meta.url))

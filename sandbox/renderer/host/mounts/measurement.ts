@@ -82,6 +82,7 @@ export function watchViewability(options: ViewabilityOptions) {
   function judge(isNew: boolean): void {
     const isInView = isCandidate() && ratio >= needed().ratio
     found = isInView ? judgeNow(options, sight, last, needed().ratio) : outOfView
+    if (!isInView) sight.rest()
     if (isInView && found.outcome !== 'seen' && !isNew) {
       // It may have moved or changed its size since the last entry, whose part of it was tested. Observed again, it gets an
       // entry, which decides.
@@ -99,7 +100,7 @@ export function watchViewability(options: ViewabilityOptions) {
   function stop(): void {
     isDone = true
     timer.pause()
-    sight.close()
+    sight.rest()
   }
   function measure() {
     // What was judged is older than the ratio once the verdict is final.

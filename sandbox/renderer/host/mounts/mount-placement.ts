@@ -58,6 +58,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     closings: [],
     state: 'mounting',
     isClicked: false,
+    beating: undefined,
     view_needs: [Infinity, Infinity, Infinity, Infinity],
     clip: render.media_type === 'video' ? unplayed : null,
     frame,
@@ -69,7 +70,10 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
       declared: render,
       needs: () => mount.view_needs,
       isCounting: () => !delivery.isViewed && mount.state === 'rendered' && mount.clip?.isPlaying !== false,
-      onRatioChange: () => postVisibility(mount),
+      onRatioChange: () => {
+        postVisibility(mount)
+        followBeats(mount)
+      },
       onViewed: (measurements) => countView(mount, measurements),
       onUnmeasured: (measurements) => reportUnmeasured(mount, measurements),
     }),
@@ -82,7 +86,9 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
       () => beat(mount),
     ),
   }
-  mount.closings.push(mount.expiry.close, mount.label.close, mount.viewability.close, frame.close)
+  mount.closings.push(mount.expiry.close, mount.label.close, mount.viewability.close, frame.close, () => {
+    clearInterval(mount.beating)
+  })
   const clear = (reason: string): void => close(mount, 'cleared', reason)
   delivery.holder = { element, block: (reason) => block(mount, reason), clear, measure: mount.viewability.inspect }
   attach(mount)
@@ -126,8 +132,7 @@ const handlers: Handlers = {
     if (mount.state !== 'mounting' || !isPermitted(mount)) return
     mount.state = 'rendered'
     send(mount, 'render')
-    const timer = setInterval(() => beat(mount), heartbeatIntervalMs)
-    mount.closings.push(() => clearInterval(timer))
+    followBeats(mount)
     mount.options.onRendered?.()
     // Last, since a listener may end the turn.
     mount.emit('rendered', {})
@@ -164,18 +169,30 @@ const handlers: Handlers = {
   },
 }
 
-function postVisibility({ viewability, frame }: OpenMount): void {
+/** Only a clip does something with it. */
+function postVisibility({ viewability, frame, clip }: OpenMount): void {
+  if (!clip) return
   const { visible_ratio: ratio, page_visible } = viewability.measure()
   frame.post({ t: 'visibility', ratio, page_visible })
 }
 
-/** Only while it is on the screen: a page of many ads would send one after the other for those that nobody sees. */
+/** Only while it is on the screen: of many ads in a page, those that nobody sees do nothing. */
+function followBeats(mount: OpenMount): void {
+  const { delivery, viewability, state } = mount
+  if (state === 'rendered' && viewability.isInView() && delivery.heartbeats < maxHeartbeats)
+    mount.beating ??= setInterval(() => beat(mount), heartbeatIntervalMs)
+  else {
+    clearInterval(mount.beating)
+    mount.beating = undefined
+  }
+}
+
 function beat(mount: OpenMount): void {
-  const { delivery, viewability } = mount
-  const isShown = isPageVisible(mount.wrapper) && viewability.isInView()
-  if (delivery.heartbeats >= maxHeartbeats || !isShown || !isPermitted(mount)) return
+  const { delivery, viewability, wrapper } = mount
+  if (!isPageVisible(wrapper) || !viewability.isInView() || !isPermitted(mount)) return
   delivery.heartbeats += 1
   send(mount, 'heartbeat', {}, delivery.heartbeats)
+  followBeats(mount)
 }
 
 function countView(mount: OpenMount, measurements: Measurements): void {

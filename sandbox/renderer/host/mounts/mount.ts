@@ -92,6 +92,8 @@ export interface OpenMount {
   readonly closings: (() => void)[]
   state: Mount['state']
   isClicked: boolean
+  /** Sends heartbeats. */
+  beating: ReturnType<typeof setInterval> | undefined
   view_needs: ViewNeeds
   /** Null for an ad that is not a clip. */
   clip: Clip | null

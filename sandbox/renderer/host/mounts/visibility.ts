@@ -13,9 +13,10 @@ import type { JudgePart } from './judge-part.ts'
 export type { Judgement, Outcome } from '../judge/judge.ts'
 
 interface Sight {
-  /** Returns what holds now. */
+  /** Returns what holds now. From then on the browser looks at the ad several times a second. */
   read(ad: Omit<JudgedAd, 'observed' | 'frame'>): Judgement
-  close(): void
+  /** Until it is read again: an ad that cannot count costs nothing. */
+  rest(): void
 }
 
 /** Checks before the judgement is loaded, since the observer reports late. */
@@ -26,8 +27,8 @@ export function watchSight(frame: HTMLElement, judge: JudgePart): Sight {
   /** Undefined until the observer has said something of an ad that is in view. */
   let isConfirmed: boolean | undefined
   let observer: IntersectionObserver | undefined
-  let waits = 0
-  if (typeof IntersectionObserver !== 'undefined' && 'isVisible' in IntersectionObserverEntry.prototype) {
+  const open = (): IntersectionObserver | undefined => {
+    if (typeof IntersectionObserver === 'undefined' || !('isVisible' in IntersectionObserverEntry.prototype)) return
     const options = { trackVisibility: true, delay: 100, threshold: [0, 0.3, 0.5, 1] }
     observer = new IntersectionObserver((entries) => {
       const { isIntersecting, isVisible } = entries.at(-1) as IntersectionObserverEntry & { isVisible?: boolean }
@@ -35,16 +36,22 @@ export function watchSight(frame: HTMLElement, judge: JudgePart): Sight {
       waits = 0
     }, options)
     observer.observe((frame.getRootNode() as ShadowRoot).host)
+    return observer
   }
   return {
     read: (ad) => {
+      observer ??= open()
       if (isConfirmed && isPlain(ad)) return { outcome: 'seen', reason: 'observed', share: 1, check: 'observer_v2' }
       const part = judge.get()
       if (part) return part.judge({ ...ad, frame, observed: isConfirmed })
       const isAwaited = observer && isConfirmed === undefined && ++waits <= maxWaits
       return { outcome: 'unmeasured', reason: isAwaited ? 'pending' : judge.load(), share: 1, check: 'none' }
     },
-    close: () => observer?.disconnect(),
+    rest: () => {
+      observer?.disconnect()
+      observer = isConfirmed = undefined
+      waits = 0
+    },
   }
 }
 
