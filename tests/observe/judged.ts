@@ -48,6 +48,8 @@ export async function judgePage(
     signal,
     is_headed: false,
     drive,
+    ...(page.context && { context: page.context }),
+    ...(page.prepare && { prepare: page.prepare }),
   }
   const seen = await watchPage(await sharedChromium(), options)
   const client = createClient({ base_url: sandbox.url, credential: sandbox.projects[0]!.secret_key })

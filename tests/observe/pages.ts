@@ -1,5 +1,7 @@
 /** The pages of scripted integrations: a correct one, and for each rule about pages one that violates it. */
 
+import type { BrowserContextOptions } from 'playwright-core'
+import type { WatchOptions } from '#diagnosis/facts/page.ts'
 import type { PageRuleId } from '#diagnosis/rules/index.ts'
 import { stubLines } from '#foundation/page-snippet.ts'
 
@@ -14,6 +16,9 @@ export interface Page {
   until?: string
   /** How long it is watched from then on, milliseconds, when that is longer than usual: an ad has to be looked at. */
   for_ms?: number
+  /** The browser that shows it, and what is done to it before. */
+  context?: BrowserContextOptions
+  prepare?: WatchOptions['prepare']
   /** A file of steps that uses it instead. */
   steps?: string
   /** Other rules about pages that the same page violates. */
@@ -265,4 +270,34 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
   'layout-shift': { body: `<div id="slot"></div><p style="font-size:60px">${'Talk. '.repeat(60)}</p>${turn('/late')}` },
+  'slot-emptied': {
+    body: `${slotInView}<script>
+      let times = 0
+      const off = SponsoredPlacement.on('rendered', () => ++times === 1 && document.querySelector('#slot').replaceChildren())
+    </script>${turn()}`,
+    until: 'times === 2',
+  },
+  'ad-density': {
+    body: `${slotInView}<div id="other" style="min-height:330px"></div>${turn()}
+      <script>SponsoredPlacement.startTurn({ target: '#other', endpoint: '/placement' })</script>`,
+    context: { viewport: { width: 390, height: 844 } },
+    until: "document.querySelectorAll('[data-sp-placement]').length === 2",
+  },
+  'heavy-ad': {
+    body: `${slot}${turn()}`,
+    prepare: (page) =>
+      page.route('**/v1/test-assets/**', async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, body: Buffer.concat([await response.body(), Buffer.alloc(5_000_000)]) })
+      }),
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'rendered')",
+  },
+  'message-pushed-away': {
+    body: `<div style="height:560px">Talk.</div><div id="slot"></div><p>The answer.</p>${turn()}`,
+  },
+  'ad-late': {
+    body: `${slotInView}<script>
+      SponsoredPlacement.withTurn({ target: '#slot', endpoint: '/late', turnId: 'one', keepMounted: true }, () => 1)
+    </script>`,
+  },
 }

@@ -1,6 +1,7 @@
 /** `svc observe`: runs or watches an integration, then judges its requests and its page. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
+import type { BrowserContextOptions } from 'playwright-core'
 import { durationMs, sinceText } from '#cli/endpoint/option-values.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
@@ -33,6 +34,7 @@ type ObserveFlags = {
   steps?: string
   interactive?: true
   headed?: true
+  phone?: true
   browser?: string
   browserPath?: string
   strict?: true
@@ -62,6 +64,7 @@ export const observe: Command = {
     new Option('--steps <file>', 'drive the page first: a YAML list of click, fill, press, wait, wait_for, run, cmp'),
     new Option('--interactive', 'open a window: you use the page, and stop with Ctrl-C'),
     new Option('--headed', 'the same as --interactive'),
+    new Option('--phone', 'show the page in a window of 390 x 844 pixels, as a phone has'),
     new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --interactive').argParser(durationMs),
     new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds').argParser(
       sinceText,
@@ -172,7 +175,17 @@ async function watch(context: CommandContext, flags: Watching, base_url: string)
 
 async function watchInBrowser(
   context: CommandContext,
-  { url, for: for_ms, browser: word, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
+  {
+    url,
+    for: for_ms,
+    browser: word,
+    browserPath,
+    steps,
+    drive,
+    interrupt,
+    phone,
+    ...flags
+  }: Watching & { url: string },
   base_url: string,
 ): Promise<PageSeen> {
   const { PageUnreachable, watchPage } = await import('#diagnosis/facts/page.ts')
@@ -200,6 +213,7 @@ async function watchInBrowser(
     is_headed,
     drive,
     ...(prepare && { prepare }),
+    ...(phone && { context: phoneContext(engine) }),
   }
   try {
     return await locateKeys(await watchPage(await browser.get(), options), context.system.cwd)
@@ -209,6 +223,12 @@ async function watchInBrowser(
   } finally {
     await browser.close()
   }
+}
+
+/** Firefox emulates no phone but its window and its touch. */
+function phoneContext(engine: string): BrowserContextOptions {
+  const isMobile = engine !== 'firefox'
+  return { viewport: { width: 390, height: 844 }, hasTouch: true, deviceScaleFactor: 2, ...(isMobile && { isMobile }) }
 }
 
 /** Returns every base URL that a page may use to call the service: a local one has several names. */

@@ -328,7 +328,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
 }
 
-/** Scrolls an ad into the middle of the window. */
+/** Scrolls an ad into the middle of the window, once the page has been looked at as it shows a new ad itself. */
 export function bringIntoView(ad: Element): void {
+  const { svcAroundAds: recording } = window as { svcAroundAds?: { quiet_until: number } }
+  if (window.performance.now() < (recording?.quiet_until ?? 0)) return
   ad.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
 }

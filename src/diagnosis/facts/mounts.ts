@@ -100,8 +100,13 @@ const unseen = {
   ...{ hidden_by: undefined, label: null, colors: null },
 }
 
-/** The token in the URL of a frame begins with the identifier of its slot. */
-const slotInSrc = (src: string) => `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
+/** Returns the slot of the address of a frame, whose token begins with it; null for an address without one. */
+export function findSlot(url: string): string | null {
+  const [, id] = /\/ast_([0-9a-z]+)_/.exec(url) ?? []
+  return id === undefined ? null : `slot_${id}`
+}
+
+const slotInSrc = (src: string) => findSlot(src) ?? 'slot_unknown'
 
 const isSeen = ({ seen_share, hidden_by }: PageLook['frames'][number]) => (seen_share ?? 0) >= 0.5 && hidden_by === null
 

@@ -15,6 +15,7 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import { PageStepFailed } from '#qa/browser/page-steps.ts'
 import { measurePixels } from '#qa/browser/screenshot.ts'
 import type { Screenshot, SourceLocation } from '#qa/result.ts'
+import { type FrameLoad, openFrameLoads } from './frame-loads.ts'
 import {
   type Blocked,
   bringIntoView,
@@ -23,7 +24,8 @@ import {
   type RendererError,
   recordFromStart,
 } from './in-page.ts'
-import { type Mount, mergeLook, needsView, type WatchedMount } from './mounts.ts'
+import { type AroundAds, readAroundAds, recordAroundAds } from './in-page-ads.ts'
+import { findSlot, type Mount, mergeLook, needsView, type WatchedMount } from './mounts.ts'
 import { hasStub, isUseTooEarly } from './renderer-use.ts'
 import { type FoundKey, maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 import { takeSlotPictures } from './slot-pictures.ts'
@@ -55,6 +57,11 @@ export interface PageSeen {
   console_errors: readonly string[]
   /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them; null: this browser does not. */
   shift: number | null
+  /** What ads did to each document of the page. */
+  around_ads: readonly AroundAds[]
+  frame_loads: readonly FrameLoad[]
+  /** What the browser said of ads that it found too heavy. */
+  interventions: readonly string[]
   screenshot: Screenshot | null
   /** Of each ad at the end, with what the console of the page says of it. */
   slot_pictures: readonly Screenshot[]
@@ -151,6 +158,7 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.context })
   try {
     const { records, reading } = await recordEvents(context, bases)
+    const loads = openFrameLoads(context, (url) => (isOfService(url, bases) ? findSlot(url) : null))
     const page = await context.newPage()
     await options.prepare?.(page, context)
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
@@ -158,7 +166,7 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
         `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
       )
     })
-    const { mounts, looks, failed_step, isBusy } = await lookUntilOver(page, options)
+    const { mounts, looks, failed_step, isBusy } = await lookUntilOver(page, options, loads.measure)
     if (isBusy && !page.isClosed()) throw createBusyError(url)
     const screenshot = page.isClosed() ? null : await takeScreenshot(page).catch(ignoreBusy)
     await Promise.race([Promise.all(reading), pause(maxReadMs)])
@@ -178,6 +186,9 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       renderer_errors: looks.flatMap((look) => look.renderer_errors),
       waiting_turns: looks.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: looks.some((look) => look.shift === null) ? null : looks.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
+      around_ads: looks.map((look) => look.around_ads),
+      frame_loads: loads.list(),
+      interventions: loads.interventions,
       screenshot,
       slot_pictures: page.isClosed() ? [] : await takeLastPictures(page, options.signal),
       is_driven: drive !== undefined,
@@ -218,6 +229,7 @@ async function recordEvents(
   }
   const reading: Promise<void>[] = []
   await context.addInitScript(recordFromStart, bases)
+  await context.addInitScript(recordAroundAds, bases)
   context.on('response', (response) => {
     reading.push(readServed(response, bases, records))
     reading.push(recordRefusal(response, bases, records))
@@ -245,9 +257,10 @@ async function recordEvents(
 async function lookUntilOver(
   page: Page,
   { bases, for_ms, signal, is_headed, drive }: WatchOptions,
-): Promise<{ mounts: WatchedMount[]; looks: PageLook[]; failed_step: PageSeen['failed_step']; isBusy: boolean }> {
+  measureLoads: (page: Page) => Promise<void>,
+): Promise<{ mounts: WatchedMount[]; looks: DocumentLook[]; failed_step: PageSeen['failed_step']; isBusy: boolean }> {
   const mounts = new Map<string, WatchedMount>()
-  const looks = new Map<string, PageLook>()
+  const looks = new Map<string, DocumentLook>()
   const frames: Frame[] = []
   let isOver = false
   let isBusy = false
@@ -282,6 +295,7 @@ async function lookUntilOver(
       mergeLook(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
     }
     await unlessBusy(takeScreenshots(mounts))
+    await unlessBusy(measureLoads(page))
     const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
     const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, present))
     sought = next?.element ?? null
@@ -300,12 +314,18 @@ function isOfService(url: string, bases: readonly string[]): boolean {
 /** How long to wait for the frames inside a page: a frame that loads forever has no document. */
 const maxLookMs = 1_000
 
+type DocumentLook = PageLook & { around_ads: AroundAds }
+
+async function lookAtDocument(frame: Frame, bases: readonly string[]): Promise<DocumentLook> {
+  return { ...(await frame.evaluate(lookAtPage, bases)), around_ads: await frame.evaluate(readAroundAds) }
+}
+
 /** Looks at the page and at the frames in it that are not the service's; `frames` numbers them, for `key`. */
 async function lookAtFrames(page: Page, bases: readonly string[], frames: Frame[]) {
   const own = page.frames().filter((frame) => !isOfService(frame.url(), bases))
   frames.push(...own.filter((frame) => !frames.includes(frame)))
   const looks = own.map(async (frame) => {
-    const looking = frame.evaluate(lookAtPage, bases).catch(ignoreNavigation)
+    const looking = lookAtDocument(frame, bases).catch(ignoreNavigation)
     const look = await (frame === page.mainFrame() ? looking : Promise.race([looking, pause(maxLookMs)]))
     return look ? [{ look, frame, key: (id: string) => `${frames.indexOf(frame)}/${id}` }] : []
   })

@@ -10,6 +10,7 @@ import { fillCheckRules, fillRules } from './fills.ts'
 import { keyRules } from './keys.ts'
 import { originRules } from './origins.ts'
 import { pageRules, servedRules } from './page.ts'
+import { pageAdRules } from './page-ads.ts'
 import { personalDataRules } from './personal-data.ts'
 import { pollingRules } from './polling.ts'
 import { configRules } from './project-config.ts'
@@ -19,7 +20,7 @@ import { sessionRules } from './sessions.ts'
 import { turnRules } from './turns.ts'
 
 /** Rules about the page, and what it is served. */
-export const allPageRules = { ...servedRules, ...pageRules }
+export const allPageRules = { ...servedRules, ...pageRules, ...pageAdRules }
 
 /** Rules about requests. */
 export const journalRules = {
