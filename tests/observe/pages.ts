@@ -285,11 +285,12 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   },
   'heavy-ad': {
     body: `${slot}${turn()}`,
-    prepare: (page) =>
-      page.route('**/v1/test-assets/**', async (route) => {
+    prepare: async (page) => {
+      await page.route('**/v1/test-assets/**', async (route) => {
         const response = await route.fetch()
         await route.fulfill({ response, body: Buffer.concat([await response.body(), Buffer.alloc(5_000_000)]) })
-      }),
+      })
+    },
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'rendered')",
   },
   'message-pushed-away': {

@@ -26,6 +26,14 @@ async function openBare(headers: Record<string, string>, html = ''): Promise<Hos
   return stage.open({ headers, html: `<div id="slot"></div>${html}`, before })
 }
 
+/** Runs the script as a bundler inlines it: no element of the page has its address. */
+function inline({ page }: Host): Promise<void> {
+  return page.evaluate((script) => {
+    for (const element of document.querySelectorAll('script')) element.remove()
+    new Function(script)()
+  }, script)
+}
+
 async function countView(host: Host): Promise<void> {
   await host.waitForEvent('beacon', { event: 'visible' })
   expect(await host.ledger()).toEqual(viewed)
@@ -34,10 +42,7 @@ async function countView(host: Host): Promise<void> {
 describe.concurrent('bundled with the page', () => {
   test('it loads its parts from where the placement says the service is', async () => {
     await using host = await openBare({ 'x-test': '1' })
-    await host.page.evaluate((script) => {
-      // As a bundler inlines it: without an element of its own.
-      new Function(script)()
-    }, script)
+    await inline(host)
     await startTurn(host, banner)
     await countView(host)
   })
@@ -48,7 +53,7 @@ describe.concurrent('bundled with the page', () => {
       const response = await route.fetch()
       await route.fulfill({ response, body: `window.isForeign=1;${await response.text()}` })
     })
-    await host.page.evaluate((script) => new Function(script)(), script)
+    await inline(host)
     await startTurn(host, banner)
     const { message } = await host.waitForEvent('error', { code: 'script_incomplete' })
     expect(message).toMatch(/mounts\.js did not load, or is of another version$/)
@@ -57,7 +62,7 @@ describe.concurrent('bundled with the page', () => {
 
   test('without a placement that names the service, it says so', async () => {
     await using host = await openBare({ 'x-test': '1' })
-    await host.page.evaluate((script) => new Function(script)(), script)
+    await inline(host)
     const { publishable_key } = stage.sandbox.keys
     await host.page.evaluate(
       (publishableKey) => window.SponsoredPlacement!.activate({ publishableKey }),

@@ -129,6 +129,8 @@ export function recordAroundAds(bases: readonly string[]): void {
     for (const { target, addedNodes, removedNodes } of mutations) {
       for (const node of removedNodes) {
         if (!(node instanceof HTMLElement && node.dataset.spPlacement) || node.isConnected) continue
+        // Of an ad that has left with its slot, render.js itself takes the empty rest out.
+        if (!node.shadowRoot?.hasChildNodes()) continue
         if (target.isConnected && target instanceof Element)
           recording.dropped.push({ id: node.dataset.spPlacement, slot: describe(target) })
       }
@@ -169,8 +171,9 @@ export function readAroundAds(): AroundAds {
     ({ offsetHeight }) => offsetHeight,
   )
   const heights = new Map<Element, number>()
-  for (const ad of svcScroller === undefined ? [] : ads) {
-    const scroller = svcScroller(ad)
+  for (const ad of ads) {
+    const scroller = svcScroller?.(ad)
+    if (scroller === undefined) continue
     heights.set(scroller, (heights.get(scroller) ?? 0) + ad.offsetHeight)
   }
   const densities = [...heights].map(([scroller, ads_height]): AdDensity => {

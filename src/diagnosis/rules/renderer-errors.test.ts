@@ -23,6 +23,9 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   slot_pictures: [],
   browser: 'chromium',
   is_driven: false,
+  around_ads: [],
+  frame_loads: [],
+  interventions: [],
   failed_step: null,
   ...more,
 })

@@ -27,6 +27,7 @@ export function watchSight(frame: HTMLElement, judge: JudgePart): Sight {
   /** Undefined until the observer has said something of an ad that is in view. */
   let isConfirmed: boolean | undefined
   let observer: IntersectionObserver | undefined
+  let waits = 0
   const open = (): IntersectionObserver | undefined => {
     if (typeof IntersectionObserver === 'undefined' || !('isVisible' in IntersectionObserverEntry.prototype)) return
     const options = { trackVisibility: true, delay: 100, threshold: [0, 0.3, 0.5, 1] }
