@@ -221,7 +221,7 @@ describe.concurrent('a snapshot that permits nothing', () => {
     host.backend_responses.push({ body: JSON.stringify(response), after: held })
     await startTurn(host, { authoritative_consent: { ...known, expires_at_ms: Date.now() + 5_000 } })
     await until(() => host.backend_calls, ['POST '])
-    await host.page.evaluate(misreadClock, minute_ms)
+    await host.pass(6_000)
     release()
     await expectBlocked(host, 'consent_expired')
     await expectNothing(host)

@@ -99,7 +99,7 @@ describe('an ad in a window of its own', () => {
         const { documentPictureInPicture: pip } = window as unknown as {
           documentPictureInPicture: { requestWindow(size: object): Promise<Window> }
         }
-        document.body.onclick = () => {
+        document.onclick = () => {
           if (kind === 'popup') show(open('', '', 'width=500,height=500')!)
           else void pip.requestWindow({ width: 400, height: 400 }).then(show)
         }
