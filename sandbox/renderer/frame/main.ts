@@ -211,7 +211,7 @@ function fitCard(creative: HTMLElement, declared: FrameSettings, onHeight: (heig
     timer ??= setTimeout(adapt, fitIntervalMs)
   }
   const observer = new ResizeObserver(adaptSoon)
-  for (const box of [creative, ...creative.querySelectorAll('.words')]) observer.observe(box)
+  for (const box of [creative, ...creative.querySelectorAll('.words,.cta')]) observer.observe(box)
   addEventListener('resize', shorten, { signal: closing.signal })
   adapt()
 
