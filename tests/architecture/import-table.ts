@@ -308,7 +308,7 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'sandbox/renderer',
-    modules: ['src/foundation', 'src/contract/viewability.ts'],
+    modules: ['src/foundation', 'src/contract/viewability.ts', 'src/contract/facts'],
     types: ['src/contract'],
     builtins: 'none',
   },

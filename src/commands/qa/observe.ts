@@ -1,7 +1,6 @@
 /** `svc observe`: runs or watches an integration, then judges its requests and its page. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import type { BrowserContextOptions } from 'playwright-core'
 import { durationMs, sinceText } from '#cli/endpoint/option-values.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
@@ -48,6 +47,7 @@ const maxBills = 200
 const pageWatchMs = 20_000
 /** An app may have to be built before it responds. */
 const readyTimeoutMs = 120_000
+const phoneContext = { viewport: { width: 390, height: 844 }, hasTouch: true, deviceScaleFactor: 2 }
 /** The longest a timer can wait: 24 days. */
 const maxTimerMs = 2 ** 31 - 1
 
@@ -213,7 +213,8 @@ async function watchInBrowser(
     is_headed,
     drive,
     ...(prepare && { prepare }),
-    ...(phone && { context: phoneContext(engine) }),
+    // Firefox emulates no phone but its window and its touch.
+    ...(phone && { context: { ...phoneContext, ...(engine !== 'firefox' && { isMobile: true }) } }),
   }
   try {
     return await locateKeys(await watchPage(await browser.get(), options), context.system.cwd)
@@ -223,12 +224,6 @@ async function watchInBrowser(
   } finally {
     await browser.close()
   }
-}
-
-/** Firefox emulates no phone but its window and its touch. */
-function phoneContext(engine: string): BrowserContextOptions {
-  const isMobile = engine !== 'firefox'
-  return { viewport: { width: 390, height: 844 }, hasTouch: true, deviceScaleFactor: 2, ...(isMobile && { isMobile }) }
 }
 
 /** Returns every base URL that a page may use to call the service: a local one has several names. */

@@ -4,14 +4,14 @@
  */
 
 /** An ad that the page took out of a slot that stayed, and that render.js mounted there again. */
-export interface DroppedAd {
+interface DroppedAd {
   /** The slot, as a selector. */
   slot: string
   slot_id: string
 }
 
 /** An ad that appeared beside the last message of a conversation. */
-export interface ShownBesideMessage {
+interface ShownBesideMessage {
   slot_id: string
   /** Whether the last message was in view before it appeared, and once it was painted. */
   was_in_view: boolean
@@ -21,14 +21,14 @@ export interface ShownBesideMessage {
 }
 
 /** How much of what a user scrolls through is ads. CSS pixels. */
-export interface AdDensity {
+interface AdDensity {
   window_width: number
   content_height: number
   ads_height: number
 }
 
 /** An ad that was painted once the answer had ended. */
-export interface LateAd {
+interface LateAd {
   slot_id: string
   after_ms: number
 }
