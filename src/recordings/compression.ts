@@ -2,10 +2,12 @@
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
 import { findEntry } from '#foundation/table-entry.ts'
 
+/** One of node:zlib, whose types differ in options that are not used here. */
+type Decode = (bytes: Buffer, options: object, done: (error: Error | null, decoded: Buffer) => void) => void
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
 /** Returns a decoder that fails when bytes are left behind the end of what it decodes: nothing would have looked into them. */
-function wholly(decode: typeof gunzip): Decoder {
+function wholly(decode: Decode): Decoder {
   return (bytes, options) =>
     new Promise((resolve, reject) => {
       decode(bytes, { ...options, info: true }, (error, decoded) => {
