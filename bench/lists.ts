@@ -1,16 +1,18 @@
 /**
  * Lists and reports at 2.6 million beacons: how long each takes over HTTP, median and slowest of several calls, and how
- * many placements per second remain during the first billing report and while it is polled. Then the cost that these
- * lists add to an insert: rounds with and without it, in turn. `node bench/lists.ts`
+ * many placements per second remain during the first billing report and while it is polled; and what it costs to compare a
+ * file of own counts with them. Then the cost that these lists add to an insert: rounds with and without it, in turn.
+ * `node bench/lists.ts`; with BASELINE=DIST/bin/svc.js the command of another build compares the same files, in turn.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { addTraffic } from '#tests/reliability/large-state.ts'
 import { connections, loadPlacements } from './load.ts'
 import { median } from './processes.ts'
-import { sandboxCommand, startServer } from './server.ts'
+import { type MeasuredServer, sandboxCommand, startServer } from './server.ts'
 
 const beacons = 2_600_000
 const calls = 9
@@ -69,6 +71,7 @@ async function measureLists(database: string): Promise<void> {
     const share = (100 * beside.per_second) / alone.per_second
     console.log(`placements beside the first report: ${share.toFixed(0)} % of those without`)
     await measurePolling(server.url)
+    await measureReconciliation(server)
   } finally {
     await server.stop()
   }
@@ -95,6 +98,45 @@ async function measurePolling(url: string): Promise<void> {
     shares.push(polled.per_second / alone.per_second)
   }
   console.log(`placements while billing is polled: ${(100 * median(shares)).toFixed(0)} % of those without`)
+}
+
+/** Rows of the files that are compared: far fewer than the sandbox has turns, and as many as it has. */
+const ownRows = [10_000, 200_000]
+/** Writes what a process used when it ends, by an option of Node. */
+const usageHook = `data:text/javascript,${encodeURIComponent(
+  'import { writeFileSync } from "node:fs"; process.on("exit", () => writeFileSync(process.env.BENCH_USAGE, JSON.stringify(process.resourceUsage())))',
+)}`
+
+/** Processor seconds of `svc billing reconcile` and of the sandbox, and the memory of the command. */
+async function measureReconciliation(server: MeasuredServer): Promise<void> {
+  const slots: string[] = []
+  for (let cursor: string | null = null; slots.length < Math.max(...ownRows); ) {
+    const query = new URLSearchParams({ limit: '1000', ...(cursor !== null && { cursor }) })
+    const response = await fetch(`${server.url}/_sandbox/placements?${query}`)
+    const page = (await response.json()) as { items: { slot_id: string }[]; next_cursor: string | null }
+    slots.push(...page.items.map(({ slot_id }) => slot_id))
+    cursor = page.next_cursor
+    if (cursor === null) break
+  }
+  for (const rows of ownRows) {
+    const file = join(folder, 'own.csv')
+    writeFileSync(file, `slot_id,views\n${slots.slice(0, rows).join(',1\n')},1\n`)
+    for (const program of ['bin/svc.js', ...(process.env.BASELINE === undefined ? [] : [process.env.BASELINE])]) {
+      const usage = join(folder, 'usage.json')
+      const before = server.cpu()
+      const child = spawn(process.execPath, [program, 'billing', 'reconcile', file, '-q', '--base-url', server.url], {
+        stdio: 'ignore',
+        env: { ...process.env, SVC_HOME: folder, BENCH_USAGE: usage, NODE_OPTIONS: `--import=${usageHook}` },
+      })
+      await new Promise((resolve) => child.once('exit', resolve))
+      const { userCPUTime, systemCPUTime, maxRSS } = JSON.parse(readFileSync(usage, 'utf8')) as NodeJS.ResourceUsage
+      const seconds = [(userCPUTime + systemCPUTime) / 1e6, (server.cpu() - before) / 1e3].map((each) =>
+        each.toFixed(1),
+      )
+      const figures = `command ${seconds[0]} s, sandbox ${seconds[1]} s, ${Math.round(maxRSS / 1_024)} MB`
+      console.log(`${`reconcile ${rows.toLocaleString('en')} rows, ${program}`.padEnd(40)} ${figures}`)
+    }
+  }
 }
 
 /**

@@ -11,6 +11,7 @@ export function addSlotConditions(filter: Conditions, query: SlotQuery): void {
   filter.add('slot.campaign_id = ?', query.campaign_id)
   filter.add('slot.format = ?', query.format)
   filter.add('job.created_at_ms >= ?', query.since_ms)
+  filter.add('job.created_at_ms < ?', query.until_ms)
   if (fill !== undefined) filter.add(fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
   if (decided !== undefined) filter.add(`slot.decided_at_ms IS ${decided ? 'NOT ' : ''}NULL`)
   if (framed !== undefined) filter.add(`slot.first_frame_at_ms IS ${framed ? 'NOT ' : ''}NULL`)
@@ -41,6 +42,7 @@ function places(values: readonly string[]): string {
 /** Adds the conditions of a list of beacons that are the same in both adapters. */
 export function addBeaconConditions(filter: Conditions, table: 'beacon' | 'aside_beacon', query: BeaconQuery): void {
   const { accepted_events, unaccepted_reasons } = query
+  if (query.without_slot === true) filter.add(`${table}.slot_id IS NULL`)
   filter.add(`${table}.beacon_id = ?`, query.beacon_id)
   filter.add(`${table}.event = ?`, query.event)
   filter.add('slot.format = ?', query.format)
@@ -54,8 +56,9 @@ export function addBeaconConditions(filter: Conditions, table: 'beacon' | 'aside
 /** Whether a list of beacons has none of a table. */
 export function leavesOut(
   table: 'beacon' | 'aside_beacon',
-  { verdict, accepted_events, unaccepted_reasons }: BeaconQuery,
+  { verdict, accepted_events, unaccepted_reasons, without_slot }: BeaconQuery,
 ): boolean {
+  if (table === 'beacon' && without_slot === true) return true
   if (table === 'beacon') return (verdict !== undefined && verdict !== 'accepted') || accepted_events?.length === 0
   return verdict === 'accepted' || unaccepted_reasons?.length === 0
 }

@@ -439,6 +439,10 @@ export interface PlacementStore {
       reasons?: { no_fill: readonly string[]; unaccepted: readonly string[]; events: readonly BeaconEvent[] }
       /** Only this slot and later ones. */
       from_id?: number
+      /** Only these slots. */
+      slot_ids?: readonly number[]
+      /** Only slots created before that time. */
+      until_ms?: number
     },
   ): Promise<Page<SlotRow>>
   /** Resolves to the slots that are not decided; with `due_at_ms`, to a few thousand of those due by then. */
@@ -578,6 +582,13 @@ export interface BeaconStore {
   ): Promise<readonly AcceptedBeacon[] | 'superseded' | null>
   recordUnaccepted(beacon: UnacceptedBeaconRow): Promise<void>
   listSlotBeacons(slot_id: number): Promise<BeaconRow[]>
+  /**
+   * Resolves to the beacons of several slots, in the order of their arrival: of accepted ones those that billing judges, and
+   * a heartbeat of each slot that has no other beacon.
+   */
+  listBeaconsOfSlots(
+    slot_ids: readonly number[],
+  ): Promise<{ accepted: readonly BeaconRow[]; unaccepted: readonly UnacceptedBeaconRow[] }>
   findBeacon(slot_id: number, beacon_id: string): Promise<BeaconRow | null>
   findBeaconById(id: number): Promise<BeaconRow | null>
   listUnacceptedBeacons(slot_id: number): Promise<UnacceptedBeaconRow[]>
@@ -586,6 +597,8 @@ export interface BeaconStore {
     query: PageQuery &
       BeaconScope & {
         slot_id?: number
+        /** Only rejected beacons that belong to no slot. */
+        without_slot?: boolean
         beacon_id?: string
         event?: BeaconEvent
         verdict?: 'accepted' | 'duplicate' | 'rejected'

@@ -43,3 +43,6 @@ export const limits = {
     activate: { per_second: 20, burst: 40 },
   },
 } as const
+
+/** The maximum number of slots that a list is limited to by their ids, which fit into one request line. */
+export const maxSlotIds = 500

@@ -92,6 +92,12 @@ const output = z.strictObject({
       meaning: z.string(),
     }),
   ),
+  days: z
+    .strictObject({ first: z.string(), last: z.string() })
+    .nullable()
+    .describe(
+      'The days of the file, UTC, of which turns are compared; null for all turns, or those of since and until.',
+    ),
   missing_metrics: z.array(Metric).describe('Counted here, but not in the file.'),
   clock_offset_ms: z.number(),
   day_shift_ms: z.number(),
@@ -181,7 +187,7 @@ async function reconcile(
   const limit = (value: unknown) => (value === undefined ? undefined : sinceText(String(value)))
   const scope = { project, mode, since: limit(input.since), until: limit(input.until) }
   const tolerance_percent = readTolerance(tolerance)
-  const turns = await loadTurns(client, project, signal)
+  const turns = await loadTurns(client, scope, { own: own.counts, signal })
   return compareWithTurns({ name, own }, turns, { ...scope, tolerance_percent }, readNow)
 }
 

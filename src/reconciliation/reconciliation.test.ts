@@ -232,7 +232,7 @@ describe('the traffic that is compared by default', () => {
     [
       'day,views\n2026-01-10,3\n',
       'all',
-      'Live and test traffic are compared. The sandbox has 2 live and 2 test turns. Production counts no test traffic.',
+      'Live and test traffic are compared. The sandbox has 2 live and 2 test turns in what is compared. Production counts no test traffic.',
     ],
   ]
   test.each(table)('%j: %s', (file, mode, sentence) => {
@@ -405,7 +405,7 @@ describe('sums of days', () => {
   })
 
   test('are shown by day: counted by both, by one alone', () => {
-    const counts = readCounts(csv('slot,views', 'a,2', 'b,1', 'x,1'))
+    const counts = readCounts(csv('slot,views', 'a,2', 'b,1', 'x,1', 'd,0'))
     const at = (slot: string, day: number, more: Partial<Turn> = {}) => {
       const received_at_ms = Date.UTC(2026, 0, day, 12)
       const views = [beacon('viewable_impression', 'OK', { received_at_ms })]

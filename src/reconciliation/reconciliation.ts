@@ -5,6 +5,7 @@ import { formatDuration } from '#foundation/duration.ts'
 import { causes, describeCause, describeChange, type Explanation } from './causes.ts'
 import { compareSums } from './compare-sums.ts'
 import { compareTurns } from './compare-turns.ts'
+import { type ComparedDays, selectTurns } from './compared-span.ts'
 import { type Comparison, type Difference, isOfMode, type MetricTotal, type Scope } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
 import type { Turn } from './turns.ts'
@@ -33,6 +34,8 @@ export interface Reconciliation extends Omit<Comparison, 'totals' | 'differences
   /** Those that explain most first. Their differences add up to those of the totals. */
   causes: readonly CauseGroup[]
   differences: readonly (Difference & { meaning: string })[]
+  /** The days of the file; null when all turns or a given span are compared. */
+  days: ComparedDays | null
   /** Metrics that count here and that the file does not have. */
   missing_metrics: readonly Metric[]
 }
@@ -40,10 +43,11 @@ export interface Reconciliation extends Omit<Comparison, 'totals' | 'differences
 /** Returns the comparison of a file with the turns of a sandbox. @param tolerance_percent deviation that is allowed */
 export function reconcile(
   own: OwnCounts,
-  turns: readonly Turn[],
+  all: readonly Turn[],
   scope: Scope,
   tolerance_percent: number,
 ): Reconciliation {
+  const { turns, days } = selectTurns(own, all, scope)
   const { totals, differences, ...about } =
     own.key === 'slot_id' ? compareTurns(own, turns, scope) : compareSums(own, turns, scope)
   const judged = totals.map((total) => ({
@@ -59,12 +63,13 @@ export function reconcile(
     totals: judged,
     causes: groupByCause(differences),
     differences: differences.map((difference) => ({ ...difference, meaning: describeCause(difference) })),
+    days,
     missing_metrics: findMissingMetrics(own, turns, scope),
     ...about,
   }
 }
 
-/** The turns that a file names, by slot, session or day, and those of the sandbox it is compared with. */
+/** The turns that a file names, by slot, session or day, and those of the sandbox that it is compared with. */
 interface ModeCounts {
   file: Readonly<Record<Mode, number>>
   sandbox: Readonly<Record<Mode, number>>
@@ -82,7 +87,8 @@ function countModes(own: OwnCounts, turns: readonly Turn[]): ModeCounts {
 }
 
 /** Returns the traffic that is compared by default: that of the turns that the file names. */
-export function defaultMode(own: OwnCounts, turns: readonly Turn[]): Mode | 'all' {
+export function defaultMode(own: OwnCounts, all: readonly Turn[]): Mode | 'all' {
+  const { turns } = selectTurns(own, all, { since_ms: null, until_ms: null })
   const { live, test } = countModes(own, turns).file
   if (live > 0 === test > 0) return 'all'
   return live > 0 ? 'live' : 'test'
@@ -92,7 +98,10 @@ export function defaultMode(own: OwnCounts, turns: readonly Turn[]): Mode | 'all
 export function describeModes({ key, mode, modes: { file, sandbox } }: Pick<Reconciliation, 'key' | 'mode' | 'modes'>) {
   const list = ({ live, test }: Readonly<Record<Mode, number>>) => `${live} live and ${test} test turns`
   const compared = mode === 'all' ? 'Live and test traffic are compared' : `Only ${mode} traffic is compared`
-  const named = key === 'day' ? `The sandbox has ${list(sandbox)}` : `Your file names ${list(file)} of the sandbox`
+  const named =
+    key === 'day'
+      ? `The sandbox has ${list(sandbox)} in what is compared`
+      : `Your file names ${list(file)} of the sandbox`
   const isMixed = mode === 'all' && file.live > 0 && file.test > 0
   return `${compared}. ${named}.${isMixed ? ' Production counts no test traffic.' : ''}`
 }

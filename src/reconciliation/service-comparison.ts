@@ -15,7 +15,7 @@ import { parseOwnFile } from './own-file.ts'
 import { OwnFileError } from './own-file-error.ts'
 import { type OwnReport, type OwnSettings, readOwnReport } from './own-report.ts'
 import { reconcile as compareCounts, defaultMode, type Reconciliation } from './reconciliation.ts'
-import { readTurns, type Turns } from './turns.ts'
+import { readTurns, type TurnSource, type Turns } from './turns.ts'
 
 /** What of the service is compared. */
 export interface ServiceScope {
@@ -83,9 +83,23 @@ function refuseExample(name: string, examples: string): never {
   throw new OwnFileError(`${name} is no example that can be read.`, `Give ${examples}.`)
 }
 
-/** Resolves to all turns of a project. */
-export function loadTurns(api: Client, project: ServiceScope['project'], signal: AbortSignal): Promise<Turns> {
-  return readTurns({
+interface LoadOptions {
+  /** The counts that are compared. */
+  own: OwnCounts
+  signal: AbortSignal
+  /** Called with the number of turns read so far. */
+  onRead?: (turns: number) => void
+}
+
+/** Resolves to the turns of a project that a file is compared with. */
+export async function loadTurns(
+  api: Client,
+  { project, since, until }: Pick<ServiceScope, 'project' | 'since' | 'until'>,
+  { own, signal, ...options }: LoadOptions,
+): Promise<Turns> {
+  const readNow = async () => (await api.clock.show({}, { signal })).now_ms
+  const span = await readScope({ mode: 'all', ...withoutUndefined({ since, until }) }, readNow)
+  const source: TurnSource = {
     async placements(page) {
       const read = await api.placements.list({ query: { ...project, ...page } }, { signal })
       return { items: read.items, next_cursor: nextCursor(read, page.cursor ?? null) }
@@ -94,20 +108,21 @@ export function loadTurns(api: Client, project: ServiceScope['project'], signal:
       const read = await api.beacons.list({ query: { ...project, ...page } }, { signal })
       return { items: read.items, next_cursor: nextCursor(read, page.cursor ?? null) }
     },
-  })
+  }
+  return readTurns(source, { own, span, ...options })
 }
 
 /** Resolves to the differences. Throws CliError when there is nothing to compare. */
 export async function compareWithTurns(
   { name, own }: { name: string; own: OwnFileReport },
-  { turns, stray_beacons }: Turns,
+  { turns, stray_beacons, is_empty }: Turns,
   { tolerance_percent, ...limits }: ServiceScope,
   readNow: () => Promise<number>,
 ): Promise<ServiceComparison> {
   const scope = await readScope({ mode: defaultMode(own.counts, turns), ...withoutUndefined(limits) }, readNow)
   const result = compareCounts(own.counts, turns, scope, tolerance_percent)
   const counted = result.totals.reduce((sum, total) => sum + total.own + total.accepted, 0)
-  if (counted === 0 && turns.length === 0) {
+  if (counted === 0 && is_empty) {
     const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no turn.`
     throw nothingChecked(message, 'Play a turn first: svc trigger')
   }

@@ -37,6 +37,7 @@ test('prints the totals, the causes with what they explain, what to change, and 
     stderr: `\
 Read rendered_impression from Impressions.
 Counted here, but not in your file: viewable_impression.
+Compared are the days of your file, 2026-01-31 (UTC). Others: --since
 Only test traffic is compared. Your file names 0 live and 3 test turns of the sandbox. Other traffic: --mode
 `,
   })

@@ -1,10 +1,11 @@
 /** Two hundred turns as an app records them, thirty of them wrong in six ways: each is found, with its cause, and no other. */
 import { expect, test } from 'vitest'
 import type { Metric } from '#contract/resources/beacons.ts'
+import type { OwnCounts } from '#reconciliation/own-counts.ts'
 import { parseOwnFile } from '#reconciliation/own-file.ts'
 import { readOwnReport } from '#reconciliation/own-report.ts'
 import { type Reconciliation, reconcile } from '#reconciliation/reconciliation.ts'
-import { readTurns } from '#reconciliation/turns.ts'
+import { readTurns, type TurnSource } from '#reconciliation/turns.ts'
 import { createDice } from '#tests/reliability/dice.ts'
 import { asked, beacon, key, type Stage, stage } from './stage.ts'
 
@@ -99,11 +100,21 @@ const alterations: readonly Alteration[] = [
   },
 ]
 
-function compare(records: readonly Played[], known: Awaited<ReturnType<typeof readTurns>>): Reconciliation {
+function sourceOf({ api }: Stage): TurnSource {
+  return {
+    placements: async (query) => (await api.accept('placements.list', { query: { ...query } })).body,
+    beacons: async (query) => (await api.accept('beacons.list', { query: { ...query } })).body,
+  }
+}
+
+function countsOf(records: readonly Played[]): OwnCounts {
   const lines = records.map(({ slot_id, impressions, views }) => `${slot_id},${impressions},${views}`)
   const text = ['slot_id,impressions,views', ...lines, ''].join('\r\n')
-  const { counts } = readOwnReport(parseOwnFile(text))!
-  return reconcile(counts, known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
+  return readOwnReport(parseOwnFile(text))!.counts
+}
+
+function compare(records: readonly Played[], known: Awaited<ReturnType<typeof readTurns>>): Reconciliation {
+  return reconcile(countsOf(records), known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
 }
 
 test('names all thirty, no other, and their sums are the difference', async () => {
@@ -116,10 +127,7 @@ test('names all thirty, no other, and their sums are the difference', async () =
   }
   on.clock.advance(400_000)
   for (const { outcome, view } of records) if (outcome === 'late') await view()
-  const known = await readTurns({
-    placements: async (query) => (await on.api.accept('placements.list', { query: { ...query } })).body,
-    beacons: async (query) => (await on.api.accept('beacons.list', { query: { ...query } })).body,
-  })
+  const known = await readTurns(sourceOf(on))
   expect(known.turns).toHaveLength(turns)
   expect(compare(records, known)).toMatchObject({ ok: true, differences: [], causes: [] })
 
@@ -156,4 +164,64 @@ test('names all thirty, no other, and their sums are the difference', async () =
     expect([sum(causes), sum(differences)]).toEqual([total.difference, total.difference])
     expect(total.difference).toBe(total.own - total.accepted)
   }
+})
+
+test('reads and compares the days of the turns that a file names, and no other', async () => {
+  await using on = await stage({ rate_limit: 'off' })
+  const days: Played[][] = []
+  for (let day = 0; day < 3; day++) {
+    days.push(await Promise.all(Array.from({ length: 20 }, (_, index) => play(on, `d${day}s${index}`, 'viewed'))))
+    on.clock.advance(86_400_000)
+  }
+  const [, middle = []] = days
+  const [lost] = middle
+  const own = countsOf(middle.slice(1))
+  const known = await readTurns(sourceOf(on), { own })
+  expect(known.turns.map(({ slot_id }) => slot_id)).toEqual(middle.map(({ slot_id }) => slot_id).toSorted())
+  const result = reconcile(own, known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
+  expect(result.differences.map(({ slot_id, cause }) => [slot_id, cause])).toEqual([
+    [lost?.slot_id, 'not_recorded'],
+    [lost?.slot_id, 'not_recorded'],
+  ])
+  expect(result.days).toEqual({ first: result.days?.last, last: result.days?.last })
+  // The same from all turns, which a page of the sandbox reads.
+  const all = await readTurns(sourceOf(on))
+  expect(all.turns).toHaveLength(60)
+  expect(reconcile(own, all.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)).toEqual(result)
+  // --since widens it, also to days that the file does not speak of.
+  const span = { since_ms: 0, until_ms: null }
+  const wide = await readTurns(sourceOf(on), { own, span })
+  expect(reconcile(own, wide.turns, { mode: 'test', ...span }, 0).differences).toHaveLength(2 * 41)
+  // A file that names nothing here is compared with everything: its rows were never requested.
+  const foreign = countsOf([{ ...lost!, slot_id: 'slot_00000000zzz' }])
+  expect((await readTurns(sourceOf(on), { own: foreign })).turns).toHaveLength(60)
+})
+
+test('beacons of a list of turns are those that billing judges, and a heartbeat where there is no other', async () => {
+  await using on = await stage({ rate_limit: 'off' })
+  const { api, clock } = on
+  const ask = async (session_id: string) =>
+    (await api.accept('placements.create', { as: key, body: asked({ session_id }) })).body
+  const [viewed, silent] = [await ask('viewed'), await ask('silent')]
+  const send = (placement: typeof viewed.placement, event: string, more: Record<string, unknown> = {}) =>
+    api.send('POST', '/v1/beacons', { as: key, body: beacon(clock, placement!, event, more) })
+  await send(viewed.placement, 'render')
+  await send(viewed.placement, 'heartbeat')
+  await send(viewed.placement, 'visible', { occurred_at_ms: clock.now() - 172_800_000 })
+  await send(silent.placement, 'heartbeat')
+  const query = { with_beacons: 'true', slot_ids: `${silent.slot_id},${viewed.slot_id}` } as const
+  const { items } = (await api.accept('placements.list', { query })).body
+  const shown = items.map(({ slot_id, framed, beacons = [] }) => [
+    slot_id,
+    framed,
+    ...beacons.map(({ event, verdict, reason_code, metric }) => [event, verdict, reason_code, metric].join(' ')),
+  ])
+  expect(shown).toEqual([
+    [silent.slot_id, false, 'heartbeat accepted OK '],
+    [viewed.slot_id, false, 'render accepted OK rendered_impression', 'visible rejected beacon_stale '],
+  ])
+  const none = (await api.accept('placements.list', { query: { slot_ids: 'slot_00000000zzz,nonsense' } })).body
+  expect(none.items).toEqual([])
+  const early = { until: String(clock.now() - 1) }
+  expect((await api.accept('placements.list', { query: early })).body.items).toEqual([])
 })

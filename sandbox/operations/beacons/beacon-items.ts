@@ -1,7 +1,8 @@
 /** Beacons as lists, reports and events show them: each with its verdict among the beacons of its slot. */
-import { type BeaconVerdict, judgeBeacons } from '#contract/beacon-verdict.ts'
+import { type BeaconVerdict, judgeBeacons, maxJudged } from '#contract/beacon-verdict.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
+import type { SlotBeacon } from '#contract/resources/placements.ts'
 import { parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject, type JsonObject } from '#foundation/json.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
@@ -39,6 +40,49 @@ export async function beaconItems(services: Services, rows: readonly BeaconListR
     items.push(unacceptedItem(client_id, row.slot, row.beacon))
   }
   return items
+}
+
+/** Slots whose beacons are read and judged before other requests get a turn. */
+const turnsAtOnce = 200
+
+/** Resolves to the beacons of each slot in the order of their arrival, with their verdicts. */
+export async function listTurnBeacons(
+  { store }: Pick<Services, 'store'>,
+  slots: readonly SlotRow[],
+): Promise<Map<number, SlotBeacon[]>> {
+  const found = new Map<number, SlotBeacon[]>()
+  for (let start = 0; start < slots.length; start += turnsAtOnce) {
+    await yieldToEventLoop()
+    const part = slots.slice(start, start + turnsAtOnce)
+    const { accepted, unaccepted } = await store.listBeaconsOfSlots(part.map(({ id }) => id))
+    const acceptedBySlot = Map.groupBy(accepted, ({ slot_id }) => slot_id)
+    const othersBySlot = Map.groupBy(unaccepted, ({ slot_id }) => slot_id)
+    for (const slot of part) {
+      const own = acceptedBySlot.get(slot.id) ?? []
+      const verdicts = judgeSlotBeacons(slot, own.slice(0, maxJudged))
+      const items = own.map(({ id, ...beacon }) => ({
+        id,
+        item: listedBeacon(beacon, { verdict: 'accepted', reason_code: 'OK', metric: null, ...verdicts.get(id) }),
+      }))
+      const others = (othersBySlot.get(slot.id) ?? []).map(({ id, ...beacon }) => ({
+        id,
+        item: listedBeacon(beacon, { ...beacon, metric: null }),
+      }))
+      const all = others.length === 0 ? items : [...items, ...others].sort((a, b) => a.id - b.id)
+      found.set(
+        slot.id,
+        all.map(({ item }) => item),
+      )
+    }
+  }
+  return found
+}
+
+function listedBeacon(
+  { event, occurred_at_ms, received_at_ms }: Pick<SlotBeacon, 'event' | 'occurred_at_ms' | 'received_at_ms'>,
+  { verdict, reason_code, metric }: Pick<SlotBeacon, 'verdict' | 'reason_code' | 'metric'>,
+): SlotBeacon {
+  return { event, verdict, reason_code, metric, occurred_at_ms, received_at_ms }
 }
 
 /** Returns the verdicts of a slot's accepted beacons, by identifier. */

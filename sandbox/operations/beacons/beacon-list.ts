@@ -19,6 +19,7 @@ import { beaconItems } from './beacon-items.ts'
 export const listBeacons: Operation<Contract['beacons.list']> = async (services, context, { query }) => {
   const filter = defined({
     slot_id: slotFilter(query.slot_id),
+    without_slot: query.without_slot === 'true' ? true : undefined,
     beacon_id: query.beacon_id,
     event: query.event,
     verdict: query.verdict,

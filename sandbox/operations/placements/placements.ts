@@ -11,7 +11,7 @@ import { type BeaconEvent, beaconEvents } from '#contract/resources/beacons.ts'
 import { type FillStep, fillSteps, funnelPlacements } from '#contract/resources/funnel.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
 import type { BeaconRow, SlotRow } from '#store/store.ts'
-import { judgeSlotBeacons, withBeacons } from '../beacons/beacon-items.ts'
+import { judgeSlotBeacons, listTurnBeacons, withBeacons } from '../beacons/beacon-items.ts'
 import { isAcceptCode, judgedAtOnce, pageOfJudged, selectEvents } from '../beacons/beacon-list.ts'
 import {
   type Context,
@@ -63,6 +63,8 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     decided: parseFlag(query.decided),
     from_id: slotFilter(query.from_slot_id),
     since_ms: parseSinceFilter(query.since, now_ms),
+    until_ms: parseSinceFilter(query.until, now_ms),
+    slot_ids: query.slot_ids?.split(',').map((id) => decodeId('slot', id) ?? -1),
   })
   const judged = judgedFilter(context, query)
   const { rows, next } = await fullPage(context, parsePage(query), async (part) => {
@@ -78,10 +80,12 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     return pageOfJudged(matching, next, part.limit)
   })
   const reached = parseFlag(query.with_reached) === true ? await findReached(services, rows) : null
-  const items = rows.map((slot) => {
-    const item = placementItem(slot, now_ms)
-    return reached === null ? item : { ...item, reached: reached.get(slot.id) ?? null }
-  })
+  const beacons = parseFlag(query.with_beacons) === true ? await listTurnBeacons(services, rows) : null
+  const items = rows.map((slot) => ({
+    ...placementItem(slot, now_ms),
+    ...(reached !== null && { reached: reached.get(slot.id) ?? null }),
+    ...(beacons !== null && { framed: slot.first_frame_at_ms !== null, beacons: beacons.get(slot.id) ?? [] }),
+  }))
   return { items, next_cursor: encodeCursor(next) }
 }
 

@@ -42,6 +42,24 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
 
   return {
     listSlotBeacons: async (slot_id) => (await listOfSlot(slot_id)) ?? [],
+    async listBeaconsOfSlots(slot_ids) {
+      const judged = await read<StoredBeacon>(
+        `SELECT ${columns} FROM beacon WHERE slot_id = ANY($1::bigint[]) AND event <> 'heartbeat' ${byId}`,
+        [slot_ids],
+      )
+      const unaccepted = await read<UnacceptedBeaconRow>(
+        `SELECT ${unacceptedColumns} FROM aside_beacon
+         WHERE slot_id = ANY($1::bigint[]) AND event IS DISTINCT FROM 'heartbeat' ${byId}`,
+        [slot_ids],
+      )
+      const known = new Set([...judged, ...unaccepted].map(({ slot_id }) => slot_id))
+      const silent = slot_ids.filter((id) => !known.has(id))
+      const heartbeats = await Promise.all(silent.map(listOfSlot))
+      return {
+        accepted: [...judged.map(withMeasurements), ...heartbeats.flatMap((list) => list?.slice(0, 1) ?? [])],
+        unaccepted,
+      }
+    },
     async findBeacon(slot_id, beacon_id) {
       const [row] = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE slot_id = $1 AND beacon_id = $2`, [
         slot_id,

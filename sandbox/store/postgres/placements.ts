@@ -80,8 +80,9 @@ function listSlots(
   filter.add('job.project_id = ?', query.project_id)
   filter.add(`job.session IN (${sessionsNamed})`, query.session_id)
   filter.add('slot.job_id = ?', query.job_id)
+  filter.add("slot.id = ANY(string_to_array(?, ',')::bigint[])", query.slot_ids?.join(','))
   addSlotConditions(filter, query)
-  const isIndexed = query.session_id !== undefined || query.job_id !== undefined
+  const isIndexed = [query.session_id, query.job_id, query.slot_ids].some((value) => value !== undefined)
   const source = { table: 'slot', select: selectSlots, filter, isIndexed, from_id: query.from_id }
   return listPart<StoredSlot>(connection, source, query)
 }

@@ -38,6 +38,7 @@ export function beaconTable({ db, read }: Connection, tables: SlotTables) {
 
   const methods: Omit<BeaconStore, keyof WriteMethods> = {
     listSlotBeacons: async (slot_id) => read(() => statements.listBySlot.all(slot_id).map(withMeasurements)),
+    listBeaconsOfSlots: async (slot_ids) => read(() => listOfSlots(statements, slot_ids)),
     findBeacon: async (slot_id, beacon_id) => read(() => toBeacon(statements.find.get(slot_id, beacon_id))),
     findBeaconById: async (id) => read(() => toBeacon(statements.findById.get(id))),
     listUnacceptedBeacons: async (slot_id) => read(() => statements.listUnacceptedBySlot.all(slot_id)),
@@ -115,6 +116,15 @@ function beaconWrites(statements: Statements, sessions: SessionBeacons, { placem
   }
 }
 
+function listOfSlots({ judgedOfSlots, unacceptedOfSlots, listBySlot }: Statements, slot_ids: readonly number[]) {
+  const ids = JSON.stringify(slot_ids)
+  const judged = judgedOfSlots.all(ids)
+  const unaccepted = unacceptedOfSlots.all(ids)
+  const known = new Set([...judged, ...unaccepted].map(({ slot_id }) => slot_id))
+  const silent = slot_ids.filter((id) => !known.has(id)).flatMap((id) => listBySlot.all(id).slice(0, 1))
+  return { accepted: [...judged, ...silent].map(withMeasurements), unaccepted }
+}
+
 type Statements = ReturnType<typeof prepareBeacons>
 
 function prepareBeacons(db: Database.Database) {
@@ -128,6 +138,13 @@ function prepareBeacons(db: Database.Database) {
     judged: db.prepare<[number], Omit<AcceptedBeacon, 'measurements'> & Pick<StoredBeacon, 'measurements'>>(
       `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
        WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ${maxJudged}`,
+    ),
+    judgedOfSlots: db.prepare<[string], StoredBeacon>(
+      `SELECT ${columns} FROM beacon WHERE slot_id IN (SELECT value FROM json_each(?)) AND event <> 'heartbeat' ORDER BY +id`,
+    ),
+    unacceptedOfSlots: db.prepare<[string], UnacceptedBeaconRow>(
+      `SELECT ${unacceptedColumns} FROM aside_beacon
+       WHERE slot_id IN (SELECT value FROM json_each(?)) AND event IS NOT 'heartbeat' ORDER BY +id`,
     ),
     find: db.prepare<[number, string], StoredBeacon>(
       `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,

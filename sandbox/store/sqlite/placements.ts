@@ -186,6 +186,7 @@ function listSlots(db: Database.Database, query: Parameters<PlacementStore['list
   filter.add('+slot.job_id = ?', query.job_id)
   addSlotConditions(filter, query)
   const indexed = [
+    ...indexedBy('SELECT value FROM json_each(?)', query.slot_ids && JSON.stringify(query.slot_ids)),
     ...indexedBy('SELECT id FROM slot WHERE job_id = ?', query.job_id),
     ...indexedBy(slotsOfSession, query.session_id),
   ]

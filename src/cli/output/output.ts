@@ -65,7 +65,7 @@ export interface Output {
   /** Prints a failure on stderr: as text, or as one JSON object. */
   failure(failure: Failure): void
   /** Awaits `work`. If it takes longer than a second, prints on stderr what it is waiting for. */
-  progress<T>(text: string, work: Promise<T>): Promise<T>
+  progress<T>(text: string | (() => string), work: Promise<T>): Promise<T>
   /**
    * Awaits `work`, which reports the bytes done, and shows them on a terminal as a line that disappears at the end:
    * `text  12.3 of 45.6 MB  26 %`. Anywhere else nothing is printed. `total` is null when unknown.

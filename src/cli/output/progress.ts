@@ -13,18 +13,25 @@ export function eraseLine(): string {
   return ownControl('G') + ownControl('K')
 }
 
-/** Awaits `work`. If it takes longer than a second, prints what it is waiting for. */
+/**
+ * Awaits `work`. If it takes longer than a second, prints what it is waiting for; on a terminal again and again, where the text
+ * is a function.
+ */
 export async function showProgress<T>(
   stream: SystemStream,
   style: () => Style,
-  text: string,
+  text: string | (() => string),
   work: Promise<T>,
 ): Promise<T> {
   let isShown = false
-  const timer = setTimeout(() => {
+  const current = typeof text === 'string' ? () => text : text
+  const draw = () => {
     isShown = true
-    stream.write(stream.is_terminal ? style().dim(text) : `${printable(text)}\n`)
-  }, progressDelayMs)
+    if (!stream.is_terminal) stream.write(`${printable(current())}\n`)
+    else stream.write(`${typeof text === 'string' ? '' : eraseLine()}${style().dim(current())}`)
+    if (stream.is_terminal && typeof text !== 'string') timer = setTimeout(draw, redrawMs)
+  }
+  let timer = setTimeout(draw, progressDelayMs)
   try {
     return await work
   } finally {

@@ -12,6 +12,7 @@ import { exitCodes } from '#cli/run/errors.ts'
 import { displayName, readUserBytes } from '#cli/run/user-file.ts'
 import type { Mode } from '#contract/fields.ts'
 import { parseDayExample } from '#reconciliation/calendar.ts'
+import { describeDays } from '#reconciliation/compared-span.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
 import { parseNumberExample } from '#reconciliation/numbers.ts'
 import { describeReading } from '#reconciliation/own-report.ts'
@@ -70,7 +71,7 @@ export const reconcile: Command = {
   name: 'reconcile',
   summary: 'Compare your own counts with those accepted, and explain each difference',
   details:
-    'Reads CSV, TSV or JSON with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count. How numbers and days are written is decided by their columns; where they leave it open, --numbers and --dates do. Rows of totals are left out, and named. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs; the causes of a sum are only possible ones. Compares the traffic of the turns in your file; of days all, as billing report counts. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare.',
+    'Reads CSV, TSV or JSON with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count. How numbers and days are written is decided by their columns; where they leave it open, --numbers and --dates do. Rows of totals are left out, and named. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs; the causes of a sum are only possible ones. Compares the traffic of the turns in your file, and the days (UTC) from its first turn to its last: --since and --until name others. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare.',
   arguments: [new Argument('<file>', 'your counts; - for stdin')],
   options: [
     repeatable('--map <own=theirs>', 'your column for a field, such as "Ad views=viewable_impression"'),
@@ -121,8 +122,12 @@ async function runReconcile(context: CommandContext, { args, options }: CommandI
     mode: textOption(options, 'mode') as ServiceScope['mode'],
     tolerance_percent: options.tolerance as number,
   }
-  const loading = loadTurns(client(), project, signal)
-  const found = await out.progress('Reading the turns of the sandbox', loading)
+  let count = 0
+  const onRead = (turns: number) => {
+    count = turns
+  }
+  const loading = loadTurns(client(), scope, { own: own.counts, signal, onRead })
+  const found = await out.progress(() => `Reading the turns of the sandbox: ${count.toLocaleString('en')}`, loading)
   const readNow = async () => (await client().clock.show({}, { signal })).now_ms
   const result = await compareWithTurns({ name, own }, found, scope, readNow)
   const isShort = options.all !== true
@@ -175,6 +180,8 @@ function* listNotes(
   yield* describeReading(own)
   if (missing_metrics.length > 0) yield `Counted here, but not in your file: ${missing_metrics.join(', ')}.`
   if (rows_outside > 0) yield `${plural(rows_outside, 'row')} outside the span, not compared.`
+  const days = describeDays(result.days)
+  if (days !== null) yield `${days} Others: --since`
   yield mode === undefined ? `${describeModes(result)} Other traffic: --mode` : describeModes(result)
   yield* describeClocks(result)
   if (stray_beacons > 0)

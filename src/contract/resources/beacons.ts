@@ -324,6 +324,7 @@ export const control = declareEndpoints({
     query: assumedObject('A93', () => ({
       ...pageQuery(),
       slot_id: SlotFilter.optional().describe('Only this slot.'),
+      without_slot: BooleanText.optional().describe('true: only refused beacons whose asset token names no slot.'),
       beacon_id: z.string().optional().describe('Only beacons with this idempotency key: one, and its duplicates.'),
       event: BeaconEvent.optional().describe('Only this event.'),
       verdict: Verdict.optional().describe('Only this verdict.'),

@@ -38,6 +38,7 @@ import {
   WaitMs,
   WaitMsQuery,
 } from '../fields.ts'
+import { maxSlotIds } from '../limits.ts'
 import { assumed, assumedFields, assumedObject, documented, observed, strictObject } from '../objects.ts'
 import { localeField, variantFields } from '../variant-fields.ts'
 import { acceptCodes, BeaconItem, Metric } from './beacons.ts'
@@ -247,6 +248,13 @@ export const v1 = declareEndpoints({
 
 /* The control plane: every placement with its trace, beacons, evidence and billing verdict. */
 
+/** A beacon of a placement in a list: what billing says of it. */
+export const SlotBeacon = assumedObject('A93', () => {
+  const { event, verdict, reason_code, metric, occurred_at_ms, received_at_ms } = BeaconItem.shape
+  return { event, verdict, reason_code, metric, occurred_at_ms, received_at_ms }
+})
+export type SlotBeacon = z.infer<typeof SlotBeacon>
+
 const item = assumedFields('A93', () => ({
   slot_id: SlotId.describe('Slot identifier.'),
   job_id: JobId.describe('Job identifier.'),
@@ -265,6 +273,12 @@ const item = assumedFields('A93', () => ({
     FillStep.nullable().optional(),
     'A75',
     'With with_reached, and of one placement: the last step that the fill reached; null where it reached none.',
+  ),
+  framed: assumed(z.boolean().optional(), 'A93', 'With with_beacons: whether its frame was loaded.'),
+  beacons: assumed(
+    z.array(SlotBeacon).optional(),
+    'A93',
+    'With with_beacons: its beacons, oldest first; heartbeats only where there is no other.',
   ),
 }))
 
@@ -355,6 +369,11 @@ const PlacementReasons = codesText(
   'reasons such as no_demand or BELOW_THRESHOLD',
 )
 
+const SlotIds = z
+  .string()
+  .max(maxSlotIds * 64)
+  .refine((text) => text.split(',').length <= maxSlotIds, `must be at most ${maxSlotIds} slots`)
+
 export const control = declareEndpoints({
   'placements.funnel': {
     ...reading,
@@ -389,8 +408,11 @@ export const control = declareEndpoints({
       reached: FillStep.optional().describe('Only fills that got this far.'),
       missing: FillStep.optional().describe('Only fills that did not get this far: visible finds those never viewed.'),
       with_reached: BooleanText.optional().describe('Also how far each fill got: reached.'),
+      with_beacons: BooleanText.optional().describe('Also whether its frame was loaded, and its beacons.'),
+      slot_ids: SlotIds.optional().describe(`Only these placements, separated by commas: at most ${maxSlotIds}.`),
       from_slot_id: SlotFilter.optional().describe('Only this placement and newer ones.'),
       since: Since.optional().describe('Only placements created since then.'),
+      until: Since.optional().describe('Only placements created before then.'),
     })),
     response: page(PlacementItem),
   },

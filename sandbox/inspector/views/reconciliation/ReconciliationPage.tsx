@@ -1,6 +1,7 @@
 /** Compares a file of the integrator's own counts with what was accepted: `svc beacons reconcile` on a page. */
 import { useMemo, useState } from 'react'
 import type { Mode } from '#contract/fields.ts'
+import { describeDays, selectTurns } from '#reconciliation/compared-span.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
 import { defaultMode, describeModes, type Reconciliation, reconcile } from '#reconciliation/reconciliation.ts'
 import { readTurns, type Turns } from '#reconciliation/turns.ts'
@@ -65,10 +66,11 @@ interface ComparisonProps {
   turns: Turns['turns']
 }
 
-function Comparison({ own, turns }: ComparisonProps) {
+function Comparison({ own, turns: all }: ComparisonProps) {
   const [mode, setMode] = useState<ChosenMode>('auto')
   const [tolerance, setTolerance] = useState('0')
   const percent = parsePercent(tolerance)
+  const { turns, days } = useMemo(() => selectTurns(own.counts, all, { since_ms: null, until_ms: null }), [own, all])
   const usual = useMemo(() => defaultMode(own.counts, turns), [own, turns])
   const shown = mode === 'auto' ? usual : mode
   const result = useMemo<Reconciliation>(
@@ -77,7 +79,10 @@ function Comparison({ own, turns }: ComparisonProps) {
   )
   return (
     <>
-      <Panel title="Compared" lead={describeModes(result)}>
+      <Panel
+        title="Compared"
+        lead={[describeDays(days), describeModes(result)].filter((text) => text !== null).join(' ')}
+      >
         <div className="bar wrap-line">
           <Segments
             label="Traffic"
@@ -99,7 +104,7 @@ function Comparison({ own, turns }: ComparisonProps) {
           />
         </div>
       </Panel>
-      {turns.length === 0 ? (
+      {all.length === 0 ? (
         <Empty icon="billing" title="This sandbox has no turn yet">
           Every row of your file was never requested here.
         </Empty>
