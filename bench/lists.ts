@@ -107,7 +107,7 @@ const usageHook = `data:text/javascript,${encodeURIComponent(
   'import { writeFileSync } from "node:fs"; process.on("exit", () => writeFileSync(process.env.BENCH_USAGE, JSON.stringify(process.resourceUsage())))',
 )}`
 
-/** Processor seconds of `svc billing reconcile` and of the sandbox, and the memory of the command. */
+/** Processor seconds of `svc beacons reconcile` and of the sandbox, and the memory of the command. */
 async function measureReconciliation(server: MeasuredServer): Promise<void> {
   const slots: string[] = []
   for (let cursor: string | null = null; slots.length < Math.max(...ownRows); ) {
@@ -124,7 +124,7 @@ async function measureReconciliation(server: MeasuredServer): Promise<void> {
     for (const program of ['bin/svc.js', ...(process.env.BASELINE === undefined ? [] : [process.env.BASELINE])]) {
       const usage = join(folder, 'usage.json')
       const before = server.cpu()
-      const child = spawn(process.execPath, [program, 'billing', 'reconcile', file, '-q', '--base-url', server.url], {
+      const child = spawn(process.execPath, [program, 'beacons', 'reconcile', file, '-q', '--base-url', server.url], {
         stdio: 'ignore',
         env: { ...process.env, SVC_HOME: folder, BENCH_USAGE: usage, NODE_OPTIONS: `--import=${usageHook}` },
       })

@@ -8,7 +8,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '#cli/settings/schemas.ts'
 import { startFlags } from '#cli/settings/start-options.ts'
 import { settingNames, settingsTable } from '#cli/settings/table.ts'
+import { observeFileRules } from '#commands/qa/observe-file.ts'
 import { overridesSchema } from '#contract/recordings/overrides.ts'
+import { observeFileSchema } from '#diagnosis/observe-file/observe-file.ts'
 import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import { gamedaySchema } from '#gameday/gameday-file.ts'
@@ -37,6 +39,7 @@ const files: Record<string, string> = {
   '../fixtures/svc.config.schema.json': json(configFileSchema()),
   '../fixtures/svc.gameday.schema.json': json(gamedaySchema()),
   '../fixtures/svc.qa.schema.json': json(qaSuiteSchema()),
+  '../fixtures/svc.observe.schema.json': json(observeFileSchema(await observeFileRules())),
   '../fixtures/svc.overrides.schema.json': json(overridesSchema()),
 }
 

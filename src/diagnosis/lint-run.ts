@@ -10,21 +10,21 @@ export function toLintCases(file: string, findings: readonly LintFinding[], now_
   const rules: RuleText[] = [beaconFileRules, beaconSlotRules, fileTurnRules].flatMap((set) => Object.values(set))
   return rules.map((rule) => {
     const own = findings.filter(({ code }) => code === rule.id)
-    return toCase(rule, file, own, now_ms)
+    return toFileCase(rule, own, { suite: 'beacons-lint', file, started_at_ms: now_ms })
   })
 }
 
-function toCase(
+/** Returns a rule about a file as a case of a suite, with its findings as steps. */
+export function toFileCase(
   { id, title = id }: RuleText,
-  file: string,
   findings: readonly LintFinding[],
-  started_at_ms: number,
+  { suite, file, started_at_ms }: { suite: string; file: string; started_at_ms: number },
 ): CaseResult {
   const isFailed = findings.some(({ severity }) => severity === 'error')
   const outcome = isFailed ? 'failed' : 'passed'
   return {
-    id: `beacons-lint/${id}`,
-    suite: 'beacons-lint',
+    id: `${suite}/${id}`,
+    suite,
     name: title,
     topic: `rules/${id}`,
     place: { file, line: 0, column: 0 },

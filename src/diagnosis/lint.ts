@@ -62,7 +62,11 @@ function toLintFindings({ id: code, severity, fix }: RuleText, { findings }: Jud
   })
 }
 
-export function lintLines(file: string, findings: readonly LintFinding[], style: Style): string[] {
+export function lintLines(
+  file: string,
+  findings: readonly LintFinding[],
+  style: Pick<Style, 'red' | 'yellow' | 'bold' | 'cyan'>,
+): string[] {
   return findings.flatMap(({ line, column, severity, code, message, fix }) => {
     const paint = severity === 'error' ? style.red : style.yellow
     return [

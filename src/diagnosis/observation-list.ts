@@ -1,9 +1,10 @@
 import { oneLine } from '#cli/output/terminal.ts'
 import { hangingLines, plural } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
-import { type Destination, type Paint, targetText } from '#qa/report/text.ts'
+import { appliedText, type Destination, type Paint, targetText } from '#qa/report/text.ts'
 import type { Reporter, RunResult } from '#qa/result.ts'
 import type { JournaledExchange } from './exchange.ts'
+import { type LintFinding, lintLines } from './lint.ts'
 import { caseTitle, type Verdict, type Watched } from './observe.ts'
 import type { Finding } from './rule.ts'
 
@@ -16,6 +17,8 @@ interface ListOptions {
   watched: Watched
   /** The command or page that was observed: `npm test`, `http://localhost:3000`. */
   what: string
+  /** About `svc.observe.yaml`. */
+  file_findings: readonly LintFinding[]
 }
 
 /** Where a list goes. */
@@ -39,12 +42,19 @@ export function createObservationList(options: ListOptions, { write, paint, stre
 }
 
 function listLines(
-  { verdicts, watched, what }: ListOptions,
-  { target, duration_ms }: RunResult,
+  { verdicts, watched, what, file_findings }: ListOptions,
+  { target, duration_ms, observe_file }: RunResult,
   sheet: Sheet,
 ): string[] {
   const { paint, width, show } = sheet
-  const { error = [], warning = [], holds = [], not_seen = [] } = Object.groupBy(verdicts, ({ standing }) => standing)
+  const {
+    error = [],
+    warning = [],
+    accepted = [],
+    holds = [],
+    not_seen = [],
+    off = [],
+  } = Object.groupBy(verdicts, ({ standing }) => standing)
   const violated = [...error, ...warning]
   const isAboutMissingPage = ({ rule }: Verdict) => watched.page === null && ['page', 'served'].includes(rule.facts)
   const aboutPage = not_seen.filter(isAboutMissingPage).length
@@ -60,13 +70,17 @@ function listLines(
   const totals = [
     ...(error.length > 0 ? [paint.red(plural(error.length, 'error'))] : []),
     ...(warning.length > 0 ? [paint.yellow(plural(warning.length, 'warning'))] : []),
+    ...(file_findings.length > 0 ? [paint.red(`${file_findings.length} of ${observe_file?.path}`)] : []),
+    ...(accepted.length > 0 ? [`${accepted.length} accepted`] : []),
     `${holds.length} hold`,
     `${not_seen.length} not seen`,
+    ...(off.length > 0 ? [`${off.length} off`] : []),
   ]
   return [
     `${paint.bold('svc observe')}  ${oneLine(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
     ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, sheet)]),
+    ...(file_findings.length === 0 ? [] : ['', ...lintLines(observe_file?.path ?? '', file_findings, paint)]),
     ...(show === null && violated.length > 0
       ? ['', ...hangingLines('', keep, width).map((line) => paint.dim(line))]
       : []),
@@ -76,6 +90,7 @@ function listLines(
     ...rules(paint.yellow('-'), 'had nothing to judge by', unseen),
     ...following.map(({ rule, follows }) => `${paint.yellow('-')} ${rule.id} follows from ${follows}`),
     ...(aboutPage === 0 ? [] : [`${paint.yellow('-')} ${aboutPage} rules are about a page: --url ADDRESS`]),
+    ...(observe_file === undefined ? [] : [`${paint.cyan('i')} ${oneLine(appliedText(observe_file))}`]),
     '',
     totals.join(', '),
   ]

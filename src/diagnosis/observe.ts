@@ -13,8 +13,11 @@ export interface Watched extends Observed {
   page: PageSeen | null
 }
 
-/** `not_seen`: there was nothing to judge it by, which is not a pass. */
-type Standing = 'error' | 'warning' | 'holds' | 'not_seen'
+/**
+ * `not_seen`: there was nothing to judge it by, which is not a pass. `accepted`: every finding is accepted by
+ * `svc.observe.yaml`; `off`: the rule does not apply, by the same file.
+ */
+type Standing = 'error' | 'warning' | 'accepted' | 'holds' | 'not_seen' | 'off'
 
 export interface Verdict extends Judgement {
   rule: AnyRule
@@ -89,7 +92,7 @@ function judgeRule(rule: (typeof observeRules)[keyof typeof observeRules], watch
   return rule.judge({ ...page, place: page.url, problem: null })
 }
 
-function decideStanding({ severity }: AnyRule, { findings, sample_size }: Judgement): Standing {
+export function decideStanding({ severity }: AnyRule, { findings, sample_size }: Judgement): Standing {
   if (findings.length > 0) return findings.every((each) => each.severity === 'warning') ? 'warning' : severity
   return sample_size === 0 ? 'not_seen' : 'holds'
 }
@@ -161,7 +164,7 @@ function withPictures(rule: AnyRule, steps: StepResult[], page: Watched['page'])
 }
 
 function toOutcome(standing: Standing, { is_strict }: ResultOptions): Outcome {
-  if (standing === 'not_seen') return 'not_applicable'
+  if (standing === 'not_seen' || standing === 'off') return 'not_applicable'
   return standing === 'error' || (standing === 'warning' && is_strict) ? 'failed' : 'passed'
 }
 

@@ -101,6 +101,8 @@ export interface Finding {
   requests?: readonly JournaledExchange[]
   /** The reason code of those requests, when the service refused them. */
   reason?: ReasonCode
+  /** What it is about besides its requests, the same in every run: a field, an old name. For `svc.observe.yaml`. */
+  about?: string
   /** The message names no slot, field or origin, so the newest request is cited instead. */
   cites_last?: true
   /**

@@ -118,6 +118,8 @@ export interface StepResult {
   exchanges: CaseExchange[]
   checks: Check[]
   screenshots: Screenshot[]
+  /** For a finding that a file of the project accepts: by which line, until when and why. Its place is that line. */
+  accepted?: string
 }
 
 export interface CaseResult {
@@ -173,6 +175,16 @@ export interface RunResult {
   failed_because?: readonly string[]
   /** What changed against an earlier report; with `--compare-with`. */
   changes?: Changes
+  /** What `svc.observe.yaml` changed, where a project has one. */
+  observe_file?: AppliedFile
+}
+
+/** The entries of `svc.observe.yaml` that a run used. */
+export interface AppliedFile {
+  path: string
+  /** `findings`: how many the entry accepts. */
+  accepted: readonly { rule: string; where: string; line: number; until: string; why: string; findings: number }[]
+  off: readonly { rule: string; line: number; why: string }[]
 }
 
 /** What changed against an earlier report, by the ids of cases. Every failed case of either run is in one list. */

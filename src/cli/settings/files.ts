@@ -123,9 +123,13 @@ export async function configAbove(system: System, flags: SettingValues): Promise
 /** Returns the config file that is named, whether or not it exists, or the nearest one; null when there is none. */
 export async function findConfig(system: System, flags: SettingValues): Promise<string | null> {
   const named = flags.config ?? environmentValues(system.env).config
-  if (named !== undefined) return resolve(system.cwd, named)
+  return named === undefined ? findProjectFile(system, configFileName) : resolve(system.cwd, named)
+}
+
+/** Returns the path of the nearest file with a name, in the working directory or above it; null when there is none. */
+export function findProjectFile(system: Pick<System, 'cwd'>, name: string): string | null {
   for (let directory = system.cwd; ; directory = dirname(directory)) {
-    const path = join(directory, configFileName)
+    const path = join(directory, name)
     if (isPresent(path)) return path
     if (directory === dirname(directory)) return null
   }

@@ -24,9 +24,11 @@ import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import { beaconFormats, lintBeacons, lintLines, lintSummary } from '#diagnosis/lint.ts'
 import { parseSince } from '#foundation/duration.ts'
+import type { RunResult } from '#qa/result.ts'
 import { beaconLine, beaconSource, verdictPaint, verdictText } from '#tail/beacons.ts'
 import { connect, describeInterruption, type FeedOptions, followBeacons, type TailBeacon } from '#tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '#tail/model.ts'
+import { loadProjectFile, reportApplied } from '../qa/observe-file.ts'
 import { besideOptions, createReporter, type ReportFlags, reportBeside } from '../qa/reports.ts'
 
 const lint: Command = {
@@ -46,23 +48,34 @@ const lint: Command = {
     const { system, out } = context
     // Wrong names are reported before anything is read.
     await createReporter(context, options)
+    const project = await loadProjectFile(context)
     const name = displayName(file)
     const sent_at_ms = options.now === undefined ? null : parseTimestamp(options.now, system)
     const text = await readUserText(system, file)
-    const { kind, beacons, findings } = lintBeacons(text, { now_ms: system.now(), sent_at_ms })
+    const { kind, beacons, findings: found } = lintBeacons(text, { now_ms: system.now(), sent_at_ms })
     if (kind === 'unknown')
       throw new CliError('usage', 'file_foreign', `${name} is not a file of beacons.`, beaconFormats)
-    if (text.trim() === '' || (beacons === 0 && findings.length === 0)) {
+    if (text.trim() === '' || (beacons === 0 && found.length === 0)) {
       const hint = kind === 'har' ? 'No request in it is a POST to /v1/beacons.' : 'It is empty.'
       throw nothingChecked(`There is no beacon in ${name}.`, hint)
     }
+    const { applyObserveFile, matchesPattern, toFoundInFile, withObserveFile } = await import(
+      '#diagnosis/observe-file/apply.ts'
+    )
+    const applied = applyObserveFile(project, toFoundInFile(name, found), {
+      now_ms: system.now(),
+      suite: 'beacons-lint',
+      isJudged: ({ where }) => matchesPattern(where.split(' ')[0]!, name),
+    })
+    const about = await reportApplied(applied)
+    const findings = applied.kept
     const count = (severity: 'error' | 'warning') => findings.filter((finding) => finding.severity === severity).length
     const summary = { error: count('error'), warning: count('warning') }
     const rows = findings.map((finding) => ({ file: name, ...finding }))
-    const ok = summary.error === 0
+    const ok = summary.error === 0 && !about.isFailed
     const { toLintCases } = await import('#diagnosis/lint-run.ts')
     const started_at_ms = system.now()
-    const isOwn = await reportBeside(context, options, {
+    const run: RunResult = {
       command: 'beacons lint',
       target: { base_url: name, kind: 'file', version: null, key_mode: 'test' },
       svc_version: version,
@@ -71,10 +84,12 @@ const lint: Command = {
       cases: toLintCases(file, findings, started_at_ms),
       interrupted: null,
       looked_at: `${plural(beacons, 'beacon')} of ${name}`,
-    })
-    if (isOwn) {
-      out.list({ ok, file: name, beacons, summary, findings: rows }, rows, (style) => lintLines(name, findings, style))
     }
+    if (await reportBeside(context, options, withObserveFile(run, applied))) {
+      const whole = { ok, file: name, beacons, summary, findings: rows, ...about.field }
+      out.list(whole, rows, (style) => [...lintLines(name, findings, style), ...about.lines(style)])
+    }
+    if (about.note !== null) out.note(about.note)
     out.note(lintSummary(beacons, summary))
     return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },

@@ -7,9 +7,11 @@ import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import { version } from '#cli/run/system.ts'
 import { type HttpRequest, isProductionKey } from '#client/exchange.ts'
 import { fetchRaw } from '#client/node-fetch.ts'
+import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import type { ServiceDifference, ServiceReport } from '#qa/contract-check/report.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
+import { loadProjectFile, reportApplied } from '../qa/observe-file.ts'
 import { besideOptions, createReporter, type ReportFlags, reportBeside } from '../qa/reports.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
 
@@ -45,26 +47,36 @@ export const check: Command = {
   hasRows: true,
   examples: ['contract check', 'contract check -o json'],
   async run(context, { args, options }: CommandInput<CheckFlags>) {
-    const { reportLines, summarizeEndpoints } = await import('#qa/contract-check/report.ts')
+    const { reportLines, summarizeEndpoints, withoutDifferences } = await import('#qa/contract-check/report.ts')
+    const { withObserveFile } = await import('#diagnosis/observe-file/apply.ts')
     // Wrong names are reported before anything is sent.
     await createReporter(context, options)
+    const project = await loadProjectFile(context)
     const started_at_ms = context.system.now()
     const settings = args[0] === undefined ? context.settings : await loadServiceSettings(context, args[0])
     const subject = requireSubject(settings, options.allowLive === true)
     const work = checkService(context, subject, options.openapi)
-    const { report, openapi, cases } = await context.out.progress(`checking ${settings.base_url}`, work)
+    const { report: whole, openapi, cases } = await context.out.progress(`checking ${settings.base_url}`, work)
+    const applied = await applyToReport(whole, project, context.system.now())
+    const about = await reportApplied(applied)
+    const off = new Map(applied.off.map(({ rule, why }) => [rule.replace('contract-check/', ''), why]))
+    const report = withoutDifferences(whole, new Set(applied.kept), off)
     const { endpoints, differences } = report
     const isAsDocumented = differences.every(({ weight }) => weight !== 'documented')
     const summary = summarizeEndpoints(endpoints)
     const mode = isProductionKey(subject.secret_key) ? 'live' : 'test'
     const run = await toRun(context, subject, { report, cases, started_at_ms })
-    if (await reportBeside(context, options, run)) {
+    if (await reportBeside(context, options, withObserveFile(run, applied))) {
       context.out.list(
-        { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
+        {
+          ...{ ok: isAsDocumented && !about.isFailed, base_url: settings.base_url, mode, openapi, summary },
+          ...{ endpoints, differences, ...about.field },
+        },
         differences,
-        (style) => [...reportLines(report, columns, style), ...openapiLines(openapi)],
+        (style) => [...reportLines(report, columns, style), ...openapiLines(openapi), ...about.lines(style)],
       )
     }
+    if (about.note !== null) context.out.note(about.note)
     if (isAsDocumented && endpoints.every(({ checks }) => checks.length === 0)) {
       const message = `Nothing of ${settings.base_url} was checked: none of ${endpoints.length} endpoints could be judged.`
       throw nothingChecked(message, 'The list above says why. See the requests: -o json')
@@ -74,8 +86,27 @@ export const check: Command = {
         ? `${settings.base_url} matches the documentation in everything that was checked.`
         : `${settings.base_url} differs from the documentation.`,
     )
-    return isAsDocumented ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+    return isAsDocumented && !about.isFailed ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },
+}
+
+/** Applies the file of the project to what differs. Additions are no findings. */
+async function applyToReport({ endpoints, differences }: ServiceReport, project: ObserveFile | null, now_ms: number) {
+  const { applyObserveFile } = await import('#diagnosis/observe-file/apply.ts')
+  const found = differences
+    .filter(({ weight }) => weight !== 'addition')
+    .map((item) => {
+      const { endpoint, check, what, expected, observed } = item
+      const message = `${what} should be ${expected}; it is ${observed}`
+      const rule = `contract-check/${endpoint}`
+      return { rule, where: what, message, case_id: `${rule}: ${check}`, item }
+    })
+  const checked = new Set(endpoints.flatMap(({ endpoint, checks }) => (checks.length > 0 ? [endpoint as string] : [])))
+  return applyObserveFile(project, found, {
+    now_ms,
+    suite: 'contract-check',
+    isJudged: ({ rule }) => checked.has(rule.replace('contract-check/', '')),
+  })
 }
 
 interface Checked {

@@ -12,11 +12,14 @@ import { readUserText } from '#cli/run/user-file.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Client } from '#client/client.ts'
 import { startOnFreePort } from '#commands/sandbox/emulator.ts'
+import type { Found } from '#diagnosis/observe-file/apply.ts'
+import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
 import type { CauseRow } from '#hosts/matrix.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
 import { onFirstInterrupt } from '../exec.ts'
 import { qaFailure } from './failure.ts'
 import { listBases, loadDrive } from './observe.ts'
+import { loadProjectFile, reportApplied } from './observe-file.ts'
 import { besideOptions, createReporter, type ReportFlags, reportBeside } from './reports.ts'
 import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
 
@@ -84,6 +87,7 @@ export const hosts: Command = {
       return exitCodes.ok.exit_code
     }
     await createReporter(context, flags)
+    const project = await loadProjectFile(context)
     const trial = await openTrial(context, names, flags)
     const started_at_ms = context.system.now()
     const { url } = trial.service
@@ -91,8 +95,8 @@ export const hosts: Command = {
     const signal = onFirstInterrupt(context)
     const rows = await tryPage(context, trial, { for_ms: flags.for, signal })
     if (signal.aborted) return exitCodes.interrupted.exit_code
-    await report(context, flags, trial.service, { rows, started_at_ms })
-    return (showsEverywhere(rows) ? exitCodes.ok : exitCodes.expectation).exit_code
+    const isRight = await report(context, flags, trial.service, { rows, started_at_ms, project })
+    return (isRight ? exitCodes.ok : exitCodes.expectation).exit_code
   },
 }
 
@@ -265,21 +269,42 @@ async function report(
   context: CommandContext,
   flags: HostsFlags,
   { base_url, kind, url }: Service,
-  { rows, started_at_ms }: { rows: readonly CauseRow[]; started_at_ms: number },
-): Promise<void> {
+  { rows, started_at_ms, project }: { rows: readonly CauseRow[]; started_at_ms: number; project: ObserveFile | null },
+): Promise<boolean> {
   const { out, system } = context
-  const result: RunResult = {
+  const { applyObserveFile, withObserveFile } = await import('#diagnosis/observe-file/apply.ts')
+  const applied = applyObserveFile(project, rows.flatMap(toFound), {
+    now_ms: system.now(),
+    suite: 'hosts',
+    isJudged: ({ rule }) => rows.some(({ condition }) => rule === `hosts/${condition}`),
+  })
+  const wrong = new Set(applied.kept)
+  const run: RunResult = {
     command: 'qa hosts',
     target: { base_url, kind, version: null, key_mode: 'test' },
     svc_version: version,
     started_at_ms,
     duration_ms: system.now() - started_at_ms,
-    cases: rows.map((row) => toReportCase(row, started_at_ms)),
+    cases: rows.map((row) => toReportCase(row, wrong.has(row), started_at_ms)),
     interrupted: null,
     looked_at: `${url} under ${plural(rows.length, 'condition')}`,
   }
-  const printsOwn = await reportBeside(context, flags, result)
-  if (printsOwn) out.data({ url, conditions: rows }, (style) => matrixLines(url, rows, style))
+  const about = await reportApplied(applied)
+  if (await reportBeside(context, flags, withObserveFile(run, applied))) {
+    const lines = (style: Style) => [...matrixLines(url, rows, style), ...about.lines(style)]
+    out.data({ url, conditions: rows, ...about.field }, lines)
+  }
+  if (about.note !== null) out.note(about.note)
+  const isJudged = rows.some(({ condition }) => !applied.off.some(({ rule }) => rule === `hosts/${condition}`))
+  return isJudged && applied.kept.length === 0 && !about.isFailed
+}
+
+/** A condition under which the ad does not show, or does not count, as a finding. */
+function toFound(row: CauseRow): Found<CauseRow>[] {
+  const { condition, shows, counts, why_not } = row
+  if (shows && counts) return []
+  const where = shows ? 'does not count' : 'does not show'
+  return [{ rule: `hosts/${condition}`, where, message: `The ad ${where}: ${why_not}`, item: row }]
 }
 
 function matrixLines(url: string, rows: readonly CauseRow[], style: Style): string[] {
@@ -305,10 +330,11 @@ function yes(claim: boolean): string {
 
 function toReportCase(
   { condition, title, shows, counts, why_not, missing, looked_at }: CauseRow,
+  isWrong: boolean,
   started_at_ms: number,
 ): CaseResult {
   const place = { file: `hosts/${condition}`, line: 0, column: 0 }
-  const outcome: CaseResult['outcome'] = shows && counts ? 'passed' : 'failed'
+  const outcome: CaseResult['outcome'] = isWrong ? 'failed' : 'passed'
   const hint = missing === null ? {} : { hint: `Missing: ${missing}` }
   const check = (subject: string, passed: boolean) => ({
     subject,
@@ -317,7 +343,7 @@ function toReportCase(
     actual: passed ? 'yes' : `no: ${why_not}`,
     ...(passed ? {} : hint),
   })
-  const checks = [check('shows', shows), check('counts', counts)]
+  const checks = [check('shows', shows || !isWrong), check('counts', counts || !isWrong)]
   return {
     id: `hosts/${condition}`,
     suite: 'hosts',
@@ -327,7 +353,7 @@ function toReportCase(
     matrix: {},
     attempt: 1,
     outcome,
-    reason: why_not,
+    reason: isWrong ? why_not : null,
     started_at_ms,
     duration_ms: 0,
     steps: [{ title: looked_at, place, outcome, reason: null, duration_ms: 0, exchanges: [], checks, screenshots: [] }],

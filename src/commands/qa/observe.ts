@@ -15,12 +15,14 @@ import { isAdRequest, type JournaledExchange } from '#diagnosis/exchange.ts'
 import { findService, type Machine } from '#diagnosis/facts/machine.ts'
 import type { PageSeen } from '#diagnosis/facts/page.ts'
 import { readJournal } from '#diagnosis/journal.ts'
-import type { Watched } from '#diagnosis/observe.ts'
+import type { Verdict, Watched } from '#diagnosis/observe.ts'
+import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
 import { curlCommand, isLoopback } from '#foundation/http.ts'
 import { shownCommand } from '#foundation/redaction.ts'
 import type { PageSteps } from '#qa/browser/page-steps.ts'
 import type { RunResult } from '#qa/result.ts'
 import { commandMissing, onFirstInterrupt, runWithSandbox, type SandboxProgram } from '../exec.ts'
+import { loadProjectFile, observeFileName, requireReplaceable, writeProjectFile } from './observe-file.ts'
 import { watchOtherSandboxes } from './other-sandboxes.ts'
 import { createReporter, type ReportFlags, reportOptions, reportRun } from './reports.ts'
 import { suiteFailure } from './suites.ts'
@@ -37,6 +39,8 @@ type ObserveFlags = {
   browser?: string
   browserPath?: string
   strict?: true
+  acceptCurrent?: true
+  force?: true
 } & ReportFlags
 
 /** The maximum number of exchanges of the journal that are judged. */
@@ -57,6 +61,7 @@ export const observe: Command = {
   details: [
     'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has. svc doctor judges by the same rules, and checks this computer.',
     "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
+    `${observeFileName} here or in a directory above has what is accepted, planned and off.`,
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
@@ -72,7 +77,23 @@ export const observe: Command = {
     new Option('--browser <engine>', 'chromium, firefox or webkit; default: chromium'),
     browserPathOption,
     new Option('--strict', 'also fail on warnings'),
+    new Option('--accept-current', `write ${observeFileName}, which accepts what is found and plans what is seen`),
+    new Option('--force', `with --accept-current: replace ${observeFileName}`),
     ...reportOptions,
+  ],
+  usualFlags: [
+    '--url',
+    '--steps',
+    '--interactive',
+    '--for',
+    '--since',
+    '--browser',
+    '--browser-path',
+    '--strict',
+    '--accept-current',
+    '--force',
+    '--reporter',
+    '--compare-with',
   ],
   passesThrough: true,
   examples: [
@@ -85,14 +106,18 @@ export const observe: Command = {
     checkFlags(context.system, given, args.flat(), passthrough ?? [])
     // Wrong names are reported before anything is watched.
     await createReporter(context, given)
+    const file = await loadProjectFile(context)
+    if (given.acceptCurrent === true) requireReplaceable(file, given.force === true)
     const drive = await loadDrive(context, given.steps)
-    const flags = { ...given, drive, interrupt: onFirstInterrupt(context), started_at_ms: context.system.now() }
+    const flags = { ...given, file, drive, interrupt: onFirstInterrupt(context), started_at_ms: context.system.now() }
     return passthrough?.length ? observeProgram(context, flags, passthrough) : observeService(context, flags)
   },
 }
 
 /** The flags, with the function that drives the page, and the signal that ends the watch. */
 type Watching = ObserveFlags & {
+  /** The file of the project with what is accepted; null without one. */
+  file: ObserveFile | null
   drive: PageSteps | undefined
   interrupt: AbortSignal
   /** Epoch milliseconds of the system clock. */
@@ -274,8 +299,9 @@ interface Observation {
 }
 
 async function report(context: CommandContext, flags: Watching, observation: Observation): Promise<number> {
-  const { judge, toRunResult } = await import('#diagnosis/observe.ts')
+  const { toRunResult } = await import('#diagnosis/observe.ts')
   const { createObservationList } = await import('#diagnosis/observation-list.ts')
+  const { withObserveFile } = await import('#diagnosis/observe-file/apply.ts')
   const { system, out, settings, command_name } = context
   const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags
@@ -287,12 +313,12 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
   const bills = await readBills(client, page)
   const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page, bills }
-  const verdicts = judge(watched)
+  const { verdicts, applied } = await judgeByFile(context, flags, watched)
   const key_mode = 'test' as const
   const target = { base_url, kind, version: info.version, key_mode, ...(page !== null && { browser: page.browser }) }
   const unseen = await explainUnseen(watched, flags, observation)
-  const nothing = watched.exchanges.some(isOfApp) ? null : nothingSeen(watched, base_url)
-  const result = toRunResult(verdicts, watched, {
+  const nothing = explainNothing(watched, verdicts, base_url)
+  const run = toRunResult(verdicts, watched, {
     target,
     svc_version: version,
     started_at_ms,
@@ -305,12 +331,13 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
       ...(nothing === null ? [] : [nothing]),
     ],
   })
+  const result = withObserveFile(run, applied)
   await reportRun(context, flags, result, {
-    list: (to) => createObservationList({ verdicts, watched, what }, to),
+    list: (to) => createObservationList({ verdicts, watched, what, file_findings: applied.findings }, to),
   })
   const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
   if (!isFailed && nothing !== null) {
-    if (command_code === 0) throw nothingChecked(nothing, unseen ?? 'The warnings above say why.')
+    if (command_code === 0) throw nothingChecked(nothing, unseen ?? 'The list above says why.')
     out.note(nothing)
   }
   if (!isFailed && unseen !== null) out.note(unseen)
@@ -329,7 +356,25 @@ async function readBills(client: Client, page: PageSeen | null): Promise<Map<str
   return new Map((await Promise.all(read)).flatMap(([slot_id, billing]) => (billing ? [[slot_id, billing]] : [])))
 }
 
-function nothingSeen({ own_requests }: Watched, base_url: string): string {
+/** Resolves to the verdicts with what the file of the project did to them; with --accept-current it is written first. */
+async function judgeByFile(context: CommandContext, { file, acceptCurrent }: Watching, watched: Watched) {
+  const { judge } = await import('#diagnosis/observe.ts')
+  const { applyToVerdicts } = await import('#diagnosis/observe-file/verdicts.ts')
+  const verdicts = judge(watched)
+  const now_ms = context.system.now()
+  const isWritten = acceptCurrent === true && watched.exchanges.some(isOfApp)
+  const used = isWritten ? await writeProjectFile(context, { verdicts, watched, earlier: file, now_ms }) : file
+  return applyToVerdicts(verdicts, watched, used, now_ms)
+}
+
+/** Returns why nothing was judged, or null. */
+function explainNothing({ exchanges, own_requests }: Watched, verdicts: readonly Verdict[], base_url: string) {
+  if (exchanges.some(isOfApp)) {
+    const isJudged = verdicts.some(({ standing }) => standing !== 'off' && standing !== 'not_seen')
+    return isJudged
+      ? null
+      : `Nothing was judged: ${observeFileName} turns off every rule that had something to judge by.`
+  }
   const own = own_requests === 0 ? '' : ` and left out ${own_requests} of svc itself`
   return `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
 }

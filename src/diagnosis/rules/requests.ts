@@ -182,7 +182,9 @@ function listRefusedFields(exchange: JournaledExchange): RefusedField[] {
 
 function fieldFinding(group: NonEmpty<RefusedField>): Finding {
   const { exchange, path, message, expected } = takeLast(group)
-  const found = { requests: group.map((each) => each.exchange), reason: exchange.reason_code! }
+  const event = path === 'event' ? ` ${textAt(exchange.request_body, path)}` : ''
+  const about = `${path === '' ? 'body' : path}${event} ${message}`
+  const found = { requests: group.map((each) => each.exchange), reason: exchange.reason_code!, about }
   const count = countPhrase(group.length)
   const route = formatRoute(exchange)
   const isOfBeacon = isBeacon(exchange) && exchange.alias === undefined
@@ -209,6 +211,7 @@ function oldEvents(accepted: readonly JournaledExchange[]): Finding[] {
   })
   return [...groups].map(([event, requests]) => ({
     message: `The event ${event} is an old spelling, accepted ${countPhrase(requests.length)}.`,
+    about: `event ${event}`,
     fix: `Send ${findEntry(beaconEventSpellings, event)}.`,
     requests,
   }))
@@ -224,7 +227,11 @@ function oldFields(accepted: readonly JournaledExchange[]): Finding[] {
     const name = Object.keys(request_body).find((each) => variants.has(each))
     return name === undefined ? null : `${formatRoute(exchange)} had the variant field ${name}`
   })
-  return [...groups].map(([text, requests]) => ({ message: `${text}, ${countPhrase(requests.length)}.`, requests }))
+  return [...groups].map(([text, requests]) => ({
+    message: `${text}, ${countPhrase(requests.length)}.`,
+    about: text.split(' ').at(-1)!,
+    requests,
+  }))
 }
 
 /** Requests that failed inside the sandbox. For `svc doctor`; failures made by a fault rule are intended. */

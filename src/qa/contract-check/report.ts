@@ -37,7 +37,7 @@ export interface ServiceReport {
 }
 
 /** The result of one case: one request to one endpoint, whose id begins the name of the case. */
-interface Finding {
+interface JudgedCase {
   endpoint: V1Id
   check: string
   /** Why the request was not sent, or its response could not be judged; null when it was. */
@@ -93,7 +93,29 @@ export function serviceReport(
   return { endpoints, differences }
 }
 
-function judgeCase(item: CaseResult): Finding {
+/** Returns a report without some of its differences, and with endpoints that are not compared, each with the reason. */
+export function withoutDifferences(
+  { endpoints, differences }: ServiceReport,
+  kept: ReadonlySet<ServiceDifference>,
+  off: ReadonlyMap<string, string>,
+): ServiceReport {
+  const left = differences.filter((each) => each.weight === 'addition' || kept.has(each))
+  return {
+    differences: left,
+    endpoints: endpoints.map((row) => {
+      const why = off.get(row.endpoint)
+      if (why !== undefined) {
+        const not_checked = [...row.not_checked, { check: 'all of it', why }]
+        return { ...row, verdict: 'not checked', checks: [], not_checked, fields: [] }
+      }
+      const own = left.filter(({ endpoint, weight }) => endpoint === row.endpoint && weight !== 'addition')
+      if (row.verdict !== 'differs' || own.length > 0) return row
+      return { ...row, verdict: row.checks.length === 0 ? 'not checked' : 'ok' }
+    }),
+  }
+}
+
+function judgeCase(item: CaseResult): JudgedCase {
   const { name, tags, steps } = item
   const subject = splitName(name)
   const step = steps.at(-1)

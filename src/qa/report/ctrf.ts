@@ -61,6 +61,7 @@ function toCtrf(result: RunResult) {
           version: target.version,
           key_mode: target.key_mode,
           ...(looked_at !== undefined && { looked_at }),
+          ...(result.observe_file !== undefined && { observe_file: result.observe_file }),
           ...(problems.length > 0 && { problems }),
         },
       },

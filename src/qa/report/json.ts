@@ -18,6 +18,7 @@ function toJsonReport(result: RunResult) {
     },
     ...pick(result, 'started_at_ms', 'duration_ms', 'interrupted'),
     totals: countTotals(result.cases),
+    ...(result.observe_file !== undefined && { observe_file: result.observe_file }),
     cases: result.cases.map((item) => ({
       ...pick(item, 'id', 'suite', 'name'),
       place: toJsonPlace(item.place),
@@ -26,6 +27,7 @@ function toJsonReport(result: RunResult) {
         ...pick(step, 'title'),
         place: toJsonPlace(step.place),
         ...pick(step, 'outcome', 'reason', 'duration_ms'),
+        ...(step.accepted !== undefined && { accepted: step.accepted }),
         checks: step.checks.map((check) => ({
           ...pick(check, 'subject', 'passed', 'expected', 'actual', 'hint', 'response_reason'),
           place: check.place === undefined ? null : toJsonPlace(check.place),

@@ -3,6 +3,7 @@ import { escapeHtml } from '#foundation/html.ts'
 import { type CaseResult, countTotals, type Reporter, type RunResult, valueWords } from '../result.ts'
 import { exchangeLine, failureLines } from './failure.ts'
 import {
+  appliedText,
   bySuite,
   caseTitle,
   type Destination,
@@ -31,7 +32,7 @@ function renderSuite(
   name: string,
   id: number,
   cases: readonly CaseResult[],
-  { target, svc_version }: RunResult,
+  { target, svc_version, observe_file }: RunResult,
 ): string {
   const totals = countTotals(cases)
   const { base_url, kind, version, key_mode, browser } = target
@@ -61,6 +62,7 @@ function renderSuite(
       element('properties', {}, [
         property('svc.version', svc_version),
         ...properties.map(([name, value]) => property(`target.${name}`, value)),
+        ...(observe_file === undefined ? [] : [property('observe_file', appliedText(observe_file))]),
       ]),
       ...cases.map(renderTestcase),
       element('system-out'),
@@ -94,8 +96,8 @@ function logLines({ place, tags, matrix, steps }: CaseResult): string[] {
     placeText(place),
     ...(tags.length === 0 ? [] : [`tags: ${tags.join(', ')}`]),
     ...(values.length === 0 ? [] : [`matrix: ${values.join(', ')}`]),
-    ...steps.flatMap(({ title, outcome, exchanges }) => [
-      `${title}: ${outcomeWords[outcome]}`,
+    ...steps.flatMap(({ title, outcome, exchanges, accepted }) => [
+      `${title}: ${accepted ?? outcomeWords[outcome]}`,
       ...exchanges.map((exchange) => `  ${exchangeLine(exchange)}`),
     ]),
   ]

@@ -19,6 +19,7 @@ import { changeKinds, changesText } from './changes.ts'
 import { exchangeLine, failureLines } from './failure.ts'
 import { byteLength, codeBlock, codeSpan, countFitting, cutText, htmlCode, limitList } from './markdown-text.ts'
 import {
+  appliedText,
   bySuite,
   caseTitle,
   countReasons,
@@ -68,7 +69,7 @@ function renderMarkdown(result: RunResult): string {
 }
 
 function headLines(result: RunResult): string[] {
-  const { cases, command, target, duration_ms, looked_at } = result
+  const { cases, command, target, duration_ms, looked_at, observe_file } = result
   const totals = countTotals(cases)
   const problems = runProblems(result)
   const judged = totals.passed + totals.failed
@@ -93,6 +94,7 @@ function headLines(result: RunResult): string[] {
     `Looked at ${looked.join('; ')}, in ${measuredTime(duration_ms)}.`,
     '',
     `Against ${codeSpan(targetText(target))}.`,
+    ...(observe_file === undefined ? [] : ['', `By ${codeSpan(appliedText(observe_file))}.`]),
     ...limitList(
       problems.map((problem) => `- ❌ ${codeSpan(problem)}`),
       sectionBytes.head,

@@ -20,7 +20,8 @@ const localBaseUrl = 'http://127.0.0.1:4010'
 
 type Level = 'error' | 'warning'
 
-interface Finding {
+/** A failure or a warning, as it is reported. */
+interface ReportedFinding {
   item: CaseResult
   level: Level
   message: string
@@ -28,6 +29,8 @@ interface Finding {
   subject: string
   fix: string | null
   place: SourceLocation | null
+  /** Which line of `svc.observe.yaml` accepts it, and why. */
+  accepted?: string
 }
 
 export function createSarifReporter({ write, stream, sourceUri }: Destination): Reporter {
@@ -37,7 +40,7 @@ export function createSarifReporter({ write, stream, sourceUri }: Destination): 
 
 function toSarif(result: RunResult, sourceUri: (file: string) => string) {
   const { cases, command, svc_version, started_at_ms, duration_ms } = result
-  const findings = cases.flatMap(findingsIn)
+  const findings = cases.flatMap((item) => [...findingsIn(item), ...acceptedIn(item)])
   const rules = [...Map.groupBy(findings, ({ item }) => item.id).values()].map(([first]) => toRule(first!, result))
   const indexes = new Map(rules.map(({ id }, index) => [id, index]))
   const fingerprint = createFingerprints()
@@ -73,6 +76,9 @@ function toSarif(result: RunResult, sourceUri: (file: string) => string) {
             message: { text: messageText(finding) },
             locations: [toLocation(place, uri)],
             partialFingerprints: { 'svcFinding/v1': fingerprint([item.id, uri, subject]) },
+            ...(finding.accepted !== undefined && {
+              suppressions: [{ kind: 'external', justification: finding.accepted }],
+            }),
           }
         }),
       },
@@ -81,7 +87,7 @@ function toSarif(result: RunResult, sourceUri: (file: string) => string) {
 }
 
 /** Returns each failed check of a case, each failed step without one, and each warning. */
-function findingsIn(item: CaseResult): Finding[] {
+function findingsIn(item: CaseResult): ReportedFinding[] {
   const { outcome, reason, steps, place } = item
   const isWarned = outcome === 'passed' && reason !== null
   if (outcome !== 'failed' && !isWarned) return []
@@ -94,7 +100,7 @@ function findingsIn(item: CaseResult): Finding[] {
       const message = `${step.title}: ${step.reason ?? 'failed'}`
       return [{ item, level, message, subject: step.title, fix: null, place: at() } as const]
     }
-    return failed.map((check): Finding => {
+    return failed.map((check): ReportedFinding => {
       const { subject, hint = null } = check
       return { item, level, message: checkSentence(step, check), subject, fix: hint, place: at(check) }
     })
@@ -104,12 +110,21 @@ function findingsIn(item: CaseResult): Finding[] {
   return [{ item, level, message, subject: '', fix: null, place: codePlace(place, place) }]
 }
 
+/** Returns the findings that a file of the project accepts, at the lines that accept them. */
+function acceptedIn(item: CaseResult): ReportedFinding[] {
+  return item.steps.flatMap(({ title, place, accepted, checks }) => {
+    if (accepted === undefined) return []
+    const subject = String(checks[0]?.expected ?? '')
+    return { item, level: 'warning', message: title, subject, fix: null, place, accepted }
+  })
+}
+
 /** Returns the first place in a file of the project, or null: built-in suites and stdin are not of it. */
 function codePlace(...places: readonly SourceLocation[]): SourceLocation | null {
   return places.find(({ file, line }) => line > 0 && file !== '-' && !file.startsWith('builtin:')) ?? null
 }
 
-function toRule({ item, level, fix, message }: Finding, { target }: RunResult) {
+function toRule({ item, level, fix, message }: ReportedFinding, { target }: RunResult) {
   const topic = item.topic ?? 'qa'
   const base_url = target.kind === 'sandbox' ? target.base_url.replace(/\/+$/, '') : localBaseUrl
   const help = `${fix ?? message} More: svc docs ${topic}`
@@ -123,11 +138,11 @@ function toRule({ item, level, fix, message }: Finding, { target }: RunResult) {
   }
 }
 
-function messageText({ message, fix }: Finding): string {
+function messageText({ message, fix }: ReportedFinding): string {
   return fix === null ? message : `${message}${/[.?!]$/.test(message) ? '' : '.'} ${fix}`
 }
 
-function toNotification(finding: Finding) {
+function toNotification(finding: ReportedFinding) {
   const text = `${messageText(finding)} (It has no place in a file of the project.)`
   return { level: finding.level, message: { text }, associatedRule: { id: finding.item.id } }
 }

@@ -5,6 +5,7 @@ import { measuredTime } from '#foundation/duration.ts'
 import { type CaseResult, countTotals, type Reporter, type RunResult } from '../result.ts'
 import { failureLines } from './failure.ts'
 import {
+  appliedText,
   bySuite,
   caseTitle,
   countReasons,
@@ -140,6 +141,7 @@ function totalLines(result: RunResult, paint: Paint): string[] {
     ...(result.interrupted === null
       ? []
       : [paint.yellow(`Interrupted by ${oneLine(result.interrupted)}: the run is incomplete.`)]),
+    ...(result.observe_file === undefined ? [] : [oneLine(appliedText(result.observe_file))]),
     `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
     `${paint.dim('Checks')}  ${checks}`,
     `${paint.dim('Time  ')}  ${measuredTime(sumDurations(result.cases))} of cases, run in ${measuredTime(result.duration_ms)}`,

@@ -1,7 +1,9 @@
 /** The input of every reporter, and the wording they share: names, counts and values. */
 import { oneLine } from '#cli/output/terminal.ts'
+import { plural } from '#cli/output/text.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import {
+  type AppliedFile,
   type CaseResult,
   type Check,
   type Outcome,
@@ -126,6 +128,16 @@ export function flakyCases({ cases }: Pick<RunResult, 'cases'>): { id: string; f
     const passed = attempts.filter(({ outcome }) => outcome === 'passed').length
     return failed > 0 && passed > 0 ? [{ id, failed, attempts: attempts.length }] : []
   })
+}
+
+/** Returns what a file changed, in words: `svc.observe.yaml: 3 findings accepted (lines 4, 9), 1 rule off (line 14)`. */
+export function appliedText({ path, accepted, off }: AppliedFile): string {
+  const lines = (entries: readonly { line: number }[]) =>
+    entries.length === 0
+      ? ''
+      : ` (line${entries.length === 1 ? '' : 's'} ${entries.map(({ line }) => line).join(', ')})`
+  const count = accepted.reduce((sum, { findings }) => sum + findings, 0)
+  return `${path}: ${plural(count, 'finding')} accepted${lines(accepted)}, ${plural(off.length, 'rule')} off${lines(off)}`
 }
 
 /** Colours of one stream. Without colours each function returns its text. */

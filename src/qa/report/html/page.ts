@@ -20,6 +20,7 @@ import {
 } from '../../result.ts'
 import { packagePath } from '../../suite/package-files.ts'
 import {
+  appliedText,
   bySuite,
   caseTitle,
   countReasons,
@@ -131,14 +132,14 @@ function sourceHash(text: string): string {
 
 function headMarkup(result: RunResult): Markup {
   const totals = countTotals(result.cases)
-  const { target, started_at_ms, duration_ms, svc_version, interrupted } = result
+  const { target, started_at_ms, duration_ms, svc_version, interrupted, observe_file } = result
   const started = new Date(started_at_ms).toISOString()
   const warned = result.cases.filter((item) => chooseLook(item) === 'warned').length
   const shown = outcomes.filter((outcome) => totals[outcome] > 0 || outcome === 'failed' || outcome === 'passed')
   return html`<header class="top"><div class="wrap">
 <p class="brand">svc qa</p>
 <h1>${headline(totals)}</h1>
-<p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${measuredTime(duration_ms)} · svc ${svc_version}</p>
+<p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${measuredTime(duration_ms)} · svc ${svc_version}${observe_file !== undefined && html` · ${appliedText(observe_file)}`}</p>
 ${interrupted !== null && html`<p class="reason not_run">Interrupted by ${interrupted}: the run is incomplete.</p>`}
 ${proportions(totals)}
 <dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}${warned > 0 && html`<div class="warned"><dt>passed with a warning</dt><dd>${warned}</dd></div>`}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
