@@ -261,6 +261,44 @@ test.each([
   expect((await on.api.accept('bundles.import', { body: { text } })).body.problem).toBe('the settings was changed')
 })
 
+test('a number with more digits than JavaScript keeps is proven as itself, and refused in a field with a type', async () => {
+  await using on = await stage()
+  const filled = await fill(on.api)
+  const digits = '12345678901234567890'
+  const sent = JSON.stringify(beacon(on.clock, filled, 'render', { metadata: { big: 'DIGITS' } }))
+  const authorization = `Bearer sk_test_sandbox_demo`
+  await fetch(`${on.sandbox.url}/v1/beacons`, {
+    ...{ method: 'POST', headers: { authorization, 'content-type': 'application/json' } },
+    body: sent.replace('"DIGITS"', digits),
+  })
+  const text = JSON.stringify(await bundleOf(on, filled.slot_id))
+  expect(text).toContain(`"big":${digits}`)
+  expect(verifyBundle(text, anyKey)).toMatchObject({ ok: true, alterations: [] })
+  for (const other of [`{"rawJSON":"${digits}"}`, `"${digits}"`, '"exact 0"', '12345678901234567891']) {
+    const { ok, alterations } = verifyBundle(text.replaceAll(`"big":${digits}`, `"big":${other}`), anyKey)
+    expect([other, ok, alterations.length > 0]).toEqual([other, false, true])
+  }
+  for (const field of ['seq', 'fault_rules', 'v', 'status', 'at_ms']) {
+    const exact = text.replace(new RegExp(`"${field}":\\d+(?=,)`), `$&.00000000000000000001`)
+    expect(exact).not.toBe(text)
+    const { ok, alterations } = verifyBundle(exact, anyKey)
+    expect([field, ok, alterations.length]).toEqual([field, false, 1])
+    expect((await on.api.refuse('bundles.import', { body: { text: exact } })).body.reason_code).toBe('bundle_invalid')
+  }
+})
+
+test('a file with the name of a page is one, or a browser would show something else than what was signed', async () => {
+  await using on = await stage()
+  const bundle = await bundleOf(on, (await fill(on.api)).slot_id)
+  const [json, page] = [JSON.stringify(bundle), bundlePage(bundle)]
+  for (const file of ['a.json', 'a', 'a.html.json']) expect(verifyBundle(json, { file, ...anyKey }).ok).toBe(true)
+  for (const file of ['a.html', 'a.svc.html', 'a']) expect(verifyBundle(page, { file, ...anyKey }).ok).toBe(true)
+  for (const file of ['a.html', 'a.HTM', 'a.xhtml', 'a.svg', 'a.xml']) {
+    const { ok, alterations } = verifyBundle(json, { file, ...anyKey })
+    expect([ok, alterations]).toEqual([false, ['it has the name of a page, and is none']])
+  }
+})
+
 test('one byte changed anywhere in the file is noticed', { tags: 'depth' }, async () => {
   await using on = await stage()
   const page = Buffer.from(await pageOf(on, await outcomes['would bill']!(on, 'native')))

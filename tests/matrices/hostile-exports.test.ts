@@ -13,6 +13,10 @@ const times = ['-1', beyond]
 
 /** Each writes something that the schema permits, and a sandbox does not. */
 const hostile: readonly string[] = [
+  // Rows that the evidence does not prove: they would be billed, and signed.
+  "INSERT INTO beacon (slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras) SELECT slot_id, 'forged', 'visible', occurred_at_ms, received_at_ms, body_sha256, measurements, extras FROM beacon LIMIT 1",
+  "DELETE FROM evidence WHERE id = (SELECT max(id) FROM evidence WHERE kind = 'beacon')",
+  'DELETE FROM evidence WHERE id = (SELECT max(id) FROM evidence)',
   ...[
     'project',
     'api_key',

@@ -7,7 +7,8 @@ import { decodeId, encodeId } from '#contract/ids.ts'
 import { genesis } from '#contract/resources/evidence.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
 import { isObject } from '#foundation/json.ts'
-import type { EvidenceRow, SlotRow } from '#store/store.ts'
+import { plainLine } from '#foundation/unsafe-text.ts'
+import type { BeaconRow, EvidenceRow, SlotRow } from '#store/store.ts'
 import { findBoundConsent } from '../consent-list.ts'
 import { type Context, defined, fullPage, projectFilter, type Services } from '../context.ts'
 import { entryItem, findRowProblem } from '../evidence.ts'
@@ -110,7 +111,7 @@ async function composeTurn(turn: TurnContext, slot: SlotRow, withClip: boolean):
   const accepted = await services.store.listSlotBeacons(slot.id)
   return withoutPersonalData({
     placement: { ...placement, evidence: [] },
-    evidence: await listEvidence(services, slot),
+    evidence: await listEvidence(services, slot, accepted),
     requests: await listRequests(turn, slot),
     measurements: accepted.flatMap(({ beacon_id, measurements }) =>
       measurements === null ? [] : { beacon_id, measurements },
@@ -123,7 +124,11 @@ async function composeTurn(turn: TurnContext, slot: SlotRow, withClip: boolean):
  * Resolves to the entries about a slot and its consent, each with the hash before it.
  * @throws ApiError for an entry that its row or its hash contradicts
  */
-async function listEvidence(services: Services, slot: SlotRow): Promise<BundleEvidence[]> {
+async function listEvidence(
+  services: Services,
+  slot: SlotRow,
+  accepted: readonly BeaconRow[],
+): Promise<BundleEvidence[]> {
   const { store } = services
   const { id, client_id } = slot.project
   const consent = await findConsentEntry(services, slot)
@@ -138,7 +143,22 @@ async function listEvidence(services: Services, slot: SlotRow): Promise<BundleEv
     }
     entries.push({ ...entryItem(row), previous_hash })
   }
+  const unproven = findUnproven(slot, accepted, rows)
+  if (unproven !== null) {
+    throw new ApiError('evidence_broken', {
+      message: `The evidence of ${client_id} is not signed. It has no entry of ${unproven}.`,
+    })
+  }
   return entries
+}
+
+/** Returns what has no entry of its own: the decision of a slot, or an accepted beacon; null when everything has. */
+function findUnproven(slot: SlotRow, accepted: readonly BeaconRow[], rows: readonly EvidenceRow[]): string | null {
+  const slot_id = encodeId('slot', slot.id)
+  if (slot.decision !== null && !rows.some(({ kind }) => kind === 'decision')) return `the decision of ${slot_id}`
+  const proven = new Set(rows.flatMap(({ kind, ref }) => (kind === 'beacon' ? ref : [])))
+  const unproven = accepted.find(({ id }) => !proven.has(id))
+  return unproven === undefined ? null : `the beacon ${plainLine(unproven.beacon_id)} of ${slot_id}`
 }
 
 /**

@@ -76,6 +76,10 @@ const references = [
   ['callback', 'project_id', 'project'],
 ] as const
 
+/** A beacon without an entry would be billed though nothing proves it. That each entry has its row is verified with the chains. */
+const unprovenBeacon =
+  "NOT EXISTS (SELECT 1 FROM evidence WHERE kind = 'beacon' AND slot_id = beacon.slot_id AND ref = beacon.id)"
+
 /** Rows that an index may find for a report: nothing waits here. */
 const maxSelectedRows = 100_000
 
@@ -203,5 +207,5 @@ function rowProblem(db: Database.Database): string | null {
     const problem = first(table, isOrphan, `its ${parent} is not there`)
     if (problem !== null) return problem
   }
-  return null
+  return first('beacon', unprovenBeacon, 'the evidence has no entry of it')
 }

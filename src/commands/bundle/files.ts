@@ -9,7 +9,7 @@ import { type Command, type CommandContext, type CommandInput, textOption } from
 import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Bundle } from '#contract/bundles/bundle.ts'
-import { readBundle } from '#contract/bundles/text.ts'
+import { findNameProblem, readBundle } from '#contract/bundles/text.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { forceOption, oneText, writeAtomically } from '../files.ts'
 
@@ -83,7 +83,8 @@ export const importBundle: Command = {
     const { out, settings, system } = context
     const file = resolve(system.cwd, args[0]!)
     const text = await readUserText(system, args[0]!)
-    const read = readBundle(text)
+    const misnamed = findNameProblem(file, text)
+    const read = misnamed === null ? readBundle(text) : { problem: misnamed }
     if ('problem' in read) {
       const hint =
         'Name a file that svc bundle create wrote. The state of a sandbox is imported by: svc sandbox import FILE'

@@ -3,7 +3,7 @@
 import type { Bundle } from '#contract/bundles/bundle.ts'
 import { bundlePage } from '#contract/bundles/page.ts'
 import { findAlterations } from '#contract/bundles/proof.ts'
-import { isBundlePage, readBundle } from '#contract/bundles/text.ts'
+import { findNameProblem, isBundlePage, readBundle } from '#contract/bundles/text.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
 import { sha256Hex } from './export-file.ts'
@@ -17,6 +17,8 @@ export type BundleVerification = EvidenceVerification & {
 }
 
 interface VerifyOptions {
+  /** The name of its file. */
+  file?: string
   /** The key that must have signed it; null for any. */
   public_key: string | null
   /** This version of svc, whose pages it can compare. */
@@ -24,8 +26,9 @@ interface VerifyOptions {
 }
 
 /** Checks a bundle, as a page or as JSON. */
-export function verifyBundle(text: string, { public_key, svc_version }: VerifyOptions): BundleVerification {
-  const read = readBundle(text)
+export function verifyBundle(text: string, { file = '', public_key, svc_version }: VerifyOptions): BundleVerification {
+  const misnamed = findNameProblem(file, text)
+  const read = misnamed === null ? readBundle(text) : { problem: misnamed }
   if ('problem' in read) return summarize(null, [read.problem], null)
   const { bundle } = read
   const alterations =
@@ -50,7 +53,8 @@ function findPageChange(text: string, page: string): string[] {
 
 function summarize(bundle: Bundle | null, alterations: string[], not_compared: string | null): BundleVerification {
   const entries = bundle?.turns.flatMap(({ evidence }) => evidence) ?? []
-  const broken = entries.find(({ seq }) => alterations.some((text) => `${text} `.includes(`entry ${seq} `)))
+  const named = new Set(alterations.flatMap((text) => /\bentry (\d+)\b/.exec(text)?.[1] ?? []))
+  const broken = entries.find(({ seq }) => named.has(String(seq)))
   const isIntact = alterations.length === 0
   return {
     ok: isIntact,

@@ -174,7 +174,7 @@ function verify(): Command {
       if (file === undefined) return live.run(context, input)
       const public_key = textOption(input.options, 'publicKey') ?? null
       const page = await readPage(context, file)
-      if (page !== null) return printBundle(context, verifyBundle(page, { public_key, svc_version: version }))
+      if (page !== null) return printBundle(context, verifyBundle(page, { file, public_key, svc_version: version }))
       const reader = createExportReader(public_key)
       for await (const { bytes, isWhole } of readLines(resolve(context.system.cwd, file)))
         if (!reader.add(bytes, isWhole)) break

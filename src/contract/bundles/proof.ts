@@ -3,6 +3,7 @@
  * the hash before it. The sandbox signs by this, and `svc evidence verify FILE.html` and an import check by it.
  */
 import canonicalize from 'canonicalize'
+import { mayLoseDigits, replaceExactNumbers } from '#foundation/exact-numbers.ts'
 import { isSigned } from '#foundation/signatures.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
 import { chainHash, type Sha256Hex } from '../resources/evidence.ts'
@@ -16,10 +17,24 @@ export function hashParts(bundle: UnsignedBundle, sha256Hex: Sha256Hex): BundleP
   return listParts(bundle).map(([name, value]) => ({ name, sha256: sha256Hex(canonicalText(value)) }))
 }
 
-/** Returns the canonical JSON of a part, or the empty text for one that has none: half a surrogate pair, `1e999`. */
+/**
+ * Returns the canonical JSON of a part, with the digits of exact numbers; the empty text for one that has none: half a surrogate
+ * pair, `1e999`.
+ */
 function canonicalText(value: unknown): string {
   try {
-    return canonicalize(value) ?? ''
+    const written = JSON.stringify(value)
+    if (!mayLoseDigits(written)) return canonicalize(value) ?? ''
+    // In place of each exact number a text that the part does not have, so that nothing else can be written like it.
+    let mark = 'exact'
+    while (written.includes(mark)) mark += '~'
+    const digits: string[] = []
+    const marked = replaceExactNumbers(value, (number) => `${mark} ${digits.push(number) - 1}`)
+    const [start = '', ...rest] = (canonicalize(marked) ?? '').split(`"${mark} `)
+    return rest.reduce((text, part) => {
+      const end = part.indexOf('"')
+      return text + digits[Number(part.slice(0, end))]! + part.slice(end + 1)
+    }, start)
   } catch {
     return ''
   }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { parseExactly } from '#foundation/exact-numbers.ts'
-import { isObject, parseJson } from '#foundation/json.ts'
+import { isObject } from '#foundation/json.ts'
 import { findRepeatedName } from '#foundation/json-syntax.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
 import { Bundle } from './bundle.ts'
@@ -19,6 +19,15 @@ export function bundleElement(bundle: Bundle): string {
 
 function bundleJson(bundle: Bundle): string {
   return JSON.stringify(bundle).replaceAll('<', '\\u003c')
+}
+
+/**
+ * Returns what is wrong with the name of a file, in words that follow "it"; null when nothing is. A browser shows what has the name
+ * of a page as one, whatever its data says.
+ */
+export function findNameProblem(file: string, text: string): string | null {
+  const isShown = /\.(?:x?html?|xht|shtml|svg|xml|mht|mhtml)$/i.test(file)
+  return isShown && !/^<!doctype html>/i.test(text) ? 'it has the name of a page, and is none' : null
 }
 
 /** Whether a file is the page of a bundle, by its content. */
@@ -41,7 +50,8 @@ export function readBundle(text: string): { bundle: Bundle } | { problem: string
     return { problem: `an object of its data has the name ${plainLine(JSON.stringify(repeated))} twice` }
   const otherKind = findOtherKind(value)
   if (otherKind !== null) return { problem: otherKind }
-  const checked = Bundle.safeParse(parseJson(json))
+  // The value itself: rounded, an exact number in a field with a type would pass, and be an object to whoever reads it.
+  const checked = Bundle.safeParse(value)
   if (!checked.success)
     return {
       problem: `its data is not as the format says, at ${z.core.toDotPath(checked.error.issues[0]?.path ?? [])}`,
