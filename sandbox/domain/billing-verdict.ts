@@ -101,7 +101,7 @@ export function findBillingFix({
       : null
   }
   if (first_frame_at_ms !== null) {
-    return 'Send a render beacon. render.js does; if the page uses it, its console says why not: its CSP, an origin that is not allowed, or a page that was left. A beacon that was refused for its credential or asset token has no slot: svc requests list --path /v1/beacons'
+    return 'Send a render beacon. render.js does, unless the frame was not shown: the console of the browser says why, such as a CSP, an origin that is not allowed, or a page that was left. A beacon that was refused for its credential or asset token has no slot: svc requests list --path /v1/beacons'
   }
   return status === 'expired'
     ? 'It expired before it was shown. Request a placement when there is room for it, and mount placement.render.frame_url at once.'

@@ -57,7 +57,7 @@ async function runBlock([, answer, text]: Run): Promise<void> {
         .replace('/api/placement', endpoint)
         .replace(/\{ (client_id: 'proj_demo', )?session_id/, `{ ${more}`)
         // Of a whole page: the session and the answer are the test's.
-        .replace('crypto.randomUUID()', JSON.stringify(session_id))
+        .replace("crypto.getRandomValues(new Uint32Array(4)).join('-')", JSON.stringify(session_id))
         .replace(/ *async function streamTheAnswer\(\) \{.*?\n {2}\}\n/s, '')
       const run = new Function('session_id', 'streamTheAnswer', `return (async () => {${block}})()`)
       Object.assign(window, {

@@ -256,7 +256,10 @@ const rendererErrors: Readonly<Record<string, readonly [message: string, fix?: s
     'The page has no origin of its own.',
     'Serve the page from an origin that the project allows: a file, or a sandboxed frame without allow-same-origin, has none.',
   ],
-  render_timeout: ['The frame did not show its creative in time.'],
+  render_timeout: [
+    'The frame did not show its creative in time.',
+    'Allow the origin of the page in the project if the frame was refused; else the network or the device is slow.',
+  ],
   script_incomplete: [
     'Another part of render.js did not load.',
     'Load render.js from the service, not a copy of it: it loads its other parts from where it came from.',
