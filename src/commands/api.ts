@@ -5,12 +5,13 @@
 import { Option } from 'commander'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { lastPlacement, savePlacement } from '#cli/endpoint/last-placement.ts'
+import { describeRecord } from '#cli/endpoint/listed-page.ts'
 import { consentStringText, placementSummary } from '#cli/output/placement-summary.ts'
 import { type Column, paintDim, paintWord } from '#cli/output/table.ts'
 import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import type { EndpointId } from '#contract/index.ts'
 import { limits } from '#contract/limits.ts'
-import type { ConsentItem } from '#contract/resources/consent.ts'
+import type { ConsentItem, ConsentRequest } from '#contract/resources/consent.ts'
 import { projectInUse } from './projects.ts'
 
 const columns: readonly Column[] = [
@@ -53,6 +54,15 @@ export const api: Noun = {
         'api consent.set --session-id sess_1 --decision granted --set purposes.semantic_targeting=true',
         'api consent.set --session-id sess_1 --decision withdrawn -o json',
       ],
+      text: (response, style, { sent }) => {
+        const { session_id, decision } = sent.body as ConsentRequest
+        if (decision !== 'withdrawn') return describeRecord(response, style)
+        const { lifecycle_state, revision } = response.authoritative_consent
+        return [
+          `The consent of ${session_id} is ${lifecycle_state}, revision ${revision}.`,
+          'Placements decided under an earlier consent are no longer shown or counted.',
+        ]
+      },
     }),
     operation('consent.list', {
       empty: 'No consent yet. Store one: svc api consent.set --session-id ID --decision granted',

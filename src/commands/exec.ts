@@ -54,17 +54,7 @@ export const exec: Command = {
     'While it runs, svc sandbox ps lists its sandbox, and other commands use it when it is the only one. Inside another svc exec, or a command under svc observe, it joins the sandbox that is there; --isolated starts another.',
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
-  usualFlags: [
-    '--seed',
-    '--rate-limit',
-    '--decision-latency',
-    '--scenario',
-    '--playback',
-    '--overrides',
-    '--tls',
-    '--strict',
-    '--isolated',
-  ],
+  usualFlags: '--seed --rate-limit --decision-latency --scenario --playback --overrides --tls --strict --isolated',
   options: [
     ...flags.values(),
     new Option('--isolated', 'start another sandbox inside a surrounding svc exec or svc observe'),

@@ -31,20 +31,8 @@ export const projects: Noun = {
     }),
     createProject(),
     endpointCommand('projects.update', {
-      usualFlags: [
-        '--enabled',
-        '--label-text',
-        '--label-required',
-        '--billing-model',
-        '--publisher-share',
-        '--fill-rate',
-        '--activation-ttl-ms',
-        '--decision-ttl-ms',
-        '--secret-key-in-browser',
-        '--personal-data',
-        '--set',
-        '--data',
-      ],
+      usualFlags:
+        '--enabled --label-text --label-required --billing-model --publisher-share --fill-rate --activation-ttl-ms --decision-ttl-ms --secret-key-in-browser --personal-data --set --data',
       details: 'Without client_id: the project in use. Give lists in full, with their items separated by commas.',
       examples: [
         "sandbox projects update --set 'allowed_origins=http://localhost:*,http://127.0.0.1:*'",
@@ -97,20 +85,8 @@ export function projectInUse({ settings }: CommandContext): string {
 /** The name of a new project is an argument, because --client-id names the project in use. */
 function createProject(): Command {
   const command = endpointCommand('projects.create', {
-    usualFlags: [
-      '--enabled',
-      '--label-text',
-      '--label-required',
-      '--billing-model',
-      '--publisher-share',
-      '--fill-rate',
-      '--activation-ttl-ms',
-      '--decision-ttl-ms',
-      '--secret-key-in-browser',
-      '--personal-data',
-      '--set',
-      '--data',
-    ],
+    usualFlags:
+      '--enabled --label-text --label-required --billing-model --publisher-share --fill-rate --activation-ttl-ms --decision-ttl-ms --secret-key-in-browser --personal-data --set --data',
     details: 'Its keys are stored in the state directory, where --client-id finds them.',
     arguments: [new Argument('<client_id>', 'proj_ and a name')],
     examples: [

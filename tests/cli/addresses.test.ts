@@ -100,7 +100,7 @@ describe('--tls', () => {
     )
     expect(modes).toEqual([0o700, 0o600, 0o600])
     // What this process trusts once, it trusts: the stranger comes first.
-    const stranger = await cli(temporaryDirectory(), `sandbox status --base-url ${ready.url}`)
+    const stranger = await cli(temporaryDirectory(), `sandbox clock show --base-url ${ready.url}`)
     expect([stranger.code, stranger.stderr.split('\n')]).toEqual([
       7,
       [
@@ -112,7 +112,7 @@ describe('--tls', () => {
     // Plain HTTP on this port gets its response below TLS.
     const plain = ready.url.replace('https', 'http')
     const hint = `hint: Use https://192.168.1.5:4010\n`
-    const wrong = await cli(home, `sandbox status --base-url ${plain}`)
+    const wrong = await cli(home, `sandbox clock show --base-url ${plain}`)
     expect(wrong.stderr).toContain(`error: This sandbox speaks https, and the request came as plain http.\n${hint}`)
     expect(await statusAt(`${ready.url}/_sandbox/readyz`, 'devbox.test', cert)).toBe(200)
 
@@ -137,7 +137,7 @@ describe('--tls', () => {
   test('a service that speaks http is named', async () => {
     const home = temporaryDirectory()
     const { url } = await start(home, '')
-    const { code, stderr } = await cli(home, `sandbox status --base-url ${url.replace('http', 'https')}`)
+    const { code, stderr } = await cli(home, `sandbox clock show --base-url ${url.replace('http', 'https')}`)
     expect([code, stderr]).toEqual([
       7,
       `error: ${url.replace('http', 'https')} cannot be reached: it speaks http, not https.\nhint: Use ${url}\n`,

@@ -308,7 +308,7 @@ test('the skill has a name and a description by the form of skills, and each com
   expect(description.length).toBeLessThanOrEqual(1024)
   expect(text).not.toContain('{{')
   const nodes = await commandTree(commands)
-  const used = [...text.matchAll(/\bsvc ((?:[a-z]+ )*[a-z]+)([^`|")]*)/g)].filter(
+  const used = [...text.matchAll(/\bsvc ((?:[a-z]+ )*[a-z]+(?:\.[a-z]+)?)([^`|")]*)/g)].filter(
     ([line]) => !/^svc (?:is|says)/.test(line),
   )
   expect(used.length).toBeGreaterThan(20)

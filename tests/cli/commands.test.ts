@@ -200,7 +200,7 @@ reason schema_invalid, request req_*
     for (const args of [
       'placements create --nonsense',
       'api decisions.get slot_00000000001',
-      'sandbox status --base-url http://127.0.0.1:1',
+      'sandbox clock show --base-url http://127.0.0.1:1',
     ]) {
       const { stdout, stderr } = await cli.svc(`${args} -o json`)
       expect(stdout).toBe('')
@@ -210,7 +210,9 @@ reason schema_invalid, request req_*
   })
 
   test('name the program as it was called', async () => {
-    const { stderr } = await cli.svc('sandbox status --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
+    const { stderr } = await cli.svc('sandbox clock show --base-url http://127.0.0.1:1', {
+      env: { npm_execpath: 'npm' },
+    })
     expect(stderr).toContain('hint: Start a sandbox: npx svc start.')
     const empty = await cli.svc('team tokens list', { env: { npm_execpath: 'npm' } })
     expect(empty.stderr).toContain('Create one: npx svc team tokens create')

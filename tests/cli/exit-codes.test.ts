@@ -29,7 +29,7 @@ const randomText = () => {
 
 const cases: Record<Exclude<Category, 'interrupted'>, readonly Case[]> = {
   ok: [
-    { args: 'sandbox status', code: null },
+    { args: 'sandbox clock show', code: null },
     { args: 'placements create --expect fill --format banner --expect format=banner', code: null },
   ],
   unexpected: [{ args: 'placements create', code: 'unexpected', system: { randomText } }],
@@ -50,7 +50,7 @@ const cases: Record<Exclude<Category, 'interrupted'>, readonly Case[]> = {
   ],
   no_fill: [{ args: 'placements create --no-fill --expect fill', code: 'no_fill' }],
   discrepancy: [{ args: 'beacons reconcile counts.csv', code: null }],
-  unreachable: [{ args: 'sandbox status --base-url http://127.0.0.1:1', code: 'unreachable' }],
+  unreachable: [{ args: 'sandbox clock show --base-url http://127.0.0.1:1', code: 'unreachable' }],
   busy: [{ args: 'start --port PORT --ephemeral', code: 'port_in_use' }],
 }
 const rows = Object.entries(cases).flatMap(([category, own]) => own.map((each) => ({ category, ...each })))

@@ -95,9 +95,8 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
 
 /** Commands that promise exit code 5 and always have something to judge. */
 const judgesWhatItMakes: Readonly<Record<string, string>> = {
-  'sandbox status --check': 'the database, which is there',
-  'sandbox status': 'the same with --check',
-  import: 'the parts of the file, which has some',
+  'sandbox status': 'the database, which is there',
+  'bundle import': 'the parts of the file, which has some',
   trigger: 'the turns that it plays',
   'qa hosts': 'the page under each condition: where nothing is seen, its ad does not show (qa-hosts.test.ts)',
   'sandbox callbacks resend': 'the callback that it sends; there is none to send otherwise',

@@ -184,17 +184,14 @@ const noSandboxText = 'error: No sandbox is running.\nhint: Start one: svc start
 
 test.each([
   'sandbox status',
-  'sandbox status',
   'sandbox reset',
   'sandbox export',
   'sandbox logs',
   'sandbox env',
   'placements create',
   'requests list',
-  'sandbox logs',
   'beacons tail',
   'sandbox events',
-  'sandbox status',
   'contract check',
 ])('without a sandbox %s ends with the one message and exit code 7', async (args) => {
   const env = { SVC_HOME: temporaryDirectory() }

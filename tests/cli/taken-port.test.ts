@@ -95,7 +95,7 @@ test('a database that a sandbox of another folder has open is named with that fo
 describe('a command that finds another server', () => {
   test.each([
     ['placements list', 'GET /_sandbox/placements responded with 404'],
-    ['sandbox status', 'GET /_sandbox/readyz responded with 404'],
+    ['sandbox clock show', 'GET /_sandbox/clock responded with 404'],
     ['sandbox status', 'No sandbox is running at'],
     [
       'placements create --client-id proj_demo --secret-key sk_test_mine --session-id s1',

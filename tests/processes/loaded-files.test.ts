@@ -12,7 +12,7 @@ test.each(['sandbox -h', 'qa run --nonsense --help', 'nonsense'])(
   },
 )
 
-test.each(['placements create -o json', 'sandbox status'])(
+test.each(['placements create -o json', 'api projects.config'])(
   'svc %s, which calls a running sandbox, loads neither',
   async (line) => {
     await using cli = await startTestCli()

@@ -18,8 +18,8 @@ export interface Command {
   details?: string
   arguments?: readonly Argument[]
   options?: readonly Option[]
-  /** The flags of its `--help`, in this order; default: the first twelve. `--help --all` shows every one. */
-  usualFlags?: readonly `--${string}`[]
+  /** The flags of its `--help`, in this order, after blanks; default: the first twelve. `--help --all` shows every one. */
+  usualFlags?: string
   /** The columns of each table that it prints, among which `--columns` chooses. */
   tables?: readonly (readonly Column[])[]
   /** Prints rows of one kind, a list or a report: csv and tsv fit it. */

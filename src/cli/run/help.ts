@@ -12,7 +12,7 @@ export interface CommandNode {
   details?: string
   arguments?: readonly ArgumentNode[]
   options?: readonly OptionNode[]
-  usualFlags?: readonly string[]
+  usualFlags?: string
   formats?: readonly string[]
   examples?: readonly string[]
   isHidden?: true
@@ -151,7 +151,7 @@ const maxUsualFlags = 12
 /** Returns the flags that the help of a command shows. */
 function usualOptions({ options = [], usualFlags }: CommandNode): readonly OptionNode[] {
   if (usualFlags === undefined) return options.slice(0, maxUsualFlags)
-  return usualFlags.flatMap((name) => options.find(({ flags }) => new Option(flags).long === name) ?? [])
+  return usualFlags.split(' ').flatMap((name) => options.find(({ flags }) => new Option(flags).long === name) ?? [])
 }
 
 function describe(

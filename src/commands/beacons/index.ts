@@ -219,20 +219,8 @@ export const beacons: Noun = {
         ),
     }),
     endpointCommand('beacons.list', {
-      usualFlags: [
-        '--limit',
-        '--slot-id',
-        '--event',
-        '--verdict',
-        '--format',
-        '--session-id',
-        '--reason',
-        '--billed',
-        '--metric',
-        '--since',
-        '--until',
-        '--columns',
-      ],
+      usualFlags:
+        '--limit --slot-id --event --verdict --format --session-id --reason --billed --metric --since --until --columns',
       empty: 'No beacons yet. Send some: svc trigger',
       examples: [
         'beacons list',

@@ -66,20 +66,8 @@ export const create = endpointCommand('placements.create', {
     '--topic is used for matching only with consent, so it sends consent.semantic_targeting: true unless --consent says otherwise.',
     '--consent denied first stores the denial with POST /v1/consent, because consent in a request can only grant.',
   ].join('\n\n'),
-  usualFlags: [
-    '--format',
-    '--no-fill',
-    '--topic',
-    '--session-id',
-    '--consent',
-    '--job-type',
-    '--wait-ms',
-    '--live',
-    '--open',
-    '--expect',
-    '--curl',
-    '--set',
-  ],
+  usualFlags:
+    '--format --no-fill --topic --session-id --consent --job-type --wait-ms --live --open --expect --curl --set',
   options: [
     new Option('--format <format...>', 'formats that may fill').choices(formats),
     new Option('--no-fill', 'force a no-fill; needs a test key'),

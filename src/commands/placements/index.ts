@@ -72,20 +72,8 @@ export const placements: Noun = {
   commands: [
     create,
     endpointCommand('placements.list', {
-      usualFlags: [
-        '--limit',
-        '--session-id',
-        '--job-id',
-        '--campaign-id',
-        '--format',
-        '--fill',
-        '--reason',
-        '--billed',
-        '--reached',
-        '--missing',
-        '--since',
-        '--columns',
-      ],
+      usualFlags:
+        '--limit --session-id --job-id --campaign-id --format --fill --reason --billed --reached --missing --since --columns',
       empty: 'No placements yet. Create one: svc placements create',
       examples: [
         'placements list',

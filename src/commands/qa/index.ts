@@ -64,20 +64,8 @@ const run: Command = {
     'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 if all passed, 5 if a check failed or no case applied, 2 for an invalid suite, 7 without a target.',
   ].join('\n\n'),
   arguments: [suitesArgument],
-  usualFlags: [
-    '--fresh',
-    '--browser',
-    '--seed',
-    '--grep',
-    '--tag',
-    '--not-tag',
-    '--reporter',
-    '--last-failed',
-    '--watch',
-    '--bail',
-    '--workers',
-    '--allow-live',
-  ],
+  usualFlags:
+    '--fresh --browser --seed --grep --tag --not-tag --reporter --last-failed --watch --bail --workers --allow-live',
   options: [
     new Option('--fresh', 'use a new sandbox in memory'),
     new Option('--browser [engine]', 'also run the cases that need a browser: chromium (default), firefox or webkit'),

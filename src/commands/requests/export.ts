@@ -25,19 +25,8 @@ export const exportRequests: Command = {
   details:
     'Writes HAR 1.2, oldest first, which the network panels of browsers, proxies and HAR viewers open: headers, bodies and times of every request that the filters select, without keys, tokens and prompt texts. A file is complete or not written at all; an existing one is replaced only with --force.',
   arguments: [new Argument('[file]', 'file to write; default: stdout')],
-  usualFlags: [
-    '--method',
-    '--path',
-    '--status',
-    '--status-class',
-    '--reason',
-    '--key',
-    '--session-id',
-    '--trace-id',
-    '--since',
-    '--until',
-    '--overwrite',
-  ],
+  usualFlags:
+    '--method --path --status --status-class --reason --key --session-id --trace-id --since --until --overwrite',
   options: [...filters.values(), forceOption()],
   examples: ['requests export journal.har --force', 'requests export --path /v1/placements --since 10m'],
   run,

@@ -170,20 +170,8 @@ const pageOptions = new Map([...body].filter(([name]) => name === 'limit' || nam
 
 const list = endpointCommand('requests.list', {
   details: 'Searches the journal until the page is full or the journal ends.',
-  usualFlags: [
-    '--limit',
-    '--method',
-    '--path',
-    '--status',
-    '--status-class',
-    '--reason',
-    '--key',
-    '--session-id',
-    '--since',
-    '--header',
-    '--body',
-    '--columns',
-  ],
+  usualFlags:
+    '--limit --method --path --status --status-class --reason --key --session-id --since --header --body --columns',
   options: [...filters.values(), ...contentOptions().map((option) => option.conflicts(notWithContent))],
   columns,
   empty: emptyJournal,

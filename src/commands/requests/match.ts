@@ -91,20 +91,8 @@ export const verify: Command = {
   summary: 'Check how many requests match',
   details:
     'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. In that case it prints the nearest requests and the conditions they fail or, if there are too many, the newest ones. Without --times, --at-least or --none it expects at least one. An empty journal is exit code 5 too, unless --none has no condition.',
-  usualFlags: [
-    '--method',
-    '--path',
-    '--status',
-    '--status-class',
-    '--reason',
-    '--session-id',
-    '--since',
-    '--header',
-    '--body',
-    '--times',
-    '--at-least',
-    '--none',
-  ],
+  usualFlags:
+    '--method --path --status --status-class --reason --session-id --since --header --body --times --at-least --none',
   options: [
     ...scalarOptions.values(),
     ...contentOptions(),

@@ -39,20 +39,8 @@ export const faults: CommandGroup = {
   summary: 'Break requests on purpose, the same way in every run',
   commands: [
     endpointCommand('faults.add', {
-      usualFlags: [
-        '--method',
-        '--path',
-        '--session-id',
-        '--format',
-        '--status',
-        '--reason-code',
-        '--effect',
-        '--latency-ms',
-        '--times',
-        '--rate',
-        '--ttl-ms',
-        '--set',
-      ],
+      usualFlags:
+        '--method --path --session-id --format --status --reason-code --effect --latency-ms --times --rate --ttl-ms --set',
       details: [
         'Fails twice, then works:   --path /v1/placements --times 2',
         'Over the rate limit:       --status 429 --retry-after-s 30',

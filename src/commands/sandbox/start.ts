@@ -34,20 +34,8 @@ export const start: Command = {
     'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is the name they know this computer by. Requests to any other name are refused, and the control plane then requires the admin token from all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it automatically.',
     'With --store, any number of nodes share one database: svc docs team. With --playback, it responds as a recording of the service does: svc docs recordings.',
   ].join('\n\n'),
-  usualFlags: [
-    '--port',
-    '--name',
-    '--db',
-    '--ephemeral',
-    '--seed',
-    '--rate-limit',
-    '--scenario',
-    '--host',
-    '--public-url',
-    '--playback',
-    '--detach',
-    '--open',
-  ],
+  usualFlags:
+    '--port --name --db --ephemeral --seed --rate-limit --scenario --host --public-url --playback --detach --open',
   options: [
     ...flags.values(),
     new Option('--detach', 'run in the background; returns when it is ready'),
