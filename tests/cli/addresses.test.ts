@@ -121,7 +121,7 @@ describe('--tls', () => {
     const { placement } = JSON.parse(placed.stdout) as { placement: { render: { frame_url: string } } }
     expect(placement.render.frame_url).toMatch('https://192.168.1.5:4010/v1/render/ast_')
     await expect.poll(() => printed(home, 'sandbox ps -o json')).toMatchObject([{ url: ready.url, ready: true }])
-    const variables = await printed<Record<string, string>>(home, 'env -o json')
+    const variables = await printed<Record<string, string>>(home, 'sandbox env -o json')
     const files = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE'].map((name) =>
       readFileSync(variables[name]!, 'utf8'),
     )

@@ -220,7 +220,10 @@ reason schema_invalid, request req_*
 
   test.each([
     ['placements create --base-url http://127.0.0.1:1', 'List them: npx svc sandbox ps'],
-    ['observe --base-url http://127.0.0.1:1', 'Start one: npx svc start. Or run a command against its own: npx svc qa'],
+    [
+      'observe --base-url http://127.0.0.1:1',
+      'Start one: npx svc start. Or run a command against its own: npx svc observe',
+    ],
     ['observe npm test', 'npx svc observe -- npm test'],
     ['qa run --watch', 'Name one: npx svc qa run shop.yaml --watch'],
   ])('name it once: %s', async (args, hint) => {
@@ -439,7 +442,7 @@ describe('examples in the help', () => {
         // What the command line sends is not judged.
         const headers = { authorization: 'Bearer sk_test_sandbox_demo' }
         if (path === 'doctor') await fetch(`${cli.sandbox.url}/v1/projects/proj_demo/config`, { headers })
-        await cli.svc('placements create --format banner -q')
+        await cli.svc('placements create --format banner -q', { cwd })
         if (path.startsWith('sandbox callbacks')) await cli.svc(`api jobs.create --callback-url ${hook.url} -q`)
         const { code, stdout, stderr } = await cli.svc(await aboutNewThing(example, cli.sandbox.url), { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)

@@ -37,7 +37,7 @@ SVC_ORIGIN=http://localhost:3000
   })
 
   test('-o json prints one object', async () => {
-    for (const args of ['env -o json', 'env --json']) {
+    for (const args of ['sandbox env -o json', 'sandbox env --json']) {
       const { stdout } = await cli.svc(args)
       expect(Object.keys(JSON.parse(stdout) as object)).toEqual(names)
     }
