@@ -81,20 +81,8 @@ export const observe: Command = {
     new Option('--force', `with --accept-current: replace ${observeFileName}`),
     ...reportOptions,
   ],
-  usualFlags: [
-    '--url',
-    '--steps',
-    '--interactive',
-    '--for',
-    '--since',
-    '--browser',
-    '--browser-path',
-    '--strict',
-    '--accept-current',
-    '--force',
-    '--reporter',
-    '--compare-with',
-  ],
+  usualFlags:
+    '--url --steps --interactive --for --since --browser --browser-path --strict --accept-current --force --reporter --compare-with',
   passesThrough: true,
   examples: [
     'observe -- npm test',
