@@ -6,11 +6,13 @@
 
 import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
+import { renamedCommands } from '#cli/run/renamed-commands.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { explainIssues } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
 import { describeField } from '#contract/words/error-lines.ts'
 import { isObject } from '#foundation/json.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { SandboxAccess } from './access.ts'
 import { bundleAddress, bundleFile } from './bundle-tool.ts'
 import { lintTool } from './lint-tool.ts'
@@ -152,11 +154,12 @@ function ofNewest(tool: Tool): Tool {
   }
 }
 
-/** Returns the command of an endpoint. */
+/** Returns the command of an endpoint: its noun and verb, or what these are called now. */
 function endpointCommandName(id: EndpointId): string {
-  if (id === 'consent.list') return 'api consent.list'
+  if (id === 'consent.list') return `api ${id}`
   const [noun = '', verb] = id.split('.')
-  return `${belowSandbox.includes(noun) ? 'sandbox ' : ''}${noun} ${verb}`
+  const command = `${belowSandbox.includes(noun) ? 'sandbox ' : ''}${noun} ${verb}`
+  return findEntry(renamedCommands, command)?.replace(/^svc /, '') ?? command
 }
 
 /** Returns the input of a call as the tool takes it. Throws CliError with every field that is wrong. */

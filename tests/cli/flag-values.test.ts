@@ -7,6 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endpoints } from '#cli/endpoint/facts.ts'
 import { loadAll, tableOptions } from '#cli/run/command.ts'
 import { commonOptions } from '#cli/run/common-options.ts'
+import { renamedCommands } from '#cli/run/renamed-commands.ts'
+import { mapTable } from '#foundation/table-entry.ts'
 import { commands } from '#src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
@@ -28,7 +30,6 @@ const freeText: Readonly<Record<string, string>> = {
   '--control-token': 'a credential',
   '--cursor': 'opaque: the sandbox refuses any other',
   '--db': 'a file',
-  '--file': 'a file',
   '--filter-list': 'a file',
   '--gpp-string': 'stored as it is',
   '--grep': 'a regular expression',
@@ -125,17 +126,18 @@ test.each(Object.entries(checkedLater))('%s refuses a wrong value before anythin
 
 /** Commands with the filter of a project that are no endpoint, or not of its name. */
 const renamed: Readonly<Record<string, string>> = {
+  ...mapTable(renamedCommands, (now) => now.replace('svc ', '')),
   'consent list': 'api consent.list',
   'bundles page': 'bundle create',
 }
-const composed = ['beacons tail', 'sandbox logs', 'requests verify', 'sandbox logs', 'evidence export']
+const composed = ['beacons tail', 'sandbox logs', 'requests verify', 'evidence export']
 
 test('a project that the sandbox does not have is refused, not searched in vain', async () => {
   const filtered = Object.entries(endpoints).flatMap(([id, { path, query, body }]) => {
     const hasProject = [query, body].some((fields) => fields?.properties?.client_id !== undefined)
     return path.startsWith('/_sandbox/') && hasProject && id !== 'projects.create' ? [id.replace('.', ' ')] : []
   })
-  expect(filtered).toContain('beacons billing')
+  expect(filtered).toContain('billing report')
   for (const path of [...filtered.map((path) => renamed[path] ?? path), ...composed]) {
     const { code, stdout, stderr } = await cli.svc(`${path} --client-id proj_dmeo`)
     expect([path, code, stdout]).toEqual([path, 2, ''])
@@ -157,6 +159,6 @@ test('what is probably meant is named, and a choice may be in any case', async (
     const { code, stderr } = await cli.svc(line)
     expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(`Did you mean ${near}?`)])
   }
-  expect((await cli.svc('requests verify --at-least 0 --method post')).code).toBe(0)
+  expect((await cli.svc('requests list --method post')).code).toBe(0)
   expect((await cli.svc('sandbox events --type beacon.accepted,nothing.at_all')).code).toBe(2)
 })

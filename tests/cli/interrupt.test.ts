@@ -85,7 +85,7 @@ test.for(['start --port 0 --ephemeral', 'observe', 'exec -- sleep 60'])(
     }
     const { code } = await cli.svc(line, { system: { onSignal } })
     // What observed nothing has judged nothing.
-    expect(code).toBe({ start: 0, qa: 5, exec: 130 }[line.split(' ')[0]!])
+    expect(code).toBe({ start: 0, observe: 5, exec: 130 }[line.split(' ')[0]!])
   },
 )
 
