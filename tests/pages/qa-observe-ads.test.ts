@@ -1,4 +1,4 @@
-/** What `svc qa observe` says of ads that people cannot bear: for each rule pages on which it must be silent, then those it names. */
+/** What `svc observe` says of ads that people cannot bear: for each rule pages on which it must be silent, then those it names. */
 import type { BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { FrameLoad } from '#diagnosis/facts/frame-loads.ts'
