@@ -5,7 +5,6 @@ import type { FrameLoad } from '#diagnosis/facts/frame-loads.ts'
 import { type AroundAds, readAroundAds, recordAroundAds } from '#diagnosis/facts/in-page-ads.ts'
 import type { Facts } from '#diagnosis/rule.ts'
 import { pageAdRules } from '#diagnosis/rules/page-ads.ts'
-import { manualClock } from '#sandbox/index.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { startTurn } from '#tests/browser/turns.ts'
 
@@ -38,7 +37,6 @@ interface Scene {
   place?: PlaceOptions
   /** How often it is rendered in all. Default: once. */
   times?: number
-  on?: Stage
   /** Mounts it instead. */
   show?: (host: Host) => Promise<unknown>
 }
@@ -55,10 +53,10 @@ async function look({
   times = 1,
   on = stage,
 }: Scene): Promise<AroundAds> {
-  await using host = await on.open({
+  await using host = await stage.open({
     html: html ?? '<div id="slot"></div>',
     context: { viewport: { width: 1_000, height: 800 }, ...context },
-    before: (page) => page.addInitScript(recordAroundAds, [on.sandbox.url]),
+    before: (page) => page.addInitScript(recordAroundAds, [stage.sandbox.url]),
   })
   if (before) await host.page.evaluate(before)
   if (show) await show(host)
@@ -212,13 +210,7 @@ describe.concurrent('ad-density', () => {
   })
 })
 
-describe('ad-late', () => {
-  const clock = manualClock(Date.now())
-  let on: Stage
-  beforeAll(async () => {
-    on = await openStage({ rate_limit: 'off', clock })
-  })
-  afterAll(() => on?.[Symbol.asyncDispose]())
+describe.concurrent('ad-late', () => {
   const finish = (after_ms: number) => async (host: Host) => {
     host.backend_responses.push({ body: JSON.stringify(await host.place(banner)), after: ended(host, after_ms) })
     await startTurn(host, { keepMounted: true, turnId: 'one' })
@@ -228,7 +220,6 @@ describe('ad-late', () => {
   const ended = async (host: Host, ms: number) => {
     await host.emitted('turn:finished')
     if (ms > 0) await host.pass(ms)
-    clock.advance(ms)
   }
   test.each<[string, Scene]>([
     ['the ad comes first', { after: 'hostTurn.finish()' }],
@@ -239,11 +230,11 @@ describe('ad-late', () => {
       { after: `hostTurn.finish(); setTimeout(() => document.body.prepend(${slot}), 1200)` },
     ],
   ])('is silent where %s', async (_, scene) => {
-    expect(await judgeScene({ on, ...scene })).toEqual({})
+    expect(await judgeScene(scene)).toEqual({})
   })
 
   test('names an ad that comes three seconds after the end', async () => {
-    expect(await judgeScene({ on, show: finish(3_000) })).toEqual({
+    expect(await judgeScene({ show: finish(3_000) })).toEqual({
       'ad-late': [
         expect.stringMatching(
           /^The ad of slot_\w+ was painted 3\.\d s after its turn had finished; up to 1 s is good\.$/,

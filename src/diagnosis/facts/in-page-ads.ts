@@ -43,7 +43,6 @@ export interface AroundAds {
 
 interface AdEvent {
   type: string
-  at_ms: number
   turn_id?: string
   slot_id?: string
   instance_id?: string
@@ -54,6 +53,9 @@ interface AdEvent {
 interface Recording {
   dropped: { id: string; slot: string }[]
   beside: (Omit<ShownBesideMessage, 'slot_id'> & { id: string })[]
+  /** When a turn had finished and an ad was first rendered, by its id: the page's clock, since `at_ms` follows corrections. */
+  finished: Map<string, number>
+  rendered: Map<string, number>
   /** Until then nothing may scroll, milliseconds of the page's clock: where the page itself has scrolled to is looked at. */
   quiet_until: number
 }
@@ -69,7 +71,7 @@ export function recordAroundAds(bases: readonly string[]): void {
   if (bases.some((base) => location.href.startsWith(base))) return
   /** An ad has been painted, and its page has scrolled to where it wants to be. */
   const settled_ms = 700
-  const recording: Recording = { dropped: [], beside: [], quiet_until: 0 }
+  const recording: Recording = { dropped: [], beside: [], finished: new Map(), rendered: new Map(), quiet_until: 0 }
   const around = (element: Element): Element | null => {
     const root = element.getRootNode()
     return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
@@ -124,6 +126,15 @@ export function recordAroundAds(bases: readonly string[]): void {
       recording.beside.push({ id: ad.dataset.spPlacement ?? '', was_in_view, is_in_view, message: text })
     }, settled_ms)
   }
+  const note = (times: Map<string, number>, id: string | undefined): void => {
+    if (id !== undefined && !times.has(id)) times.set(id, performance.now())
+  }
+  setInterval(() => {
+    for (const { type, turn_id, instance_id } of (window as RecordingWindow).SponsoredPlacement?.getEvents?.() ?? []) {
+      if (type === 'turn:finished') note(recording.finished, turn_id)
+      if (type === 'rendered') note(recording.rendered, instance_id)
+    }
+  }, 100)
   const known = new Set<string>()
   new MutationObserver((mutations) => {
     for (const { target, addedNodes, removedNodes } of mutations) {
@@ -156,16 +167,12 @@ export function readAroundAds(): AroundAds {
     const cleared = own.findIndex(({ type, reason }) => type === 'cleared' && reason === 'target_removed')
     return cleared >= 0 && own.slice(cleared).some(({ type }) => type === 'rendered')
   }
-  const first = events.filter(
-    ({ type, instance_id }, index) =>
-      type === 'rendered' &&
-      events.findIndex((each) => each.type === type && each.instance_id === instance_id) === index,
-  )
-  const late = first.flatMap(({ turn_id, slot_id, at_ms }): LateAd[] => {
-    const end = events.find(
-      (each) => each.type === 'turn:finished' && each.turn_id === turn_id && turn_id !== undefined,
-    )
-    return end === undefined || at_ms <= end.at_ms ? [] : [{ slot_id: slot_id ?? '', after_ms: at_ms - end.at_ms }]
+  const late = [...(recording?.rendered ?? [])].flatMap(([id, rendered_at]): LateAd[] => {
+    const turn_id = events.find(({ instance_id }) => instance_id === id)?.turn_id
+    const finished_at = recording?.finished.get(turn_id ?? '')
+    return finished_at === undefined || rendered_at <= finished_at
+      ? []
+      : [{ slot_id: slotOf(id), after_ms: rendered_at - finished_at }]
   })
   const ads = [...document.querySelectorAll<HTMLElement>('[data-sp-placement]')].filter(
     ({ offsetHeight }) => offsetHeight,
