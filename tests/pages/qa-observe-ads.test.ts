@@ -43,16 +43,7 @@ interface Scene {
 
 const banner = { format: 'banner', max_width: 300, max_height: 250 } as const
 
-async function look({
-  html,
-  before,
-  after,
-  context,
-  place = banner,
-  show,
-  times = 1,
-  on = stage,
-}: Scene): Promise<AroundAds> {
+async function look({ html, before, after, context, place = banner, show, times = 1 }: Scene): Promise<AroundAds> {
   await using host = await stage.open({
     html: html ?? '<div id="slot"></div>',
     context: { viewport: { width: 1_000, height: 800 }, ...context },
