@@ -269,7 +269,10 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
     body: `${slot}${turn('/reshaped')}`,
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
-  'layout-shift': { body: `<div id="slot"></div><p style="font-size:60px">${'Talk. '.repeat(60)}</p>${turn('/late')}` },
+  'layout-shift': {
+    body: `<div id="slot"></div><p style="font-size:60px">${'Talk. '.repeat(60)}</p>${turn('/late')}`,
+    also: ['message-pushed-away'],
+  },
   'slot-emptied': {
     body: `${slotInView}<script>
       let times = 0

@@ -257,7 +257,7 @@ async function recordEvents(
 async function lookUntilOver(
   page: Page,
   { bases, for_ms, signal, is_headed, drive }: WatchOptions,
-  measureLoads: (page: Page) => Promise<void>,
+  measureLoads: (page: Page) => void,
 ): Promise<{ mounts: WatchedMount[]; looks: DocumentLook[]; failed_step: PageSeen['failed_step']; isBusy: boolean }> {
   const mounts = new Map<string, WatchedMount>()
   const looks = new Map<string, DocumentLook>()
@@ -295,7 +295,7 @@ async function lookUntilOver(
       mergeLook(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
     }
     await unlessBusy(takeScreenshots(mounts))
-    await unlessBusy(measureLoads(page))
+    measureLoads(page)
     const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
     const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, present))
     sought = next?.element ?? null
@@ -317,7 +317,8 @@ const maxLookMs = 1_000
 type DocumentLook = PageLook & { around_ads: AroundAds }
 
 async function lookAtDocument(frame: Frame, bases: readonly string[]): Promise<DocumentLook> {
-  return { ...(await frame.evaluate(lookAtPage, bases)), around_ads: await frame.evaluate(readAroundAds) }
+  const [look, around_ads] = await Promise.all([frame.evaluate(lookAtPage, bases), frame.evaluate(readAroundAds)])
+  return { ...look, around_ads }
 }
 
 /** Looks at the page and at the frames in it that are not the service's; `frames` numbers them, for `key`. */
