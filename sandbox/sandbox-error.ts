@@ -53,7 +53,7 @@ export function refusedFile(
 export function listenError(error: unknown, host: string, port: number): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') {
-    return new SandboxError('port_in_use', `Port ${port} is taken.`, `Try: svc start --port ${port + 1}`, {
+    return new SandboxError('port_in_use', `Port ${port} is taken.`, `Try: svc start --port ${port + 1}, or --port 0 for any that is free`, {
       cause: error,
     })
   }
