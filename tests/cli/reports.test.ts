@@ -51,7 +51,7 @@ test('each command with --reporter takes --compare-with too', async () => {
     return flags.includes('--reporter') || flags.includes('--compare-with') ? [{ path, flags }] : []
   })
   const paths = taking.map(({ path }) => path)
-  expect(paths.toSorted()).toEqual(['beacons lint', 'contract check', 'qa hosts', 'observe', 'qa run'])
+  expect(paths.toSorted()).toEqual(['beacons lint', 'contract check', 'observe', 'qa hosts', 'qa run'])
   for (const { flags } of taking) expect(flags).toEqual(expect.arrayContaining(['--reporter', '--compare-with']))
 })
 
