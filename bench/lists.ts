@@ -120,13 +120,13 @@ async function measureReconciliation(server: MeasuredServer): Promise<void> {
   }
   for (const rows of ownRows) {
     const file = join(folder, 'own.csv')
-    writeFileSync(file, `slot_id,views\n${slots.slice(0, rows).join(',1\n')},1\n`)
+    writeFileSync(file, `slot_id,impressions\n${slots.slice(0, rows).join(',1\n')},1\n`)
     for (const program of ['bin/svc.js', ...(process.env.BASELINE === undefined ? [] : [process.env.BASELINE])]) {
       const usage = join(folder, 'usage.json')
       const before = server.cpu()
-      const child = spawn(process.execPath, [program, 'beacons', 'reconcile', file, '-q', '--base-url', server.url], {
+      const child = spawn(process.execPath, [program, 'beacons', 'reconcile', file, '-q'], {
         stdio: 'ignore',
-        env: { ...process.env, SVC_HOME: folder, BENCH_USAGE: usage, NODE_OPTIONS: `--import=${usageHook}` },
+        env: { ...process.env, SVC_HOME: server.home, BENCH_USAGE: usage, NODE_OPTIONS: `--import=${usageHook}` },
       })
       await new Promise((resolve) => child.once('exit', resolve))
       const { userCPUTime, systemCPUTime, maxRSS } = JSON.parse(readFileSync(usage, 'utf8')) as NodeJS.ResourceUsage
