@@ -11,6 +11,8 @@ import { exampleFolder, startTestCli, type TestCli, temporaryDirectory } from '.
 const instead: Readonly<Record<string, string>> = {
   'qa run': 'qa run sizes',
   'qa hosts': 'qa hosts --list',
+  // The scenario of its first example would stay for those that follow.
+  'sandbox scenario use': 'sandbox scenario use none',
   'sandbox gameday': 'sandbox gameday gameday.yaml --dry-run',
   // Those that write what a later command reads.
   'bundle create': 'bundle create --out turn.html --force',
