@@ -2,7 +2,7 @@
 
 import { commonOptions } from '#cli/run/common-options.ts'
 import { type ArgumentNode, type CommandNode, commandTree, type OptionNode, shownCommands } from '#cli/run/help.ts'
-import { renamedCommands } from '#cli/run/renamed-commands.ts'
+import { keptCommands, renamedCommands } from '#cli/run/renamed-commands.ts'
 import { commands, sections } from '#src/program.ts'
 import type { PagePart } from './pages.ts'
 
@@ -112,8 +112,11 @@ function commonFlags(): string {
 }
 
 function earlierNames(): string {
-  const rows = Object.entries(renamedCommands).map(([earlier, now]) => `| svc ${earlier} | \`${now}\` |`)
-  const introduction = 'Each ends with exit code 2, and says what it is called now.'
+  const rows = Object.entries({ ...keptCommands, ...renamedCommands }).map(
+    ([earlier, now]) => `| svc ${earlier} | \`${now}\` |`,
+  )
+  const kept = Object.keys(keptCommands).map((name) => `\`${name}\``)
+  const introduction = `Each ends with exit code 2, and says what it is called now. ${kept.join(', ')} and \`bundle SLOT\` still run in this version, with a note.`
   return [introduction, ['| Earlier | Now |', '|---|---|', ...rows].join('\n')].join('\n\n')
 }
 

@@ -6,7 +6,7 @@
 
 import { z } from 'zod'
 import { CliError } from '#cli/run/errors.ts'
-import { renamedCommands } from '#cli/run/renamed-commands.ts'
+import { keptCommands, renamedCommands } from '#cli/run/renamed-commands.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { explainIssues } from '#contract/errors.ts'
 import { contract, type EndpointId } from '#contract/index.ts'
@@ -159,7 +159,7 @@ function endpointCommandName(id: EndpointId): string {
   if (id === 'consent.list') return `api ${id}`
   const [noun = '', verb] = id.split('.')
   const command = `${belowSandbox.includes(noun) ? 'sandbox ' : ''}${noun} ${verb}`
-  return findEntry(renamedCommands, command)?.replace(/^svc /, '') ?? command
+  return (findEntry(renamedCommands, command) ?? findEntry(keptCommands, command))?.replace(/^svc /, '') ?? command
 }
 
 /** Returns the input of a call as the tool takes it. Throws CliError with every field that is wrong. */

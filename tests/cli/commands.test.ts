@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
-import { renamedCommands } from '#cli/run/renamed-commands.ts'
+import { keptCommands, renamedCommands } from '#cli/run/renamed-commands.ts'
 import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { compat, contract } from '#contract/index.ts'
@@ -239,7 +239,7 @@ describe('the commands of the contract', () => {
     const summaries = new Set(all.map(({ command }) => command.summary))
     const served = Object.values(contract).filter(({ id }) => !(id in compat))
     const paths = all.map(({ path }) => path)
-    const named = [...Object.keys(renamedCommands), ...paths].map((path) => ` ${path}`)
+    const named = [...Object.keys({ ...renamedCommands, ...keptCommands }), ...paths].map((path) => ` ${path}`)
     const missing = served.filter(
       ({ id, summary }) => !summaries.has(summary) && !named.some((path) => path.endsWith(` ${id.replace('.', ' ')}`)),
     )

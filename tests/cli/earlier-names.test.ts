@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
-import { describeRenamed, renamedCommands } from '#cli/run/renamed-commands.ts'
+import { describeRenamed, keptCommands, renamedCommands } from '#cli/run/renamed-commands.ts'
 import { commands } from '#src/program.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
@@ -16,7 +16,7 @@ const env = { SVC_HOME: temporaryDirectory() }
 test('each of the 121 is a command, or in the table, which has no other', () => {
   expect(earlier).toHaveLength(121)
   const gone = earlier.filter((name) => !paths.has(name))
-  expect(gone.toSorted()).toEqual(Object.keys(renamedCommands).toSorted())
+  expect(gone.toSorted()).toEqual([...Object.keys(renamedCommands), ...Object.keys(keptCommands)].toSorted())
 })
 
 test.each(Object.entries(renamedCommands))('svc %s is refused in one line that says %s', async (name, now) => {
@@ -26,9 +26,20 @@ test.each(Object.entries(renamedCommands))('svc %s is refused in one line that s
   }
 })
 
+test('names that scripts call run as before, with a note', async () => {
+  for (const [name, now] of [...Object.entries(keptCommands), ['bundle slot_1', 'svc bundle create slot_1'] as const]) {
+    const help = await svc(`${name} --help`, { env })
+    expect([name, help.code, help.stdout]).toEqual([name, 0, (await svc(`${now.slice(4)} --help`, { env })).stdout])
+  }
+  const noSandbox = { ...env, SVC_BASE_URL: 'http://127.0.0.1:9' }
+  const { code, stderr } = await svc('billing reconcile nothing.csv', { env: noSandbox })
+  expect([code, stderr.split('\n')[0]]).toEqual([2, 'svc billing reconcile is now svc beacons reconcile'])
+  expect((await svc('bundle slot_1 -q', { env: noSandbox })).stderr).not.toContain('is now')
+})
+
 test('what the table says is a command that is there, with its flags', async () => {
   const { parseCommandLine } = await import('#cli/run/command-line.ts')
-  for (const now of Object.values(renamedCommands)) {
+  for (const now of [...Object.values(renamedCommands), ...Object.values(keptCommands)]) {
     if (now.startsWith('curl ')) continue
     const words = now.split(' ').slice(1)
     const parsed = await parseCommandLine(commands, words)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endpoints } from '#cli/endpoint/facts.ts'
 import { loadAll, tableOptions } from '#cli/run/command.ts'
 import { commonOptions } from '#cli/run/common-options.ts'
-import { renamedCommands } from '#cli/run/renamed-commands.ts'
+import { keptCommands, renamedCommands } from '#cli/run/renamed-commands.ts'
 import { mapTable } from '#foundation/table-entry.ts'
 import { commands } from '#src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
@@ -126,7 +126,7 @@ test.each(Object.entries(checkedLater))('%s refuses a wrong value before anythin
 
 /** Commands with the filter of a project that are no endpoint, or not of its name. */
 const renamed: Readonly<Record<string, string>> = {
-  ...mapTable(renamedCommands, (now) => now.replace('svc ', '')),
+  ...mapTable({ ...renamedCommands, ...keptCommands }, (now) => now.replace('svc ', '')),
   'consent list': 'api consent.list',
   'bundles page': 'bundle create',
 }

@@ -21,7 +21,7 @@ import {
   readCommonOptions,
 } from './common-options.ts'
 import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
-import { describeRenamed } from './renamed-commands.ts'
+import { describeRenamed, withPresentName } from './renamed-commands.ts'
 import { commandName, type System, version } from './system.ts'
 import {
   type ReachedCommand,
@@ -47,7 +47,8 @@ export async function runCommand(
   try {
     const [first, ...rest] = args
     if (first === 'help' && (await printTopic(rest[0], system))) return exitCodes.ok.exit_code
-    const parsed = await parseCommandLine(commands, withoutPseudoCommand(first, rest) ?? args)
+    const { args: present, note } = withPresentName(args)
+    const parsed = await parseCommandLine(commands, withoutPseudoCommand(first, rest) ?? present)
     Object.assign(output, outputOptions(parsed.common, system.env))
     view.time = parsed.common.time
     if (parsed.kind === 'invalid') throw parsed.error
@@ -67,6 +68,7 @@ export async function runCommand(
       )
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
+    if (note !== null && !output.quiet) system.stderr.write(`${note}\n`)
     const { runParsedCommand } = await import('./parsed-command.ts')
     return await runParsedCommand(parsed, system, output)
   } catch (error) {

@@ -53,24 +53,42 @@ export const renamedCommands: Readonly<Record<string, string>> = {
   'callbacks list': 'svc sandbox callbacks list',
   'callbacks resend': 'svc sandbox callbacks resend',
   'billing report': 'svc beacons billing',
-  'billing reconcile': 'svc beacons reconcile',
   bundle: 'svc bundle create',
   'bundles list': 'svc bundle list',
   'bundles show': 'svc open BUNDLE_ID',
   import: 'svc bundle import',
   openapi: 'svc contract openapi',
-  'qa observe': 'svc observe',
-  mcp: 'svc agent mcp',
   scaffold: 'svc init',
   'config leave': 'svc config use --none',
   completion: 'svc config completion',
+}
+
+/** Names that scripts, CI and the configuration of agents call: these run in this version, with a note on stderr. */
+export const keptCommands: Readonly<Record<string, string>> = {
+  'billing reconcile': 'svc beacons reconcile',
+  'qa observe': 'svc observe',
+  mcp: 'svc agent mcp',
+}
+
+/** Returns the arguments of a command line by its present name, with a note; as they are, and null, for others. */
+export function withPresentName(args: readonly string[]): { args: readonly string[]; note: string | null } {
+  // `bundle` alone is a group now: with a slot it is meant as before.
+  if (args[0] === 'bundle' && args[1]?.startsWith('slot_'))
+    return { args: ['bundle', 'create', ...args.slice(1)], note: 'svc bundle SLOT is now svc bundle create SLOT' }
+  for (const [earlier, now] of Object.entries(keptCommands)) {
+    const words = earlier.split(' ')
+    if (words.every((word, index) => args[index] === word))
+      return { args: [...now.split(' ').slice(1), ...args.slice(words.length)], note: `svc ${earlier} is now ${now}` }
+  }
+  return { args, note: null }
 }
 
 /** Returns what the words of a command line are called now: `svc health ready is now svc sandbox status`; null for others. */
 export function describeRenamed(words: readonly string[]): string | null {
   for (const length of [3, 2, 1]) {
     const earlier = words.slice(0, length).join(' ')
-    const now = words.length < length ? undefined : findEntry(renamedCommands, earlier)
+    const now =
+      words.length < length ? undefined : (findEntry(renamedCommands, earlier) ?? findEntry(keptCommands, earlier))
     if (now !== undefined) return `svc ${earlier} is now ${now}`
   }
   return null
