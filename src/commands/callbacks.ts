@@ -1,5 +1,5 @@
 /**
- * `svc callbacks`: lists and resends them; `listen` receives them, checks their signatures, prints them, and forwards them
+ * `svc sandbox callbacks`: lists and resends them; `listen` receives them, checks their signatures, prints them, and forwards them
  * unchanged.
  */
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** `svc console`: the pages that may steer the sandbox from their console. */
+/** `svc sandbox console`: the pages that may steer the sandbox from their console. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintDim, paintReason } from '#cli/output/table.ts'
 import type { Noun } from '#cli/run/command.ts'

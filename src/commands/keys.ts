@@ -1,4 +1,4 @@
-/** `svc keys`. */
+/** `svc sandbox keys`. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintReason } from '#cli/output/table.ts'
 import type { Noun } from '#cli/run/command.ts'

@@ -1,4 +1,4 @@
-/** `svc audit`. */
+/** `svc team audit`. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintDim, paintReason, paintStatus } from '#cli/output/table.ts'
 import type { Command } from '#cli/run/command.ts'

@@ -1,4 +1,4 @@
-/** `svc namespaces`. */
+/** `svc team namespaces`. */
 import { Option } from 'commander'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintWord } from '#cli/output/table.ts'

@@ -1,4 +1,4 @@
-/** `svc tokens`: access for a team. */
+/** `svc team tokens`: access for a team. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { paintReason } from '#cli/output/table.ts'
 import { alignPairs } from '#cli/output/text.ts'
