@@ -67,7 +67,7 @@ export function passRequest(passage: Passage, incoming: IncomingMessage, respons
   response.on('close', () => {
     if (!response.writableFinished) sent.destroy()
   })
-  sent.on('continue', () => response.writeContinue())
+  if (/^100-continue$/i.test(incoming.headers.expect ?? '')) sent.once('continue', () => response.writeContinue())
   sent.on('error', fail)
   sent.on('upgrade', (_, socket) => {
     socket.destroy()
@@ -190,8 +190,8 @@ export function openExchange(
 }
 
 /** Sends the response to the client. */
-async function answer(
-  { rewriting }: Passage,
+export async function answer(
+  { rewriting }: Pick<Passage, 'rewriting'>,
   received: IncomingMessage,
   response: ServerResponse,
   exchange: OpenExchange,

@@ -1,5 +1,8 @@
 /** The bodies of an exchange: decompressed and decoded up to a limit, or the reason why not. */
-import { isMediaType } from '#contract/recordings/recorded-parts.ts'
+import { isJsonLike } from '#contract/recordings/json-strings.ts'
+import { isMediaFile, isMediaType } from '#contract/recordings/recorded-parts.ts'
+import { isServiceCode, type RecordedId } from '#contract/recordings/recording.ts'
+import { type Json, parseJson } from '#foundation/json.ts'
 import type { Capture } from './capture.ts'
 import { decodeBody, readEncodings } from './compression.ts'
 import type { PassedExchange } from './exchange.ts'
@@ -14,7 +17,8 @@ export type LeftOut = 'body_too_large' | 'body_undecodable' | 'body_incomplete' 
 
 export type ReceivedBody =
   | { kind: 'none' }
-  | { kind: 'text'; text: string }
+  /** `json` is undefined for code, and for what is JSON only in parts. */
+  | { kind: 'text'; text: string; isJson: boolean; json: Json | undefined }
   | { kind: 'bytes'; bytes: Buffer }
   | { kind: 'left_out'; reason: LeftOut; size: number }
 
@@ -28,16 +32,19 @@ export async function readSentBody(body: Capture, headers: Headers): Promise<str
   return decoded?.toString('utf8') ?? '[unreadable]'
 }
 
-/** Resolves to the body of a response. Of what is not of the API nothing is known, so that nothing is kept. */
+/**
+ * Resolves to the body of a response. Of what is not of the API nothing is known, so that nothing is kept. What is kept is JSON, the code of
+ * a frame or a file, or a picture or a video.
+ */
 export async function readReceivedBody(
   { response, problem, method }: PassedExchange,
   headers: Headers,
-  isOfApi: boolean,
+  endpoint: RecordedId | 'file' | null,
 ): Promise<ReceivedBody> {
   const size = response?.body.length ?? 0
   if (response === null || size === 0 || method === 'HEAD') return { kind: 'none' }
   const leftOut = (reason: LeftOut): ReceivedBody => ({ kind: 'left_out', reason, size })
-  if (!isOfApi) return leftOut('body_not_of_api')
+  if (endpoint === null) return leftOut('body_not_of_api')
   const bytes = response.body.read()
   if (bytes === null) return leftOut('body_too_large')
   // The end of a token can be missing, without which it is not found.
@@ -46,9 +53,21 @@ export async function readReceivedBody(
   const decoded = await decodeBody(bytes, encodings, maxResponseBytes)
   if (decoded === null) return leftOut(encodings.length === 0 ? 'body_too_large' : 'body_undecodable')
   const type = headers['content-type'] ?? ''
-  if (isMediaType(type)) return { kind: 'bytes', bytes: decoded }
-  const text = decodeText(decoded, type)
-  return text === null ? leftOut('body_undecodable') : { kind: 'text', text }
+  const isCode = isServiceCode(endpoint === 'file' ? null : endpoint, response.status, type)
+  const body = readDecoded(decoded, type, isCode)
+  return typeof body === 'string' ? leftOut(body) : body
+}
+
+/** Returns a body of the API, or why it is none. */
+function readDecoded(bytes: Buffer, type: string, isCode: boolean): ReceivedBody | LeftOut {
+  if (isMediaType(type)) {
+    return isMediaFile(type, bytes.toString('latin1', 0, 64)) ? { kind: 'bytes', bytes } : 'body_not_of_api'
+  }
+  const text = decodeText(bytes, type)
+  if (text === null) return 'body_undecodable'
+  const json = parseJson(text)
+  const isJson = json !== undefined || isJsonLike(text)
+  return isJson || isCode ? { kind: 'text', text, isJson, json } : 'body_not_of_api'
 }
 
 function decodeText(bytes: Buffer, type: string): string | null {

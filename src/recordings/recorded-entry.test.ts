@@ -11,26 +11,29 @@ const value = 'q7Zk2mVd91xLr0Pc'
 const json = ['content-type', 'application/json']
 
 interface Parts {
+  method?: string
+  status?: number
   path?: string
   request_headers?: string[]
   request?: string
   response_headers?: string[]
-  response?: string
+  response?: string | Buffer
 }
 
 function passed(parts: Parts): PassedExchange {
   const { path = '/v1/placements', request_headers = [], request = '', response_headers = [], response = '{}' } = parts
-  const capture = (text: string) => {
+  const { method = 'POST', status = 200 } = parts
+  const capture = (text: string | Buffer) => {
     const opened = createCaptures().open(1_000_000)
     opened.add(Buffer.from(text))
     return opened
   }
   return {
-    ...{ at_ms: 0, method: 'POST', path, http_version: '1.1', duration_ms: 5, problem: null },
+    ...{ at_ms: 0, method, path, http_version: '1.1', duration_ms: 5, problem: null },
     request_headers: [...(request_headers[0] === 'content-type' ? [] : json), ...request_headers],
     request: capture(request),
     response: {
-      ...{ status: 200, status_text: 'OK', wait_ms: 4 },
+      ...{ status, status_text: 'OK', wait_ms: 4 },
       headers: [...(response_headers[0] === 'content-type' ? [] : json), ...response_headers],
       body: capture(response),
     },
@@ -101,6 +104,8 @@ test.each<[string, Parts, kept: string[]]>([
   for (const each of kept) expect(text).toContain(each)
 })
 
+/** The request of a frame: its document is code of the service. */
+const frame: Parts = { method: 'GET', path: '/v1/render/ast_1' }
 const basic = (text: string) => `Basic ${btoa(text)}`
 test.each<[string, ...Parts[]]>([
   ...['access_token', 'refresh_token', 'api_key', 'apiKey', 'session_secret', 'clientSecret', 'password'].map(
@@ -137,12 +142,19 @@ test.each<[string, ...Parts[]]>([
   ['in a query', { path: `/v1/placements?client_secret=${value}`, response: `{"seen":"${value}"}` }],
   [
     'beside its name in a frame',
-    { response_headers: ['content-type', 'text/html'], response: `<script>const accessToken = "${value}"</script>` },
+    {
+      ...frame,
+      response_headers: ['content-type', 'text/html'],
+      response: `<script>const accessToken = "${value}"</script>`,
+    },
   ],
   ['a signed token in a field', { response: JSON.stringify({ seen: `it was ${jwt}` }) }],
   ['a signed token in a header', { response_headers: ['x-seen', jwt] }],
   ['a signed token in the path', { path: `/v1/decisions/${jwt}` }],
-  ['a signed token in a frame', { response_headers: ['content-type', 'text/html'], response: `<p title=${jwt}>` }],
+  [
+    'a signed token in a frame',
+    { ...frame, response_headers: ['content-type', 'text/html'], response: `<p title=${jwt}>` },
+  ],
   [
     'the bearer as base64',
     { request_headers: ['authorization', `Bearer ${value}`], response: JSON.stringify({ seen: btoa(value) }) },
@@ -196,4 +208,102 @@ test.each<[string, Parts[]]>([
   const text = await record(...exchanges)
   expect(text).toContain(`"url":"${origin}/v1/`)
   expect(text).not.toContain(value)
+})
+
+const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
+const html = '<form><input name="csrf" value="hunter2"></form>'
+
+test.each<[string, Parts, 'kept' | 'body_not_of_api']>([
+  ['JSON', { response: '{"a":1}' }, 'kept'],
+  ['JSON of another type', { response: '{"a":1}', response_headers: ['content-type', 'text/plain'] }, 'kept'],
+  ['a text of JSON', { response: '"a"' }, 'kept'],
+  ['the beginning of JSON', { response: '{"a":"b","c":' }, 'kept'],
+  ['JSON behind a guard', { response: ')]}\',\n{"a":1}' }, 'kept'],
+  ['JSON in a call', { response: 'render.done({"a":1});' }, 'kept'],
+  ['lines of JSON', { response: '{"a":1}\n{"b":[true,null,-1.5e3]}\n' }, 'kept'],
+  ['events', { response: 'event: a.b\nid: 7\n:\ndata: {"a":"b"}\n\ndata: [DONE]\n\n' }, 'kept'],
+  ['a frame', { ...frame, response_headers: ['content-type', 'text/html'], response: '<p>Hi</p>' }, 'kept'],
+  [
+    'a script',
+    { method: 'GET', path: '/v1/render.js', response_headers: ['content-type', 'text/javascript'], response: 'go()' },
+    'kept',
+  ],
+  [
+    'a picture',
+    { method: 'GET', path: '/assets/a.png', response_headers: ['content-type', 'image/png'], response: png },
+    'kept',
+  ],
+  ['HTML', { response_headers: ['content-type', 'text/html'], response: html }, 'body_not_of_api'],
+  [
+    'the error page of a frame',
+    { ...frame, status: 502, response_headers: ['content-type', 'text/html'], response: html },
+    'body_not_of_api',
+  ],
+  ['XML', { response: '<r><password><![CDATA[hunter2]]></password></r>' }, 'body_not_of_api'],
+  ['a property list', { response: '<key>password</key><string>hunter2</string>' }, 'body_not_of_api'],
+  ['YAML', { response: 'db:\n  password:\n    hunter2\n' }, 'body_not_of_api'],
+  ['YAML in braces', { response: '{password: hunter2, user: bob}' }, 'body_not_of_api'],
+  ['a dictionary of Python', { response: "{'password': 'hunter2'}" }, 'body_not_of_api'],
+  ['a log', { response: '[2026-01-01] failed, password: hunter2' }, 'body_not_of_api'],
+  ['properties', { response: '[client]\r\nsecret = hunter2\r\n' }, 'body_not_of_api'],
+  ['a form', { response: 'user=bob&password=hunter2' }, 'body_not_of_api'],
+  ['a table', { response: 'user,password\nbob,hunter2\n' }, 'body_not_of_api'],
+  ['parts', { response: '--b\r\nname="password"\r\n\r\nhunter2\r\n--b--' }, 'body_not_of_api'],
+  ['a text in events', { response: 'data: password hunter2\n\n' }, 'body_not_of_api'],
+  ['an open string', { response: '{"password":"hunter2' }, 'body_not_of_api'],
+  ['a text behind JSON', { response: '{"a":1} password=hunter2' }, 'body_not_of_api'],
+  ['bytes', { response_headers: ['content-type', 'application/octet-stream'], response: 'hunter2' }, 'body_not_of_api'],
+  [
+    'what is no picture',
+    { response_headers: ['content-type', 'image/png'], response: '{"a":"hunter2"}' },
+    'body_not_of_api',
+  ],
+  ['a picture of another type', { response_headers: ['content-type', 'image/gif'], response: png }, 'body_not_of_api'],
+])('the body of %s is %s', async (_, parts, expected) => {
+  const { entry, left_out } = await recordEntry(passed(parts), origin, createSecretMemory(Buffer.alloc(32)))
+  expect(left_out ?? 'kept').toBe(expected)
+  const { content } = entry.response
+  expect(content.text !== undefined).toBe(expected === 'kept')
+  expect([content.size, content.mimeType]).toEqual([
+    Buffer.byteLength(parts.response!),
+    parts.response_headers?.[1] ?? 'application/json',
+  ])
+  expect(JSON.stringify(entry)).not.toContain('hunter2')
+})
+
+test('headers that say who a user is are not kept, nor what repeats them; others are', async () => {
+  const plain = ['x-app-version', '1.2.3.4', 'x-csl-wrapper-version', '4.1.0.2', 'x-trace', 'trace-1', 'x-plan', 'user']
+  const guilty = [
+    ...[
+      'x-cluster-client-ip',
+      '203.0.113.77',
+      'x-envoy-external-address',
+      '203.0.113.77:80, 10.0.0.1',
+      'x-b',
+      '2001:db8::1',
+    ],
+    ...['x-device-id', 'hunter2-a', 'x-remote-user', 'hunter2-b', 'x-forwarded-user', 'hunter2-c'],
+  ]
+  const text = await record(
+    { request_headers: plain, response_headers: plain },
+    { request_headers: guilty, response_headers: guilty, response: '{"client":"203.0.113.77","for":"hunter2-b"}' },
+  )
+  for (const each of plain.filter((_, index) => index % 2 === 1)) expect(text.split(`"${each}"`)).toHaveLength(3)
+  expect(text).not.toMatch(/203\.0\.113|2001:db8|hunter2/)
+})
+
+test('addresses in headers have no tokens', async () => {
+  const kept = '</v1/render.js?v=12>; rel=preload'
+  const text = await record({
+    path: `/assets/a.png?w=300&pin=483920`,
+    method: 'GET',
+    response_headers: [
+      ...['link', `${kept}, <https://x.example/${value}/y?sig=${value}>; rel=next`],
+      ...['location', `https://x.example/reset/${value}?a=1`],
+    ],
+  })
+  expect(text).toContain(kept)
+  expect(text).toContain('/assets/a.png?w=300&pin=[removed]')
+  expect(text).toContain('https://x.example/reset/[removed]?a=[removed]')
+  expect(text).not.toMatch(new RegExp(value))
 })

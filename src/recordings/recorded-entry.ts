@@ -16,6 +16,7 @@ import {
   redactResponseText,
 } from '#contract/recordings/recording.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
+import { withoutPrefixed } from '#contract/recordings/secret-shapes.ts'
 import { KeyKind, type RequestDetail } from '#contract/resources/requests.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
@@ -51,7 +52,7 @@ export async function recordEntry(
   const exchange = await readExchange(passed, origin)
   learn(memory, exchange, origin)
   const detail = describe(memory, exchange)
-  const { content, left_out } = toContent(memory, exchange)
+  const { content, left_out } = toContent(memory, exchange, detail.response_body)
   return { detail, entry: toEntry(exchange, origin, detail, content), endpoint: exchange.endpoint, left_out }
 }
 
@@ -76,11 +77,11 @@ async function readExchange(passed: PassedExchange, origin: string): Promise<Rea
   const isFile = place?.endpoint === null || isServiceFile(passed.method, response_headers['content-type'] ?? '')
   const endpoint = place?.endpoint ?? (isFile ? 'file' : null)
   const sent = await readSentBody(passed.request, request_headers)
-  const received = await readReceivedBody(passed, response_headers, endpoint !== null)
+  const received = await readReceivedBody(passed, response_headers, endpoint)
   return {
     ...{ passed, endpoint, params: place?.params ?? {}, request_headers, response_headers, sent, received },
     sent_json: parseJson(sent),
-    received_json: received.kind === 'text' ? parseJson(received.text) : undefined,
+    received_json: received.kind === 'text' ? received.json : undefined,
   }
 }
 
@@ -100,7 +101,7 @@ function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): vo
   if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)
   if (received_json !== undefined) learnResponse(memory, received_json)
   if (received.kind === 'text' && endpoint !== 'file' && endpoint !== 'render.script') {
-    learnDocument(memory, received.text)
+    learnDocument(memory, received.text, received.isJson)
   }
 }
 
@@ -135,7 +136,7 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     request_headers: redact(keepRequestHeaders(exchange.request_headers)),
     request_body,
     response_headers,
-    response_body: received.kind === 'text' ? redactText(memory, received.text) : null,
+    response_body: received.kind === 'text' ? redactText(memory, received.text, received.isJson) : null,
   }
 }
 
@@ -148,7 +149,7 @@ function textAt(value: Json | undefined, path: string): string | null {
 function findSlot(memory: SecretMemory, value: Json | undefined): string | null {
   for (const path of ['slot_id', 'decision.slot_id', 'placement.slot_id']) {
     const found = textAt(value, path)
-    if (found !== null) return redactText(memory, found)
+    if (found !== null) return redactText(memory, found, false)
   }
   return null
 }
@@ -164,14 +165,15 @@ function findKeyKind(authorization: string | undefined): KeyKind | null {
   return KeyKind.safeParse(kind).data ?? null
 }
 
-function redactText(memory: SecretMemory, text: string): string {
-  return redactResponseText(memory.replace(text))
+function redactText(memory: SecretMemory, text: string, isJson: boolean): string {
+  return redactResponseText(memory.replace(text), isJson)
 }
 
-/** Returns the body of the response for the file. */
+/** Returns the body of the response for the file. @param kept its text without secrets; null for one that is none */
 function toContent(
   memory: SecretMemory,
   { received, response_headers }: ReadExchange,
+  kept: string | null,
 ): { content: HarContent; left_out: LeftOut | null } {
   const mimeType = response_headers['content-type'] ?? 'x-unknown'
   const leftOut = (reason: LeftOut, size: number) => ({
@@ -184,14 +186,14 @@ function toContent(
     case 'left_out':
       return leftOut(received.reason, received.size)
     case 'text': {
-      const text = redactText(memory, received.text)
+      const text = kept ?? ''
       return { content: { size: Buffer.byteLength(text), mimeType, text }, left_out: null }
     }
     case 'bytes': {
       const { bytes } = received
       // Nothing can be taken out of an image.
       const text = bytes.toString('latin1')
-      if (redactSecrets(memory.replace(text)) !== text) return leftOut('body_has_secret', bytes.length)
+      if (withoutPrefixed(redactSecrets(memory.replace(text))) !== text) return leftOut('body_has_secret', bytes.length)
       const content = { size: bytes.length, mimeType, text: bytes.toString('base64'), encoding: 'base64' as const }
       return { content, left_out: null }
     }

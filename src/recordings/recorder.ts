@@ -15,6 +15,8 @@ import { createAgent, maxHeaderBytes } from './upstream.ts'
 
 /** How long a client that was refused may go on sending, milliseconds. */
 const lingeringTime_ms = 2_000
+/** After how long without a byte a connection is probed, milliseconds. */
+const probeDelay_ms = 15_000
 
 export interface RecorderOptions extends Pick<Passage, 'allow_live' | 'now' | 'onExchange' | 'onRefusal'> {
   /** The base URL of the service. */
@@ -37,7 +39,13 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   const open = new Set<OpenExchange>()
   const sockets = new Set<Duplex>()
   // A request that takes long is one of the service to refuse.
-  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000, maxHeaderSize: maxHeaderBytes })
+  const server = createServer({
+    ...{ requestTimeout: 0, keepAliveTimeout: 60_000, maxHeaderSize: maxHeaderBytes },
+    // A client that has left, not only ended its side, is noticed by a probe.
+    ...{ keepAlive: true, keepAliveInitialDelay: probeDelay_ms },
+  })
+  // A client may end its side after its request. Node has this setting of an HTTP server, and its types do not.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.listen({ host: '127.0.0.1', port })
   await once(server, 'listening')
   const own = `http://127.0.0.1:${listeningPort(server)}`

@@ -53,7 +53,9 @@ export function createRewriting(service: string, own: string): Rewriting {
         : null
     },
     rewriteJson: (text) =>
-      replaceJsonStrings(text, (raw, name) => (findRole(name) === 'address' ? raw.replace(pattern, () => own) : null)),
+      replaceJsonStrings(text, {
+        string: (raw, name) => (findRole(name) === 'address' ? raw.replace(pattern, () => own) : null),
+      }),
     rewriteText,
     longest: Math.max(...origins.map(({ length }) => length)) + slashEscapes,
   }

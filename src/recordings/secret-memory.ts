@@ -5,7 +5,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { encodeInteger } from '#contract/ids.ts'
-import { replaceSignedTokens } from '#contract/recordings/secret-names.ts'
+import { replaceSignedTokens } from '#contract/recordings/secret-shapes.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 
@@ -24,103 +24,179 @@ export interface SecretMemory {
 const startLength = 8
 /** Prompt texts, of which a session has any number. */
 const maxTexts = 2_000
+/** The spellings of secrets that are kept word for word. A service can send any number of tokens. */
+const maxSecrets = 20_000
 
 export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory {
-  const byStart = new Map<string, Bucket>()
-  /** Marks the hash of the first four characters of each spelling: most places of a text need no look at the map. */
-  const starts = new Uint8Array(65_536)
-  const known = new Set<string>()
+  const index = createIndex()
   const texts: string[][] = []
-
-  const add = (spelling: string, replacement: string) => {
-    if (spelling.length < startLength || known.has(spelling)) return false
-    known.add(spelling)
-    const start = spelling.slice(0, startLength)
-    const bucket: Bucket = byStart.get(start) ?? { spellings: new Map(), lengths: [], isCrowded: false }
-    byStart.set(start, bucket)
-    bucket.spellings.set(spelling, replacement)
-    if (!bucket.lengths.includes(spelling.length)) {
-      bucket.lengths.push(spelling.length)
-      bucket.lengths.sort((one, other) => other - one)
-    }
-    starts[hashStart(spelling, 0)] = 1
-    return true
-  }
-  const addSecret = (spelling: string, replacement: string) => {
-    const bucket = byStart.get(spelling.slice(0, startLength))
-    if (bucket !== undefined && bucket.lengths.length >= maxLengths) bucket.isCrowded = true
-    else add(spelling, replacement)
-  }
-  const remove = (spelling: string) => {
-    known.delete(spelling)
-    const start = spelling.slice(0, startLength)
-    const bucket = byStart.get(start)
-    bucket?.spellings.delete(spelling)
-    if (bucket?.spellings.size === 0 && !bucket.isCrowded) byStart.delete(start)
-  }
-
   return {
     learnSecret(secret, kind) {
       if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
       const replacement = nameSecret(secret, kind, key)
-      for (const spelling of listSpellings(secret)) addSecret(spelling, replacement)
+      for (const spelling of listSpellings(secret)) index.addSecret(spelling, replacement)
     },
     learnCredential(secret) {
       this.learnSecret(secret, 'tok')
-      for (const spelling of listBase64(secret)) addSecret(spelling, nameSecret(secret, 'tok', key))
+      for (const spelling of listBase64(secret)) index.addSecret(spelling, nameSecret(secret, 'tok', key))
     },
     learnText(text, replacement) {
-      const added = listSpellings(text).filter((spelling) => add(spelling, replacement))
+      const added = listSpellings(text).filter((spelling) => index.add(spelling, replacement, true))
       if (added.length === 0) return
       texts.push(added)
-      if (texts.length > maxTexts) for (const spelling of texts.shift() ?? []) remove(spelling)
+      if (texts.length > maxTexts) for (const spelling of texts.shift() ?? []) index.remove(spelling)
+    },
+    replace: (text) => replaceSignedTokens(index.replace(text), (token) => nameSecret(token, 'jwt', key)),
+  }
+}
+
+interface Index {
+  /** Returns whether a spelling is new. */
+  add(spelling: string, replacement: string, isText: boolean): boolean
+  /** Adds the spelling of a secret, or beyond the limits its beginning alone. */
+  addSecret(spelling: string, replacement: string): void
+  remove(spelling: string): void
+  /** Returns a text with every spelling replaced. */
+  replace(text: string): string
+}
+
+function createIndex(): Index {
+  const byStart = new Map<string, Bucket>()
+  /** Marks the hash of the first four characters of each spelling: most places of a text need no look at the map. */
+  const starts = new Uint8Array(65_536)
+  /** The beginnings of the secrets beyond `maxSecrets`: everything that begins so is one. */
+  const crowded = createStartSet()
+  let secrets = 0
+  return {
+    add(spelling, replacement, isText) {
+      const start = spelling.slice(0, startLength)
+      const known = byStart.get(start)
+      if (spelling.length < startLength || known?.spellings.has(spelling) === true) return false
+      const bucket = known ?? createBucket()
+      if (known === undefined) byStart.set(copy(start), bucket)
+      bucket.spellings.set(copy(spelling), replacement)
+      bucket.hasText ||= isText
+      if (!bucket.lengths.has(spelling.length)) bucket.longest = null
+      bucket.lengths.add(spelling.length)
+      starts[hashStart(spelling, 0)] = 1
+      return true
+    },
+    addSecret(spelling, replacement) {
+      const start = spelling.slice(0, startLength)
+      const bucket = byStart.get(start)
+      if (bucket?.spellings.has(spelling) === true) return
+      if (bucket !== undefined && bucket.lengths.size >= maxLengths) bucket.isCrowded = true
+      else if (secrets < maxSecrets) secrets += this.add(spelling, replacement, false) ? 1 : 0
+      else if (spelling.length >= startLength) {
+        crowded.add(start)
+        starts[hashStart(spelling, 0)] = 1
+      }
+    },
+    remove(spelling) {
+      const start = spelling.slice(0, startLength)
+      const bucket = byStart.get(start)
+      bucket?.spellings.delete(spelling)
+      if (bucket?.spellings.size === 0 && !bucket.isCrowded) byStart.delete(start)
     },
     replace(text) {
-      let replaced = ''
+      const parts: string[] = []
+      const budget = { left: minBudget + 4 * text.length }
       let copied = 0
-      for (let at = 0; known.size > 0 && at + startLength <= text.length; at++) {
+      for (let at = 0; at + startLength <= text.length; at++) {
         if (starts[hashStart(text, at)] === 0) continue
-        const bucket = byStart.get(text.slice(at, at + startLength))
-        const found = bucket === undefined ? null : findSpelling(bucket, text, at)
+        const start = text.slice(at, at + startLength)
+        const bucket = byStart.get(start) ?? (crowded.has(start) ? onlyCrowded : null)
+        const found = bucket === null ? null : findSpelling(bucket, text, at, budget)
         if (found === null) continue
-        replaced += text.slice(copied, at) + found.replacement
+        parts.push(text.slice(copied, at), found.replacement)
         copied = at + found.length
         at = copied - 1
       }
-      const kept = copied === 0 ? text : replaced + text.slice(copied)
-      return replaceSignedTokens(kept, (token) => nameSecret(token, 'jwt', key))
+      return copied === 0 ? text : parts.join('') + text.slice(copied)
     },
   }
+}
+
+/** A part of a text holds all of it in memory. A copy does not. */
+function copy(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le')
 }
 
 /** The spellings with the same beginning. */
 interface Bucket {
   /** Each with its replacement. */
   spellings: Map<string, string>
-  /** Those that occur, the longest first. */
-  lengths: number[]
+  /** Those that occur. */
+  lengths: Set<number>
+  /** The lengths, the longest first; null until they are needed. */
+  longest: readonly number[] | null
+  /** Whether one of them is a text of several words. */
+  hasText: boolean
   /** Whether secrets of more lengths were learnt than are looked for: everything with this beginning is one then. */
   isCrowded: boolean
 }
 
+function createBucket(isCrowded = false): Bucket {
+  return { spellings: new Map(), lengths: new Set(), longest: null, hasText: false, isCrowded }
+}
+
+const onlyCrowded = createBucket(true)
+
 /** A service that sends secrets of more lengths with one beginning means to slow the search down. */
 const maxLengths = 64
+/** Comparisons that a search may take, and four for each character. Beyond it everything with a known beginning is a secret. */
+const minBudget = 50_000
+/** Characters that a comparison hashes. */
+const comparedLength = 32
 const restOfWord = /[^\s"'<>&\\]*/y
 
 function findSpelling(
-  { spellings, lengths, isCrowded }: Bucket,
+  bucket: Bucket,
   text: string,
   at: number,
+  budget: { left: number },
 ): { length: number; replacement: string } | null {
-  if (isCrowded) {
-    restOfWord.lastIndex = at
-    return { length: Math.max(startLength, restOfWord.exec(text)![0].length), replacement: 'redacted' }
+  if (!bucket.isCrowded && budget.left > 0) {
+    bucket.longest ??= [...bucket.lengths].sort((one, other) => other - one)
+    for (const length of bucket.longest) {
+      if (at + length > text.length) continue
+      budget.left -= 1 + Math.floor(length / comparedLength)
+      const replacement = bucket.spellings.get(text.slice(at, at + length))
+      if (replacement !== undefined) return { length, replacement }
+      if (budget.left <= 0) break
+    }
+    if (budget.left > 0) return null
   }
-  for (const length of lengths) {
-    const replacement = at + length > text.length ? undefined : spellings.get(text.slice(at, at + length))
-    if (replacement !== undefined) return { length, replacement }
+  restOfWord.lastIndex = at
+  const end = bucket.hasText ? findTextEnd(text, at) : at + restOfWord.exec(text)![0].length
+  return { length: Math.max(startLength, end - at), replacement: 'redacted' }
+}
+
+/** Returns the offset of what ends a text in JSON or HTML. */
+function findTextEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x5c && text.charCodeAt(at + 1) !== 0x22) at++
+    else if (code === 0x22 || code === 0x3c || code === 0x5c) return at
   }
-  return null
+  return text.length
+}
+
+/** A set of beginnings in 1 MB, whatever their number. It can have one that was not added: one of a thousand with 200,000 in it. */
+function createStartSet(): { add(start: string): void; has(start: string): boolean } {
+  let bits: Uint8Array | null = null
+  const places = (start: string) => {
+    let hash = 0x811c9dc5
+    for (let at = 0; at < startLength; at++) hash = Math.imul(hash ^ start.charCodeAt(at), 0x01000193)
+    return [hash & 0x7fffff, Math.imul(hash, 0x9e3779b1) >>> 9]
+  }
+  return {
+    add(start) {
+      bits ??= new Uint8Array(0x100000)
+      for (const place of places(start)) bits[place >> 3]! |= 1 << (place & 7)
+    },
+    has: (start) => bits !== null && places(start).every((place) => (bits![place >> 3]! & (1 << (place & 7))) !== 0),
+  }
 }
 
 function hashStart(text: string, at: number): number {

@@ -3,12 +3,13 @@ import { findRole } from '#contract/recordings/field-roles.ts'
 import {
   findSocketSecrets,
   isFreeField,
+  isPersonalHeader,
   isSecretHeader,
   removedEmail,
   replaceEmails,
 } from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
-import { isSecretField } from '#contract/recordings/secret-names.ts'
+import { isSecretText, isUnknownSecret, type Secrecy, secrecyIn } from '#contract/recordings/secret-names.ts'
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
@@ -34,6 +35,7 @@ export function learnHeaders(memory: SecretMemory, headers: Readonly<Record<stri
     for (const address of listEmails(value)) memory.learnText(address, removedEmail)
     const inProtocols = name === 'sec-websocket-protocol' ? findSocketSecrets(value) : []
     for (const each of inProtocols) memory.learnCredential(each)
+    if (isPersonalHeader(name, value)) for (const each of value.split(/,\s*/)) memory.learnText(each, 'redacted')
     if (!isSecretHeader(name)) continue
     // `Bearer TOKEN`, `name=value; other="value"`, or the value alone.
     for (const part of value.split(/[\s;,]+/)) {
@@ -80,7 +82,7 @@ const minSecretLength = 12
 /** Learns the tokens of a path and its query, and prose that strayed there. */
 export function learnParameters(memory: SecretMemory, params: Readonly<Record<string, string>>, search: string): void {
   for (const [name, value] of [...Object.entries(params), ...new URLSearchParams(search)]) {
-    if (findRole(name) === 'token' || isSecretField(name)) {
+    if (findRole(name) === 'token' || isUnknownSecret(name)) {
       for (const level of listDecoded(value)) memory.learnSecret(level, kindFor(name))
     } else {
       learnProse(memory, value)
@@ -113,8 +115,8 @@ function decodeLoosely(text: string): string {
 
 /** Learns the tokens, prompt texts and addresses of e-mail in a JSON value of a request, at any depth. */
 export function learnRequest(memory: SecretMemory, value: unknown): void {
-  walk(value, (name, text, path) => {
-    learnField(memory, name, text, path)
+  walk(value, (name, text, path, secrecy) => {
+    learnField(memory, name, text, secrecy)
     if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) learnProse(memory, text)
     for (const address of listEmails(text)) memory.learnText(address, removedEmail)
     if (isFreeField(path) && findPersonalData(text).length > 0) memory.learnText(text, '[removed: personal data]')
@@ -139,13 +141,13 @@ function learnProse(memory: SecretMemory, text: string): void {
 
 /** Learns the tokens of a JSON value of a response. */
 export function learnResponse(memory: SecretMemory, value: unknown): void {
-  walk(value, (name, text, path) => learnField(memory, name, text, path))
+  walk(value, (name, text, _, secrecy) => learnField(memory, name, text, secrecy))
 }
 
 /** Learns a token by the role of its field, or by its name where it looks like one: a word would be found in other places. */
-function learnField(memory: SecretMemory, name: string, text: string, path: readonly string[]): void {
+function learnField(memory: SecretMemory, name: string, text: string, secrecy: Secrecy): void {
   if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
-  else if (text.length >= minSecretLength && isSecretField(name, path) && isOpaque(text))
+  else if (text.length >= minSecretLength && isSecretText(text, name, secrecy) && isOpaque(text))
     memory.learnSecret(text, 'tok')
 }
 
@@ -158,12 +160,13 @@ const prefixedToken = /(?<![A-Za-z0-9_])(?:ast|at|bt|wst)_[A-Za-z0-9._~-]{16,512
 /** A value beside a name, in a script or an attribute. */
 const namedValue = /(?<![\w.-])([\w.-]{1,128})["']?\s{0,8}[:=]\s{0,8}["']([\w.~+/=-]{16,4096})["']/g
 
-/** Learns the tokens in a document, such as the one with which a frame sends its beacons. */
-export function learnDocument(memory: SecretMemory, text: string): void {
+/** Learns the tokens in a document, such as the one with which a frame sends its beacons. The fields of JSON are learnt as such. */
+export function learnDocument(memory: SecretMemory, text: string, isJson = false): void {
   // Letters alone are a name in code.
   for (const [token] of text.matchAll(prefixedToken)) if (isOpaqueWord(token)) memory.learnSecret(token, 'tok')
+  if (isJson) return
   for (const [, name = '', value = ''] of text.matchAll(namedValue)) {
-    if (isSecretField(name) && isOpaqueWord(value)) memory.learnSecret(value, 'tok')
+    if (isUnknownSecret(name) && isOpaqueWord(value)) memory.learnSecret(value, 'tok')
   }
 }
 
@@ -185,15 +188,21 @@ const maxDepth = 32
 /** Calls `visit` for every text with the name of its field, and for every other field with an empty text. */
 function walk(
   value: unknown,
-  visit: (name: string, text: string, path: readonly string[]) => void,
-  name = '',
-  path: readonly string[] = [],
+  visit: (name: string, text: string, path: readonly string[], secrecy: Secrecy) => void,
 ): void {
-  if (path.length > maxDepth) return
-  visit(name, typeof value === 'string' ? value : '', path)
-  if (typeof value === 'string') return
-  if (Array.isArray(value)) for (const item of value) walk(item, visit, name, path)
-  else if (isObject(value)) {
-    for (const [field, inner] of Object.entries(value)) walk(inner, visit, field, [...path, field])
+  // One path, which grows and shrinks: a copy for each field takes the time of its depth.
+  const path: string[] = []
+  const enter = (inner: unknown, name: string, secrecy: Secrecy) => {
+    if (path.length > maxDepth) return
+    visit(name, typeof inner === 'string' ? inner : '', path, secrecy)
+    if (Array.isArray(inner)) for (const item of inner) enter(item, name, secrecyIn(name, secrecy))
+    else if (isObject(inner)) {
+      for (const field in inner) {
+        path.push(field)
+        enter(inner[field], field, secrecyIn(name, secrecy))
+        path.pop()
+      }
+    }
   }
+  enter(value, '', 'none')
 }

@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { closeFrame, guardFrames, KeyError } from './key-guard.ts'
-import { findRefusal, openExchange, type Passage } from './pass.ts'
+import { answer, findRefusal, openExchange, type Passage } from './pass.ts'
 import { type Refusal, refuse } from './refusals.ts'
 import {
   describeFailure,
@@ -47,18 +47,12 @@ export function passUpgrade(passage: Passage, incoming: IncomingMessage, socket:
       return
     }
     exchange.respond(received)
-    const response = openResponse(incoming, socket)
-    response.writeHead(received.statusCode ?? 502, [
-      ...withoutHops(received.rawHeaders, received.headers.connection),
-      'Connection',
-      'close',
-    ])
-    received.on('data', exchange.add).pipe(response)
     received.on('error', () => undefined)
     received.on('close', () => {
       exchange.end(received.complete ? null : 'The service closed the connection before the end of its response.')
       if (!received.complete) socket.destroy()
     })
+    answer(passage, received, openResponse(incoming, socket), exchange).catch(() => socket.destroy())
   })
   sent.on('upgrade', (received, upstream, first) => {
     exchange.respond(received)

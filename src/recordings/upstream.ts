@@ -50,7 +50,7 @@ export function requestHeaders(
   return rewriting.toService(passed)
 }
 
-/** Opens the request to the service. */
+/** Opens the request to the service. It fails when only responses with a status of 1xx come. */
 export function sendRequest(
   { service, agent }: Upstream,
   { method, url: path }: IncomingMessage,
@@ -59,8 +59,16 @@ export function sendRequest(
   const { protocol, hostname, port } = service
   const request = protocol === 'https:' ? httpsRequest : httpRequest
   const host = hostname.replace(/^\[|\]$/g, '')
-  return request({ host, port, method, path, headers, agent, setHost: false, maxHeaderSize: maxHeaderBytes })
+  const sent = request({ host, port, method, path, headers, agent, setHost: false, maxHeaderSize: maxHeaderBytes })
+  let interim = 0
+  sent.on('information', () => {
+    if (++interim > maxInterim) sent.destroy(endlessInterim)
+  })
+  return sent
 }
+
+/** The maximum number of responses such as 100 Continue and 103 Early Hints, before the one that counts. */
+const maxInterim = 16
 
 /** Returns headers without those of one connection. */
 export function withoutHops(raw: readonly string[], connection: string | undefined, others?: RegExp): string[] {
@@ -85,6 +93,8 @@ export function findResponseError({ statusCode = 0 }: IncomingMessage): Error | 
 
 /** The service switched to another protocol than that of the request. */
 export const unaskedSwitch: Error = new ResponseError('it switches to another protocol, which nobody asked for')
+
+const endlessInterim: Error = new ResponseError(`more than ${maxInterim} responses with a status of 1xx precede it`)
 
 /** Whether the service sent something that cannot be passed on, instead of nothing. */
 export function isUnreadable(error: Error): boolean {

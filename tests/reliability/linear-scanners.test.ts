@@ -9,6 +9,9 @@ import { nestsDeeper } from '#foundation/json.ts'
 import { describeJsonProblem, findRepeatedName } from '#foundation/json-syntax.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { holdsLiveKey, redactSecrets, redactWithBase64, secretKind, shownCommand } from '#foundation/redaction.ts'
+import { createCaptures } from '#recordings/capture.ts'
+import type { PassedExchange } from '#recordings/exchange.ts'
+import { recordEntry } from '#recordings/recorded-entry.ts'
 import { createRewriting } from '#recordings/rewriting.ts'
 import { createSecretMemory } from '#recordings/secret-memory.ts'
 import { learnDocument, learnHeaders, learnParameters, learnUnknown } from '#recordings/secret-sources.ts'
@@ -65,3 +68,109 @@ function replaceMany(text: string, nameToken: (index: number) => string): string
   for (let index = 0; index * 20 < text.length; index++) tokens.learnSecret(nameToken(index), 'tok')
   return tokens.replace('a'.repeat(text.length))
 }
+
+/** A response of a service. */
+interface Response {
+  body: string
+  type?: string
+  headers?: string[]
+  path?: string
+}
+
+const toExchange = ({ body, type = 'application/json', headers = [], path = '/v1/decisions/slot_1' }: Response) => {
+  const capture = (text: string) => {
+    const opened = createCaptures().open(5_000_000)
+    opened.add(Buffer.from(text))
+    return opened
+  }
+  return {
+    ...{ at_ms: 0, method: 'GET', path, http_version: '1.1', request_headers: [], duration_ms: 1, problem: null },
+    request: createCaptures().open(1_000),
+    response: {
+      ...{ status: 200, status_text: 'OK', wait_ms: 1, body: capture(body) },
+      headers: ['content-type', type, ...headers],
+    },
+  } satisfies PassedExchange
+}
+
+const fill = (piece: string, length: number) => piece.repeat(Math.ceil(length / piece.length))
+const usual = (length: number): Response => ({
+  body: `[${fill('{"id":"item1","title":"A fine thing to read","n":12},', length)}{}]`,
+})
+const mails = Array.from({ length: 400 }, (_, index) => [
+  `x-a${index}`,
+  `${'a'.repeat(8 + (index % 56))}@${fill('b.', 2 + 2 * (index >> 3))}cc`,
+]).flat()
+/** Each name occurs once: what is known of earlier ones is of no use. */
+let names = 0
+const frame = { type: 'text/html', path: '/v1/render/ast_1' }
+
+/** Microseconds of the processor for a response of this length. The least of three: other work beside it takes part in some. */
+async function costOf(make: (length: number) => Response, length: number): Promise<number> {
+  const costs: number[] = []
+  for (let time = 0; time < 3; time++) {
+    const started = process.threadCpuUsage()
+    let runs = 0
+    let spent = 0
+    // It is counted in steps of some milliseconds.
+    for (; spent < 40_000; runs++) {
+      await recordEntry(toExchange(make(length)), 'https://ads.example.com', memory())
+      const { user, system } = process.threadCpuUsage(started)
+      spent = user + system
+    }
+    costs.push(spent / runs)
+  }
+  return Math.min(...costs)
+}
+
+const shortBody = 30_000
+/** 4 for work that is linear, 16 for the square. */
+const maxGrowth = 9
+/** Of the work for a usual body of the same length. */
+const maxTimesUsual = 25
+
+test.each<[string, (length: number) => Response]>([
+  ['usual JSON', usual],
+  [
+    'texts within eight long names',
+    (length) => ({
+      body: `${Array.from({ length: 8 }, (_, index) => `{"${`aB${index}`.repeat(42)}":`).join('')}["a"${fill(',"a"', length)}]${'}'.repeat(8)}`,
+    }),
+  ],
+  ['addresses with one beginning, and a long word', (length) => ({ headers: mails, body: `"${fill('a', length)}"` })],
+  [
+    'a tag with many names and values, in a frame',
+    (length) => ({ ...frame, body: fill(`<a ${'id=x '.repeat(200)}${'value="y" '.repeat(120)}>`, length) }),
+  ],
+  ['a form that is none', (length) => ({ type: 'text/plain', body: `${fill('a=b&', length)}<` })],
+  ['a form in JSON', (length) => ({ body: JSON.stringify([`${fill('a=b&', length)}<`]) })],
+  ['parameters with commas', (length) => ({ body: JSON.stringify([`password=${fill('a,', length)}`]) })],
+  ['nested arrays', (length) => ({ body: fill('[', length) })],
+  ['nested objects', (length) => ({ body: fill('{"token":', length) })],
+  [
+    'other names',
+    (length) => ({ body: `{${Array.from({ length: length / 12 }, () => `"aT${names++}":"b"`).join()}}` }),
+  ],
+  [
+    'tokens',
+    (length) => ({
+      body: JSON.stringify({ ticket: Array.from({ length: length / 20 }, (_, n) => `a${n}bcdefghijkl`) }),
+    }),
+  ],
+  [
+    'beginnings of private keys',
+    (length) => ({ body: JSON.stringify([fill('-----BEGIN A PRIVATE KEY-----', length)]) }),
+  ],
+  ['beginnings of addresses', (length) => ({ body: JSON.stringify([fill('://a:b', length), fill('://a:@', length)]) })],
+  ['pairs', (length) => ({ body: `{${fill('"value":"a","name":"password",', length)}"a":1}` })],
+  ['escaped quotes', (length) => ({ body: JSON.stringify([fill('":', length)]) })],
+  ['events', (length) => ({ type: 'text/event-stream', body: fill('data: {"a":"b"}\n', length) })],
+  ['names in a script', (length) => ({ ...frame, body: fill('token="', length) })],
+])('an exchange with %s', async (_, make) => {
+  const cost = await costOf(make, shortBody)
+  const growth = (await costOf(make, 4 * shortBody)) / cost
+  const timesUsual = cost / (await costOf(usual, shortBody))
+  expect({ growth, timesUsual }).toEqual({ growth: below(maxGrowth), timesUsual: below(maxTimesUsual) })
+})
+
+const below = (limit: number) => expect.toSatisfy((ratio: number) => ratio < limit, `less than ${limit}`)

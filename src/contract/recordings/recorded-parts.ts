@@ -6,38 +6,50 @@ import { isExactNumber } from '#foundation/exact-numbers.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactWithBase64 } from '#foundation/redaction.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { describeRemoved, journalHeaders, journalPath, redactHeaderValue } from './redaction.ts'
-import { isSecretField, isSecretName, isSecretNumber, withoutSignedTokens } from './secret-names.ts'
+import { isOpaque, isSecretName, isSecretNumber, isSecretText, type Secrecy, secrecyIn } from './secret-names.ts'
+import { isSecretParameter, withoutShapes } from './secret-shapes.ts'
 
 /** Headers as Node reads them. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Headers in which proxies pass on who a user is. */
+/** Headers in which proxies pass on who a user is. Addresses are found by their shape. */
 const personalHeaders =
-  /^(?:(?:x-)?forwarded(?:-for)?|(?:x-|cf-|fastly-|true-)?(?:real|client|connecting|originating)-ip|from)$/
+  /^(?:(?:x-)?forwarded(?:-for)?|(?:[\w-]{1,64}-)?(?:real|client|connecting|originating)-?ip|from|(?:x-(?:[\w-]{0,64}-)?|remote-)(?:user|username|device|account|customer|subscriber|login|email)(?:-?(?:id|name|email|uuid))?)$/
 const secretHeaders = /(?:^|-)(?:cookies?|api-?key|key|tokens?|secret|signature|session|auth)(?:$|-)/
+/** Addresses of IP, with ports too, as the whole value of a header. A version can look like one. */
+const ipAddresses =
+  /^(?:(?:for=)?["[]{0,2}(?:(?:\d{1,3}\.){3}\d{1,3}|(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{0,4}|(?:\d{1,3}\.){3}\d{1,3}))[\]"]{0,2}(?::\d{1,5})?(?:, ?|$)){1,32}$/i
+const ofProtocol = /^host$|(?:^|-)version$/
+
+/** Whether a header says who a user is, by its name, or as an address of IP by its value. */
+export function isPersonalHeader(name: string, value: string): boolean {
+  return personalHeaders.test(name) || (!ofProtocol.test(name) && ipAddresses.test(value))
+}
 
 /** Returns the headers of a request without credentials, prose, and what identifies a user. */
 export function keepRequestHeaders(headers: Headers): Record<string, string> {
   const kept = readHeaders(journalHeaders(headers))
   for (const name in kept) {
-    if (personalHeaders.test(name) || (name !== 'authorization' && isSecretHeader(name))) kept[name] = 'redacted'
-    else kept[name] = withoutParameters(name, kept[name]!)
+    if (isPersonalHeader(name, kept[name]!) || (name !== 'authorization' && isSecretHeader(name))) {
+      kept[name] = 'redacted'
+    } else kept[name] = withoutParameters(name, kept[name]!)
   }
   return kept
 }
 
 /** A parameter of a header, or of a URL in it. */
-const parameter = /(?<![\w.-])([\w.-]{1,128})=("?)[^\s;,&"<>]{1,4096}/g
+const parameter = /(?<![\w.-])([\w.-]{1,128})=("?)([^\s;,&"<>]{1,4096})/g
 
-/** Returns the value of a header without addresses of e-mail, and without secrets in its parameters. */
+/** Returns the value of a header without addresses of e-mail, and without secrets in its parameters and of a known shape. */
 function withoutParameters(name: string, value: string): string {
   if (name === 'sec-websocket-protocol') {
     const secrets = new Set(findSocketSecrets(value))
     return value.replace(/[^\s,]+/g, (each) => (secrets.has(each) ? 'redacted' : each))
   }
-  return withoutSignedTokens(withoutEmail(value)).replace(parameter, (whole, key: string, quote: string) =>
-    isSecretName(key) ? `${key}=${quote}redacted` : whole,
+  return withoutShapes(withoutEmail(value)).replace(parameter, (whole, key: string, quote: string, text: string) =>
+    isSecretName(key) || isSecretParameter(key, text) ? `${key}=${quote}redacted` : whole,
   )
 }
 
@@ -68,7 +80,8 @@ export function keepResponseHeaders(headers: Headers): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue
     const text = Array.isArray(value) ? value.join(', ') : value
-    if (isSecretHeader(name)) kept[name] = 'redacted'
+    if (isSecretHeader(name) || isPersonalHeader(name, text)) kept[name] = 'redacted'
+    else if (name === 'link') kept[name] = keepLinks(text)
     else if (name === 'location' || name === 'content-location') kept[name] = keepUrl(text)
     else kept[name] = withoutParameters(name, wordyHeaders.has(name) ? text : redactHeaderValue(name, text))
   }
@@ -82,8 +95,25 @@ function readHeaders(text: string): Record<string, string> {
 /** Returns a URL, absolute or not, without tokens and without values of its query. */
 function keepUrl(url: string): string {
   const parsed = URL.parse(url)
-  if (parsed === null) return journalPath(url)
-  return /^https?:$/.test(parsed.protocol) ? parsed.origin + journalPath(parsed.pathname + parsed.search) : '[removed]'
+  if (parsed === null) return withoutSegments(journalPath(url))
+  if (!/^https?:$/.test(parsed.protocol)) return '[removed]'
+  return parsed.origin + withoutSegments(journalPath(parsed.pathname + parsed.search))
+}
+
+/** Returns a path without its random segments, such as that of an address which resets a password. Identifiers have a prefix. */
+function withoutSegments(path: string): string {
+  const at = path.indexOf('?')
+  const [names, query] = at < 0 ? [path, ''] : [path.slice(0, at), path.slice(at)]
+  const kept = names.split('/').map((each) => (isOpaque(each) && !/^[a-z]{2,5}_/.test(each) ? '[removed]' : each))
+  return withoutEmail(withoutShapes(kept.join('/'))) + query
+}
+
+/** Returns a `Link` header with the paths of its URLs kept as those of other addresses are. */
+function keepLinks(value: string): string {
+  return withoutParameters('link', redactHeaderValue('link', value)).replace(/<([^<>?]{1,2048})/g, (_, url: string) => {
+    const [, origin = '', path = ''] = /^(https?:\/\/[^/]{1,255})?(.*)$/s.exec(url) ?? []
+    return `<${origin}${withoutSegments(path)}`
+  })
 }
 
 /** Whether a body of a content type is bytes, not text. */
@@ -91,15 +121,36 @@ export function isMediaType(type: string): boolean {
   return /^(?:image(?!\/svg)|video|audio|font)\/|^application\/(?:octet-stream|wasm|font-)/i.test(type.trim())
 }
 
+/** How the files of each media type begin, byte by byte. */
+const signatures: Readonly<Record<string, RegExp>> = {
+  'image/png': /^\x89PNG\r\n\x1a\n/,
+  'image/jpeg': /^\xff\xd8\xff/,
+  'image/gif': /^GIF8[79]a/,
+  'image/webp': /^RIFF[\s\S]{4}WEBP/,
+  'image/avif': /^[\s\S]{4}ftyp[\s\S]{0,56}avi[fs]/,
+  'video/mp4': /^[\s\S]{4}ftyp/,
+  'video/webm': /^\x1aE\xdf\xa3/,
+}
+
+/** Whether bytes are a picture or a video of their media type. Of other bytes nothing is known. @param start as latin1, at least 64 bytes */
+export function isMediaFile(type: string, start: string): boolean {
+  return findEntry(signatures, type.split(';')[0]!.trim().toLowerCase().replace('/jpg', '/jpeg'))?.test(start) === true
+}
+
 /** Returns the path of a media file: its query says which one it is, as far as it is numbers. */
 export function keepFilePath(path: string): string {
   const [name = '', query] = path.split('?', 2)
   if (query === undefined) return journalPath(path)
-  const pairs = query.split('&').map((pair) => (plainNumber.test(pair) ? pair : journalPath(`/?${pair}`).slice(2)))
+  const pairs = query.split('&').map((pair) => (isPlainNumber(pair) ? pair : journalPath(`/?${pair}`).slice(2)))
   return `${journalPath(name)}?${pairs.join('&')}`
 }
 
-const plainNumber = /^[a-z][\w-]{0,31}=(?:\d{1,9}(?:\.\d{1,6})?|true|false)$/
+const plainNumber = /^([a-z][\w-]{0,31})=(\d{1,9}(?:\.\d{1,6})?|true|false)$/
+
+function isPlainNumber(pair: string): boolean {
+  const [, name = '', value = ''] = plainNumber.exec(pair) ?? []
+  return name !== '' && !isSecretParameter(name, value)
+}
 
 const personalFields: ReadonlySet<string> = new Set([
   ...['geo', 'device', 'human', 'user', 'ip', 'ipv6', 'ua', 'user_agent', 'ifa', 'idfa', 'gaid', 'email', 'phone'],
@@ -132,7 +183,8 @@ export function withoutPersonal(value: unknown, path: readonly string[] = []): u
 function withoutPersonalText(text: string, path: readonly string[]): string {
   const name = path.at(-1) ?? ''
   if (isPersonal(path) && !(name === 'country' && country.test(text))) return describeRemoved(text)
-  if (isSecretField(name, path.slice(0, -1)) || isSecretNumber(text, name)) return describeRemoved(text)
+  const outer = path.slice(0, -1).reduce((around: Secrecy, each) => secrecyIn(each, around), 'none')
+  if (isSecretText(text, name, outer)) return describeRemoved(text)
   const isAboutUser = isFreeField(path) && findPersonalData(withoutEmail(text)).length > 0
   return isAboutUser ? removedPersonal : withoutEmail(text)
 }
@@ -143,8 +195,9 @@ function isPersonal(path: readonly string[]): boolean {
 
 const removedPersonal = '[removed: personal data]'
 
-/** What follows the name in an address of e-mail, percent-encoded or with JSON escapes too. `logo@2x.png` is a picture. */
-const mailDomain = /(?:@|%(?:25){0,4}40|\\{1,4}u0040)(?!\d(?:\.\d)?x\.)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}/g
+/** What follows the name in an address of e-mail, percent-encoded or with JSON escapes too. `logo@2x.png` is a picture, `react@18.js.org` a version. */
+const mailDomain =
+  /(?:@|%(?:25){0,4}40|\\{1,4}u0040)(?!\d(?:\.\d)?x\.|\d{1,2}\.[a-z]{1,12}\.)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}/g
 const ofMailName = /[A-Za-z0-9._%+-]/
 const maxMailName = 64
 

@@ -11,6 +11,7 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { type CompatEndpointId, compat, v1 } from '../index.ts'
 import { isHarBase64, readHarText } from './har-text.ts'
+import { isJsonLike } from './json-strings.ts'
 import {
   isMediaType,
   keepRequestHeaders,
@@ -19,8 +20,8 @@ import {
   withoutPersonal,
 } from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
-import { redactDocument } from './secret-documents.ts'
-import { redactNamedSecrets } from './secret-names.ts'
+import { redactNamedSecrets } from './secret-fields.ts'
+import { redactCode, withoutSecretWords } from './secret-shapes.ts'
 
 /** An endpoint that a recording can have. */
 export type RecordedId = keyof typeof v1 | CompatEndpointId
@@ -311,13 +312,21 @@ function readResponseBody({ content, headers }: Entry['response']): RecordedBody
   return { text: redactResponseText(text) }
 }
 
-/** JSON, after a byte order mark or a guard against scripts too, in a call of JSONP, or in events of a stream. `[section]` is none. */
-const jsonLike =
-  /^(?!\s*\[[A-Za-z][\w. -]{0,64}\]\s*[\r\n])\s*(?:\)\]\}'?,?\s*|[\w.$]{1,64}\(\s*)?[{[]|^(?:data|event|id|retry):/
-
 /** Returns the body of a response without keys, tokens, addresses of e-mail, and what the names of its fields give away. */
-export function redactResponseText(text: string): string {
-  return withoutEmail(redactSecrets(jsonLike.test(text) ? redactNamedSecrets(text) : redactDocument(text)))
+export function redactResponseText(text: string, isJson: boolean = isJsonLike(text)): string {
+  return withoutEmail(redactSecrets(isJson ? redactNamedSecrets(text) : redactDocument(text)))
+}
+
+/** Parameters of code are expressions. */
+function redactDocument(text: string): string {
+  return /[<({]/.test(text) ? redactCode(text) : withoutSecretWords(text)
+}
+
+/** Whether the text of a response is the code of a frame, a script or a style of the service. @param endpoint null for a file */
+export function isServiceCode(endpoint: RecordedId | null, status: number, content_type: string): boolean {
+  if (status < 200 || status > 299) return false
+  if (endpoint === 'render.frame') return /^text\/html\b/i.test(content_type)
+  return (endpoint === null || endpoint === 'render.script') && /javascript\b|^text\/css\b/i.test(content_type)
 }
 
 function readSession(body: Json | string | null): string | null {

