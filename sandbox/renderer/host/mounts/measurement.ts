@@ -76,13 +76,17 @@ export function watchViewability(options: ViewabilityOptions) {
       ratio = last.intersectionRatio
       if (ratio < needed().ratio) time.reset()
     }
-    if (!isDone) judge(entries.length > 0)
+    if (!isDone) {
+      // Before it counts, so that the browser has looked at it by then.
+      if (ratio > 0) sight.watch()
+      else sight.rest()
+      judge(entries.length > 0)
+    }
     if (entries.length > 0) options.onRatioChange()
   }
   function judge(isNew: boolean): void {
     const isInView = isCandidate() && ratio >= needed().ratio
     found = isInView ? judgeNow(options, sight, last, needed().ratio) : outOfView
-    if (!isInView) sight.rest()
     if (isInView && found.outcome !== 'seen' && !isNew) {
       // It may have moved or changed its size since the last entry, whose part of it was tested. Observed again, it gets an
       // entry, which decides.

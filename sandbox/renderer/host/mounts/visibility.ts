@@ -13,9 +13,11 @@ import type { JudgePart } from './judge-part.ts'
 export type { Judgement, Outcome } from '../judge/judge.ts'
 
 interface Sight {
-  /** Returns what holds now. From then on the browser looks at the ad several times a second. */
+  /** From now on the browser looks at the ad several times a second. */
+  watch(): void
+  /** Returns what holds now. */
   read(ad: Omit<JudgedAd, 'observed' | 'frame'>): Judgement
-  /** Until it is read again: an ad that cannot count costs nothing. */
+  /** Until it is watched again: an ad that cannot count costs nothing. */
   rest(): void
 }
 
@@ -41,12 +43,14 @@ export function watchSight(frame: HTMLElement, judge: JudgePart): Sight {
   }
   return {
     read: (ad) => {
-      observer ??= open()
       if (isConfirmed && isPlain(ad)) return { outcome: 'seen', reason: 'observed', share: 1, check: 'observer_v2' }
       const part = judge.get()
       if (part) return part.judge({ ...ad, frame, observed: isConfirmed })
       const isAwaited = observer && isConfirmed === undefined && ++waits <= maxWaits
       return { outcome: 'unmeasured', reason: isAwaited ? 'pending' : judge.load(), share: 1, check: 'none' }
+    },
+    watch: () => {
+      observer ??= open()
     },
     rest: () => {
       observer?.disconnect()
