@@ -24,7 +24,9 @@ const options = {
     .array(z.string().max(300))
     .max(20)
     .optional()
-    .describe('Columns that are not found by their names, as own=theirs: Ad views=viewable_impression.'),
+    .describe(
+      'Columns that are not found by their names, as own=theirs: Ad views=viewable_impression; =none leaves one out.',
+    ),
   numbers: z.string().max(20).optional().describe('How numbers are written: 1.234,5 or 1,234.5. Default: by the file.'),
   dates: z
     .string()
@@ -49,7 +51,7 @@ const sums = { own: z.number(), accepted: z.number(), difference: z.number() }
 
 const output = z.strictObject({
   file: z.string(),
-  ok: z.boolean().describe('Whether every metric is within the tolerance.'),
+  ok: z.boolean().describe('Whether every metric is within the tolerance, and has a column.'),
   key: z.enum(['slot_id', 'session_id', 'day']),
   mode: z.enum(modes),
   modes: z
@@ -98,7 +100,8 @@ const output = z.strictObject({
     .describe(
       'The days of the file, UTC, of which turns are compared; null for all turns, or those of since and until.',
     ),
-  missing_metrics: z.array(Metric).describe('Counted here, but not in the file.'),
+  missing_metrics: z.array(Metric).describe('Counted here; no column or event of the file was found.'),
+  doubtful_columns: z.array(z.string()).describe('Not read, and may count a missing metric: ok is false. Give map.'),
   clock_offset_ms: z.number(),
   day_shift_ms: z.number(),
   rows_outside: z.int(),
@@ -109,6 +112,9 @@ const output = z.strictObject({
   left_out: z
     .array(z.strictObject({ line: z.int(), reason: z.enum(['total', 'note', 'header']), text: z.string() }))
     .describe('Rows of the file that are no counts.'),
+  unread: z
+    .array(z.strictObject({ column: z.string(), kind: z.enum(['count', 'amount', 'other']) }))
+    .describe('Columns that were not read.'),
   other_events: z.array(z.strictObject({ event: z.string(), rows: z.int() })).describe('Not compared: no metric.'),
   stray_beacons: z.int(),
 })

@@ -1,7 +1,8 @@
 /** Which column of an integrator's file holds what: by `--map`, by the name of a field, or by a usual name of it. */
 import type { Metric } from '#contract/resources/beacons.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { tableNames } from '#foundation/table-entry.ts'
+import { findEntry, tableNames } from '#foundation/table-entry.ts'
+import { parseLocalTime } from './calendar.ts'
 import { OwnFileError } from './own-file-error.ts'
 
 /** What a row counts for, the most precise first: with several of them, the first is used. */
@@ -20,6 +21,8 @@ export const metricWords: Readonly<Record<Metric, readonly string[]>> = {
     'render',
     'begin_to_render',
     'loaded',
+    'impressionen',
+    'einblendungen',
   ],
   viewable_impression: [
     'viewable_impressions',
@@ -31,8 +34,10 @@ export const metricWords: Readonly<Record<Metric, readonly string[]>> = {
     'view',
     'on_view',
     'visible_started',
+    'sichtbar',
+    'sichtbare',
   ],
-  click: ['clicks', 'clicked', 'tap', 'taps'],
+  click: ['clicks', 'clicked', 'tap', 'taps', 'klicks', 'klick'],
   completed_view: [
     'completed_views',
     'completions',
@@ -41,19 +46,48 @@ export const metricWords: Readonly<Record<Metric, readonly string[]>> = {
     'completed',
     'complete',
     'play_completed',
+    'abgeschlossen',
+    'abgeschlossene_wiedergaben',
   ],
 }
 export const metrics = tableNames(metricWords)
 
+const wordSet = (words: string) => new Set(words.split(' '))
+const impressionWords = wordSet('impressions impression imps imp impr impressionen einblendungen')
+
+/** Words of names with several, such as `Viewable imps`: one of each set, and no other word but those that add nothing. */
+const compoundWords: Readonly<Record<Metric, readonly ReadonlySet<string>[]>> = {
+  rendered_impression: [impressionWords],
+  viewable_impression: [wordSet('viewable viewed visible sichtbar sichtbare sichtbaren'), impressionWords],
+  click: [wordSet('clicks klicks')],
+  completed_view: [
+    wordSet('completed complete completions completes abgeschlossene vollstandige'),
+    wordSet('views plays video videos wiedergaben'),
+  ],
+}
+const fillerWords = wordSet('ad ads total number of count counts sum rendered gesamt anzahl der gerenderte')
+
 /** Other names of the columns that are no metric. The first that a file has is used. */
 const columnWords = {
-  slot_id: ['slot', 'placement_id', 'placement'],
+  slot_id: ['slot', 'placement_id', 'placement', 'platzierung'],
   asset_token: ['asset', 'token'],
-  session_id: ['session', 'chat_session_id', 'conversation_id', 'conversation'],
-  day: ['date', 'day_utc', 'report_date', 'report_day'],
-  time: ['timestamp', 'occurred_at', 'occurred_at_ms', 'event_time', 'at', 'at_ms', 'when', 'ts', 'received_at'],
-  metric: ['event', 'event_type', 'event_name', 'type'],
-  count: ['counts', 'total', 'quantity', 'number', 'events'],
+  session_id: ['session', 'chat_session_id', 'conversation_id', 'conversation', 'sitzung', 'sitzungs_id'],
+  day: ['date', 'day_utc', 'report_date', 'report_day', 'datum', 'tag'],
+  time: [
+    'timestamp',
+    'occurred_at',
+    'occurred_at_ms',
+    'event_time',
+    'at',
+    'at_ms',
+    'when',
+    'ts',
+    'received_at',
+    'zeitpunkt',
+    'zeitstempel',
+  ],
+  metric: ['event', 'event_type', 'event_name', 'type', 'ereignis'],
+  count: ['counts', 'total', 'quantity', 'number', 'events', 'anzahl'],
 } as const satisfies Record<string, readonly string[]>
 
 const fieldWords: Readonly<Record<OwnField, readonly string[]>> = { ...columnWords, ...metricWords }
@@ -79,39 +113,53 @@ class ColumnsError extends OwnFileError {}
 export function countKnownColumns(names: readonly string[], mapped: readonly string[]): number {
   if (mapped.length > 0 && mapped.every((column) => names.includes(column))) return names.length
   const words = new Set(names.map(normalizeWord))
-  const known = ownFields.filter((field) => words.has(field) || fieldWords[field].some((word) => words.has(word)))
+  const known = ownFields.filter(
+    (field) =>
+      words.has(field) ||
+      fieldWords[field].some((word) => words.has(word)) ||
+      names.some((name) => isCompound(field, name)),
+  )
   const isKey = (field: OwnField) => field === 'time' || keyFields.some((each) => each === field)
   const isCount = (field: OwnField) => field === 'metric' || metrics.some((each) => each === field)
   return known.some(isKey) && known.some(isCount) ? known.length : 0
 }
 
+/** Whether a column has values of a field. */
+type HasValues = (field: OwnField, column: string) => boolean
+
 /**
  * Returns the columns of a file.
  * @param mapped columns by the field that their user gives them
- * @param isField whether a column that is found by another name of a field has values of it
  * @throws ColumnsError
  */
 export function findColumns(
   names: readonly string[],
   mapped: ReadonlyMap<OwnField, string>,
-  isField: (field: KeyField, column: string) => boolean = () => true,
+  hasValues: HasValues,
 ): OwnColumns {
   for (const column of mapped.values()) if (!names.includes(column)) throw unknownColumn(column, names)
   const taken = new Set(mapped.values())
   const find = (field: OwnField): string | null => {
     const column = mapped.get(field) ?? findColumn(field, names, taken)
     const isGuessed = column !== null && !mapped.has(field) && normalizeWord(column) !== field
-    if (isGuessed && (field === 'slot_id' || field === 'asset_token') && !isField(field, column)) return null
+    // `Placement` may be the name of one, and `Tag` that of an ad tag.
+    const isDoubtful = field === 'slot_id' || field === 'asset_token' || (isGuessed && normalizeWord(column) === 'tag')
+    if (isGuessed && isDoubtful && !hasValues(field, column)) return null
     return column
   }
   const mappedKey = keyFields.find((field) => mapped.has(field))
   const time_column = find('time')
   const key = mappedKey ?? keyFields.find((field) => find(field) !== null) ?? (time_column === null ? null : 'day')
   if (key === null) {
-    throw missingColumn('No column of it is a slot, an asset token, a session or a day.', names, 'slot_id')
+    const message = 'No column of it is a slot, an asset token, a session or a day.'
+    throw missingColumn(message, names, suggestKey(names, hasValues))
   }
   const counts = findCounts(find)
-  if (counts === null) throw missingColumn('No column of it counts anything.', names, 'viewable_impression')
+  if (counts === null) {
+    const free = names.filter((name) => !ownFields.some((field) => find(field) === name))
+    const column = free.find((name) => name !== '' && hasValues('viewable_impression', name)) ?? 'Ad views'
+    throw missingColumn('No column of it counts anything.', names, quoteColumn(column, 'viewable_impression'))
+  }
   const columns = { key, key_column: find(key) ?? time_column!, time_column, counts }
   for (const { column } of listColumns(columns)) {
     if (names.indexOf(column) === names.lastIndexOf(column)) continue
@@ -155,24 +203,58 @@ function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySe
   const named = (word: string) => free.find((name) => normalizeWord(name) === word)
   const exact = named(field)
   if (exact !== undefined) return exact
-  const found = fieldWords[field].flatMap((word) => named(word) ?? [])
+  const words = fieldWords[field].flatMap((word) => named(word) ?? [])
+  const found = words.length > 0 ? words : free.filter((name) => isCompound(field, name))
   if (Object.hasOwn(metricWords, field) && found.length > 1) {
     const message = `The columns ${found.join(' and ')} both could be ${field}.`
     throw new ColumnsError(message, 'Choose one.', {
-      command_hint: `Choose one: --map ${quoteColumn(found[0]!)}=${field}`,
+      command_hint: `Choose one: --map ${quoteColumn(found[0]!, field)}`,
     })
   }
   return found[0] ?? null
+}
+
+function isCompound(field: OwnField, name: string): boolean {
+  const words = normalizeWord(name)
+    .replace(/^active_view_(?=viewable_)/, '')
+    .split('_')
+  const sets = findEntry(compoundWords, field) ?? []
+  return (
+    sets.length > 0 &&
+    sets.every((set) => words.some((word) => set.has(word))) &&
+    words.every((word) => fillerWords.has(word) || sets.some((set) => set.has(word)))
+  )
+}
+
+/** Returns the metric of an event by its name; null for one that is no metric. */
+export function findMetric(event: string): Metric | null {
+  const word = normalizeWord(event)
+  return (
+    metrics.find((metric) => metric === word || metricWords[metric].includes(word)) ??
+    metrics.find((metric) => isCompound(metric, event)) ??
+    null
+  )
 }
 
 /** Returns a column or an event in the form of the names above: `Viewable Impressions` as `viewable_impressions`. */
 export function normalizeWord(text: string): string {
   return text
     .trim()
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_|_$/g, '')
+}
+
+/** What `--map` calls a column that is left out on purpose. */
+const noField = 'none'
+
+/** Returns the columns that `--map Requests=none` leaves out. */
+export function parseIgnoredColumns(texts: readonly string[]): readonly string[] {
+  const end = `=${noField}`
+  return texts.filter((text) => text.endsWith(end)).map((text) => text.slice(0, -end.length).trim())
 }
 
 /**
@@ -184,6 +266,7 @@ export function parseColumnMap(texts: readonly string[]): ReadonlyMap<OwnField, 
   for (const text of texts) {
     const at = text.lastIndexOf('=')
     const [column, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+    if (name === noField && at > 0) continue
     const field = ownFields.find((each) => each === name)
     if (at < 1 || field === undefined || column === '') throw unreadableMap(text, column, name)
     if (mapped.has(field)) throw new OwnFileError(`--map names two columns for ${field}.`, 'Name one.')
@@ -196,11 +279,14 @@ function unreadableMap(text: string, column: string, name: string): OwnFileError
   const isReversed = ownFields.some((field) => field === column)
   const near = nearestName(name, ownFields)
   const suggestion = isReversed
-    ? `Your column comes first: --map ${quoteColumn(name)}=${column}.`
+    ? `Your column comes first: --map ${quoteColumn(name, column)}.`
     : near !== null && column !== ''
-      ? `Did you mean --map ${quoteColumn(column)}=${near}?`
+      ? `Did you mean --map ${quoteColumn(column, near)}?`
       : 'It is your column, =, and a field: --map "Ad views=viewable_impression".'
-  return new OwnFileError(`--map cannot read ${text}.`, `${suggestion} The fields are: ${ownFields.join(', ')}`)
+  return new OwnFileError(
+    `--map cannot read ${text}.`,
+    `${suggestion} The fields are: ${ownFields.join(', ')}; none for a column that counts something else`,
+  )
 }
 
 function unknownColumn(column: string, names: readonly string[]): ColumnsError {
@@ -209,12 +295,24 @@ function unknownColumn(column: string, names: readonly string[]): ColumnsError {
   return new ColumnsError(`There is no column ${column} in it.`, hint)
 }
 
-function missingColumn(message: string, names: readonly string[], field: OwnField): ColumnsError {
-  const column = names[0] === undefined ? 'COLUMN' : quoteColumn(names[0])
+function missingColumn(message: string, names: readonly string[], example: string): ColumnsError {
+  if (names.filter((name) => parseLocalTime(name, 'day_first') ?? parseLocalTime(name, 'month_first')).length > 1) {
+    const hint = 'Turn the table: a row for each day, and a column for each metric.'
+    return new ColumnsError(`${message} Its days are columns.`, hint)
+  }
   const known = `Its columns are: ${listNames(names)}.`
   return new ColumnsError(message, `Choose what its columns hold. ${known}`, {
-    command_hint: `Name it, such as --map ${column}=${field}. ${known} The fields are: ${ownFields.join(', ')}`,
+    command_hint: `Name it, such as --map ${example}. ${known} The fields are: ${ownFields.join(', ')}`,
   })
+}
+
+/** Returns an example of `--map` for a file without a key: the column with values of one, the most precise first. */
+function suggestKey(names: readonly string[], hasValues: HasValues): string {
+  for (const field of ['slot_id', 'asset_token', 'day'] as const) {
+    const column = names.find((name) => name !== '' && hasValues(field, name))
+    if (column !== undefined) return quoteColumn(column, field)
+  }
+  return '"Chat ID=session_id"'
 }
 
 /** More names would hide the fix. */
@@ -225,6 +323,8 @@ function listNames(names: readonly string[]): string {
   return names.length > maxListedColumns ? `${listed}, ...` : listed
 }
 
-function quoteColumn(column: string): string {
-  return /^[\w.-]+$/.test(column) ? column : `"${column}"`
+/** Returns the value of `--map` for a column and a field, as a shell takes it: `"Ad views=click"`. */
+export function quoteColumn(column: string, field: string): string {
+  const text = `${column}=${field}`
+  return /^[\w.=-]+$/.test(text) ? text : `"${text.replace(/["\\$`]/g, '\\$&')}"`
 }

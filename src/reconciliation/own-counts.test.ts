@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { formatToken } from '#contract/ids.ts'
 import { separatedText } from '#contract/separated.ts'
 import { parseDayExample } from './calendar.ts'
-import { parseColumnMap } from './columns.ts'
+import { parseColumnMap, parseIgnoredColumns } from './columns.ts'
 import { decodeOwnFile } from './file-bytes.ts'
 import { parseNumberExample } from './numbers.ts'
 import { parseOwnFile } from './own-file.ts'
@@ -18,7 +18,12 @@ interface Given {
 function report(content: string | Uint8Array, { map = [], numbers = '', dates = '' }: Given = {}) {
   const { text, encoding } = decodeOwnFile(typeof content === 'string' ? new TextEncoder().encode(content) : content)
   const columns = parseColumnMap(map)
-  const settings = { columns, decimal: parseNumberExample(numbers), order: parseDayExample(dates) }
+  const settings = {
+    columns,
+    ignored: parseIgnoredColumns(map),
+    decimal: parseNumberExample(numbers),
+    order: parseDayExample(dates),
+  }
   const found = readOwnReport(parseOwnFile(text, columns.values()), settings)
   return found === null ? null : { ...found, encoding }
 }
@@ -45,11 +50,12 @@ function failure(content: string | Uint8Array, given: Given = {}): [message: str
   throw new Error('it was read')
 }
 
-/** Returns the counts of each key, as `key 1 2`, and how the file was read. */
+/** Returns the counts of each key, as `key 1 2`, and how the file was read, but for columns that were not. */
 function summary(found: (OwnReport & { encoding: string }) | null): [counts: string[], notes: string[]] {
   const rows = found?.counts.rows ?? []
   const texts = rows.map(({ key, counts }) => [key, ...Object.values(counts)].join(' '))
-  return [texts, found === null ? [] : [...describeReading(found)]]
+  const notes = found === null ? [] : [...describeReading(found)]
+  return [texts, notes.filter((note) => !note.startsWith('Not read: '))]
 }
 
 const [a, b, c] = ['slot_00000000001', 'slot_00000000002', 'slot_00000000003']
@@ -262,9 +268,21 @@ describe('columns are found', () => {
   test('or the file is refused, with what to write', () => {
     expect(failure('who,clicks\na,1\n')).toEqual([
       'No column of it is a slot, an asset token, a session or a day.',
-      expect.stringContaining('--map who=slot_id. Its columns are: who, clicks.'),
+      expect.stringContaining('--map "Chat ID=session_id". Its columns are: who, clicks.'),
     ])
-    expect(failure(`slot_id,colour\n${a},1\n`)[0]).toBe('No column of it counts anything.')
+    expect(failure(`slot_id,colour\n${a},red\n`)).toEqual([
+      'No column of it counts anything.',
+      expect.stringContaining('--map "Ad views=viewable_impression". Its columns'),
+    ])
+    expect(failure(`slot_id,colour,seen,Datum\n${a},red,2,31.01.2026\n`)[1]).toContain(
+      '--map seen=viewable_impression.',
+    )
+    expect(failure(`wer,Ort,views\nx,${a},1\n`)[1]).toContain('--map Ort=slot_id.')
+    expect(failure('wer,Jour,views\nx,31.01.2026,1\n')[1]).toContain('--map Jour=day.')
+    expect(failure('Metric,2026-01-30,2026-01-31\nViews,2,1\n')).toEqual([
+      expect.stringContaining('Its days are columns.'),
+      'Turn the table: a row for each day, and a column for each metric.',
+    ])
     expect(failure(`slot_id,views,viewed\n${a},1,1\n`)).toEqual([
       'The columns views and viewed both could be viewable_impression.',
       'Choose one: --map views=viewable_impression',
@@ -273,6 +291,57 @@ describe('columns are found', () => {
     expect(mapped('klicks=click')[1]).toContain('Did you mean clicks?')
     expect(() => parseColumnMap(['clicks=klick'])).toThrow('--map cannot read clicks=klick.')
     expect(() => parseColumnMap(['click=Taps'])).toThrow('--map cannot read click=Taps.')
+  })
+})
+
+describe('a column that is not read', () => {
+  const unread = (text: string, map: string[] = []) =>
+    Object.fromEntries(report(text, { map })!.counts.unread.map(({ column, kind }) => [column, kind]))
+
+  test('is none where all are read, or one is left out on purpose', () => {
+    expect(unread(`slot_id,Views,,\n${a},1,,\n`)).toEqual({})
+    expect(unread(`slot_id,Views,Reach\n${a},1,5\n`, ['Reach=none'])).toEqual({})
+  })
+
+  test('is named, with what reads it; prices and amounts by themselves', () => {
+    const text = `slot_id;Views;CTR;Requests;Reach;TKP (\u20ac);Spent\n${a};1;10 %;7;7;4,20;\u20ac 0,0042\n`
+    expect(unread(text)).toEqual({
+      CTR: 'other',
+      Requests: 'other',
+      Reach: 'count',
+      'TKP (\u20ac)': 'amount',
+      Spent: 'amount',
+    })
+    expect([...describeReading(report(text)!, true)].slice(1)).toEqual([
+      'Not read: CTR, Requests, Reach. --map reads one.',
+      'Not compared: prices and amounts (TKP (\u20ac), Spent): svc beacons billing',
+    ])
+  })
+})
+
+describe('a name of several words', () => {
+  test.each([
+    'Measurable impressions',
+    'Non-viewable impressions',
+    'Viewable impressions rate',
+    'Invalid clicks',
+    'Ad views',
+    'Viewability',
+  ])('is no metric: %s', (name) => {
+    expect(Object.keys(read(`day,${name},clicks\n2026-01-31,5,2\n`).columns)).toEqual(['day', 'clicks'])
+  })
+
+  test.each([
+    ['Viewable imps', 'viewable_impression'],
+    ['Active View viewable impressions', 'viewable_impression'],
+    ['Sichtbare Impressionen', 'viewable_impression'],
+    ['Ad impressions', 'rendered_impression'],
+    ['Total clicks', 'click'],
+    ['Klicks', 'click'],
+    ['Vollst\u00e4ndige Views', 'completed_view'],
+  ])('is read: %s', (name, field) => {
+    expect(read(`Datum,${name}\n2026-01-31,5\n`).columns).toEqual({ Datum: 'day', [name]: field })
+    expect(read(`Tag,Ereignis,Anzahl\n31.01.2026,${name},5\n`).metrics).toEqual([field])
   })
 })
 

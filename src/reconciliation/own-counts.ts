@@ -4,7 +4,7 @@ import type { Metric } from '#contract/resources/beacons.ts'
 import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { type DayOrder, describeWrongDay, expectedDay, parseLocalTime } from './calendar.ts'
-import { type KeyField, metrics, metricWords, normalizeWord, type OwnColumns } from './columns.ts'
+import { findMetric, metrics, metricWords, type OwnColumns, type OwnField } from './columns.ts'
 import { type DecimalSign, parseWhole } from './numbers.ts'
 import { isEmpty, type OwnFile, type OwnRow } from './own-file.ts'
 import { OwnFileError, type RowProblem, rowFailure, shortText } from './own-file-error.ts'
@@ -22,7 +22,7 @@ export interface OwnCount {
 }
 
 export interface OwnCounts {
-  key: Exclude<KeyField, 'asset_token'>
+  key: Exclude<OwnColumns['key'], 'asset_token'>
   /** The metrics that the file counts. */
   metrics: readonly Metric[]
   rows: readonly OwnCount[]
@@ -30,6 +30,14 @@ export interface OwnCounts {
   other_events: readonly { event: string; rows: number }[]
   /** Rows that are not counts: totals, notes, a header that is there again. */
   left_out: readonly LeftOutRow[]
+  layout: OwnColumns['counts']['layout']
+  unread: readonly UnreadColumn[]
+}
+
+/** A column that was not read, and what its values are: whole numbers, prices and amounts, or anything else. */
+export interface UnreadColumn {
+  column: string
+  kind: 'count' | 'amount' | 'other'
 }
 
 /** How the values of a file are written. */
@@ -39,7 +47,7 @@ interface ValueFormat {
 }
 
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
-export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueFormat): OwnCounts {
+export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueFormat): Omit<OwnCounts, 'unread'> {
   const rows: OwnCount[] = []
   const problems: RowProblem[] = []
   const others = new Map<string, number>()
@@ -68,6 +76,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
     rows,
     other_events,
     left_out,
+    layout: columns.counts.layout,
   }
 }
 
@@ -139,14 +148,6 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
   }
 }
 
-const metricByWord = new Map(
-  metrics.flatMap((metric) => [metric, ...metricWords[metric]].map((word) => [word, metric] as const)),
-)
-
-function findMetric(event: string): Metric | null {
-  return metricByWord.get(event) ?? metricByWord.get(normalizeWord(event)) ?? null
-}
-
 const flags: Readonly<Record<string, number>> = {
   ...{ true: 1, yes: 1, wahr: 1, ja: 1, vrai: 1, oui: 1 },
   ...{ false: 0, no: 0, falsch: 0, nein: 0, faux: 0, non: 0 },
@@ -183,13 +184,15 @@ function findKey(value: unknown, { key }: OwnColumns, { order }: ValueFormat): s
   return time_ms === null ? null : new Date(time_ms).toISOString().slice(0, 10)
 }
 
-/** Whether a column has a value that is a slot, or an asset token. */
-export function hasKeys(file: OwnFile, field: KeyField, column: string): boolean {
-  const index = file.names.indexOf(column)
-  return file.rows.some(({ cells }) => {
-    const text = String(cells[index] ?? '').trim()
-    return field === 'slot_id' ? isSlot(text) : parseToken(text)?.kind === 'ast'
-  })
+/** Whether a column has values of a field: one slot or asset token at least, whole numbers alone for a metric, days for a day. */
+export function hasValues({ names, rows }: OwnFile, field: OwnField, column: string): boolean {
+  const index = names.indexOf(column)
+  const texts = rows.map(({ cells }) => String(cells[index] ?? '').trim()).filter((text) => text !== '')
+  if (field === 'slot_id') return texts.some(isSlot)
+  if (field === 'asset_token') return texts.some((text) => parseToken(text)?.kind === 'ast')
+  if (field === 'day')
+    return texts.some((text) => (parseTime(text, 'day_first') ?? parseTime(text, 'month_first')) !== null)
+  return texts.length > 0 && texts.every((text) => (parseWhole(text, '.') ?? parseWhole(text, ',')) !== null)
 }
 
 /** Whether a spreadsheet took a text of digits for a number, and rounded it. */

@@ -1,14 +1,17 @@
 /** A file of own counts as a whole: its columns, how its values are written, and its counts. */
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
-import { findColumns, listColumns, metrics, type OwnColumns, type OwnField } from './columns.ts'
+import { findColumns, listColumns, metrics, normalizeWord, type OwnColumns, type OwnField } from './columns.ts'
 import { type DecimalSign, describeNumbers, findDecimalSign } from './numbers.ts'
-import { hasKeys, type OwnCounts, readOwnCounts } from './own-counts.ts'
+import { hasValues, type OwnCounts, readOwnCounts, type UnreadColumn } from './own-counts.ts'
 import type { OwnFile } from './own-file.ts'
+import { shortText } from './own-file-error.ts'
 
 /** What the user of a file says about it; null and none where the file decides. */
 export interface OwnSettings {
   /** Columns by the field that they hold. */
   columns: ReadonlyMap<OwnField, string>
+  /** Columns that are left out on purpose. */
+  ignored?: readonly string[]
   decimal: DecimalSign | null
   order: DayOrder | null
 }
@@ -34,7 +37,7 @@ export interface OwnReport {
 /** Returns what a file counts; null when it has no rows. @throws OwnFileError */
 export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings): OwnReport | null {
   if (file.rows.length === 0) return null
-  const columns = findColumns(file.names, settings.columns, (field, column) => hasKeys(file, field, column))
+  const columns = findColumns(file.names, settings.columns, (field, column) => hasValues(file, field, column))
   const read = listColumns(columns)
   const cellsOf = (isWanted: (field: OwnField) => boolean) =>
     textsIn(file, new Set(read.filter(({ field }) => isWanted(field)).map(({ column }) => file.names.indexOf(column))))
@@ -47,7 +50,7 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
   const counts = readOwnCounts(file, columns, { decimal, order })
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
   return {
-    counts,
+    counts: { ...counts, unread: findUnread(file, read, settings.ignored ?? []) },
     columns: read.map(({ column, field }) => ({ column, field, format: describeFormat(field, column) })),
     header_line: file.header_line,
   }
@@ -59,14 +62,46 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
   }
 }
 
+/** Words of names of columns of whole numbers that are counts of something else, or none. */
+const otherWords = new Set(
+  [
+    'id ids line row rank year month week hour day age time timestamp ms index version status code port zip width height',
+    'request requests anfragen filled fills fill bids bid opportunities eligible measurable unfilled errors users conversions leads',
+  ].flatMap((words) => words.split(' ')),
+)
+const amountWords = new Set(
+  [
+    'cpm ecpm vcpm cpc cpv rpm tkp etkp revenue price cost costs spend amount earnings payout budget fee currency',
+    'umsatz preis kosten erlos erlose betrag einnahmen verdienst ausgaben netto brutto',
+  ].flatMap((words) => words.split(' ')),
+)
+
+function findUnread(file: OwnFile, read: readonly { column: string }[], ignored: readonly string[]): UnreadColumn[] {
+  const known = new Set(['', ...ignored, ...read.map(({ column }) => column)])
+  return [...new Set(file.names)]
+    .filter((column) => !known.has(column))
+    .map((column) => ({ column, kind: kindOf(file, column) }))
+}
+
+function kindOf(file: OwnFile, column: string): UnreadColumn['kind'] {
+  const words = normalizeWord(column).split('_')
+  if (words.some((word) => amountWords.has(word))) return 'amount'
+  const cells = [...textsIn(file, new Set([file.names.indexOf(column)]))].filter((cell) => cell.trim() !== '')
+  if (cells.length > 0 && cells.every((cell) => /[€$£¥]/.test(cell))) return 'amount'
+  return !words.some((word) => otherWords.has(word)) && hasValues(file, 'viewable_impression', column)
+    ? 'count'
+    : 'other'
+}
+
 /** Returns how a file was read, a sentence for each thing that may surprise. */
-export function* describeReading(own: OwnReport & { encoding: string }): Generator<string> {
+export function* describeReading(own: OwnReport & { encoding: string }, isCommand = false): Generator<string> {
   const { columns, header_line, encoding, counts } = own
   const read = columns.filter(({ column, field, format }) => column !== field || format !== null)
   const names = read.map(
     ({ column, field, format }) => `${field} from ${column}${format === null ? '' : ` (${format})`}`,
   )
   if (names.length > 0) yield `Read ${names.join(', ')}.`
+  yield* describeUnread(counts, isCommand)
   if (header_line !== null && header_line > 1) yield `The header is in line ${header_line}.`
   if (encoding === 'Windows-1252') yield 'It is not UTF-8, and was read as Windows-1252.'
   for (const reason of ['total', 'note', 'header'] as const) {
@@ -79,6 +114,18 @@ export function* describeReading(own: OwnReport & { encoding: string }): Generat
   for (const { event, rows } of counts.other_events) {
     yield `Not compared: ${rows} ${rows === 1 ? 'row' : 'rows'} with the event ${event}, which is no metric.`
   }
+}
+
+/** Returns the columns that were not read. @param isCommand whether flags and commands can be used */
+function* describeUnread({ unread }: OwnCounts, isCommand: boolean): Generator<string> {
+  const list = (isWanted: (kind: UnreadColumn['kind']) => boolean) =>
+    unread
+      .filter(({ kind }) => isWanted(kind))
+      .map(({ column }) => shortText(column))
+      .join(', ')
+  const [others, amounts] = [list((kind) => kind !== 'amount'), list((kind) => kind === 'amount')]
+  if (others !== '') yield `Not read: ${others}.${isCommand ? ' --map reads one.' : ''}`
+  if (amounts !== '') yield `Not compared: prices and amounts (${amounts})${isCommand ? ': svc beacons billing' : '.'}`
 }
 
 const leftOutNames = { total: 'a total', note: 'a note', header: 'the header again' } as const

@@ -8,7 +8,15 @@ import { type Cause, causes, describeCause, describeChange } from './causes.ts'
 import { countByDay } from './days.ts'
 import { parseOwnFile } from './own-file.ts'
 import { readOwnReport } from './own-report.ts'
-import { defaultMode, describeModes, listCauses, nameCause, type Reconciliation, reconcile } from './reconciliation.ts'
+import {
+  defaultMode,
+  describeMissing,
+  describeModes,
+  listCauses,
+  nameCause,
+  type Reconciliation,
+  reconcile,
+} from './reconciliation.ts'
 import type { Turn, TurnBeacon } from './turns.ts'
 
 const noon = Date.UTC(2026, 0, 10, 12)
@@ -257,6 +265,24 @@ test('a turn that only the sandbox counts is not counted in the file', () => {
     ['a', 'viewable_impression', -1, 'not_recorded'],
     ['b', 'rendered_impression', -1, 'not_recorded'],
     ['b', 'viewable_impression', -1, 'not_recorded'],
+  ])
+})
+
+test('a metric without a column is not ok where a column that counts was not read', () => {
+  const missing = (file: string) => {
+    const result = compare(file, [turn('a')])
+    return [result.ok, result.totals.every(({ is_within }) => is_within), describeMissing(result, readCounts(file))]
+  }
+  const none = 'No column was found for viewable_impression.'
+  expect(missing('slot,impressions,views,reach\na,1,1,7\n')).toEqual([true, true, null])
+  expect(missing('slot,impressions,requests,rate\na,1,9,0.5\n')).toEqual([true, true, none])
+  expect(missing('slot,event\na,impression\n')).toEqual([
+    ...[true, true],
+    'No event was found for viewable_impression, which counts here.',
+  ])
+  expect(missing('slot,impressions,Seen\na,1,1\n')).toEqual([
+    ...[false, true],
+    'Not all was compared: no column was found for viewable_impression, and Seen was not read. Choose its column.',
   ])
 })
 

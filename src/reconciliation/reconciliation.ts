@@ -24,7 +24,7 @@ interface CauseGroup extends Explanation {
 }
 
 export interface Reconciliation extends Omit<Comparison, 'totals' | 'differences'> {
-  /** Whether every metric is within the tolerance. */
+  /** Whether every metric is within the tolerance, and all that may be one was read. */
   ok: boolean
   key: OwnCounts['key']
   mode: Mode | 'all'
@@ -36,8 +36,10 @@ export interface Reconciliation extends Omit<Comparison, 'totals' | 'differences
   differences: readonly (Difference & { meaning: string })[]
   /** The days of the file; null when all turns or a given span are compared. */
   days: ComparedDays | null
-  /** Metrics that count here and that the file does not have. */
+  /** Metrics that count here and for which no column, or no event, of the file was found. */
   missing_metrics: readonly Metric[]
+  /** Columns that count something and were not read: one may be that of a missing metric. */
+  doubtful_columns: readonly string[]
 }
 
 /** Returns the comparison of a file with the turns of a sandbox. @param tolerance_percent deviation that is allowed */
@@ -54,8 +56,11 @@ export function reconcile(
     ...total,
     is_within: total.deviation_percent !== null && total.deviation_percent <= tolerance_percent,
   }))
+  const missing_metrics = findMissingMetrics(own, turns, scope)
+  const counting = own.unread.filter(({ kind }) => kind === 'count').map(({ column }) => column)
+  const doubtful_columns = own.layout === 'columns' && missing_metrics.length > 0 ? counting : []
   return {
-    ok: judged.every(({ is_within }) => is_within),
+    ok: doubtful_columns.length === 0 && judged.every(({ is_within }) => is_within),
     key: own.key,
     mode: scope.mode,
     modes: countModes(own, turns),
@@ -64,7 +69,8 @@ export function reconcile(
     causes: groupByCause(differences),
     differences: differences.map((difference) => ({ ...difference, meaning: describeCause(difference) })),
     days,
-    missing_metrics: findMissingMetrics(own, turns, scope),
+    missing_metrics,
+    doubtful_columns,
     ...about,
   }
 }
@@ -104,6 +110,26 @@ export function describeModes({ key, mode, modes: { file, sandbox } }: Pick<Reco
       : `Your file names ${list(file)} of the sandbox`
   const isMixed = mode === 'all' && file.live > 0 && file.test > 0
   return `${compared}. ${named}.${isMixed ? ' Production counts no test traffic.' : ''}`
+}
+
+/**
+ * Returns which metrics the file lacks, a sentence; null for none.
+ * @param example how a column is chosen, such as `Name it: --map "Ad views=click"`, by the column and the metric
+ */
+export function describeMissing(
+  { missing_metrics, doubtful_columns }: Pick<Reconciliation, 'missing_metrics' | 'doubtful_columns'>,
+  { layout }: Pick<OwnCounts, 'layout'>,
+  example: (column: string, metric: Metric) => string = () => 'Choose its column.',
+): string | null {
+  const [metric] = missing_metrics
+  if (metric === undefined) return null
+  const names = missing_metrics.join(', ')
+  if (layout === 'rows') return `No event was found for ${names}, which counts here.`
+  const [column] = doubtful_columns
+  const found = `no column was found for ${names}`
+  return column === undefined
+    ? `N${found.slice(1)}.`
+    : `Not all was compared: ${found}, and ${doubtful_columns.join(', ')} was not read. ${example(column, metric)}`
 }
 
 /** Returns how the clock and the time zone of a file differ from those of the sandbox, a sentence each. */

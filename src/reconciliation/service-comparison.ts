@@ -6,7 +6,7 @@ import type { Mode } from '#contract/fields.ts'
 import { parseSince, sinceMs } from '#foundation/duration.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { parseDayExample } from './calendar.ts'
-import { parseColumnMap } from './columns.ts'
+import { parseColumnMap, parseIgnoredColumns } from './columns.ts'
 import type { Scope } from './difference.ts'
 import { type DecodedFile, decodeOwnFile } from './file-bytes.ts'
 import { parseNumberExample } from './numbers.ts'
@@ -35,6 +35,7 @@ interface ServiceComparison extends Reconciliation {
   columns: OwnReport['columns']
   other_events: OwnCounts['other_events']
   left_out: OwnCounts['left_out']
+  unread: OwnCounts['unread']
   encoding: DecodedFile['encoding']
   /** Refused beacons that belong to no turn. */
   stray_beacons: number
@@ -73,6 +74,7 @@ export function readOwnBytes({ name, bytes }: OwnSource, texts: OwnTexts): OwnFi
 function parseSettings({ map, numbers, dates }: OwnTexts): OwnSettings {
   return {
     columns: parseColumnMap(map),
+    ignored: parseIgnoredColumns(map),
     decimal:
       numbers === undefined ? null : (parseNumberExample(numbers) ?? refuseExample('numbers', '1.234,5 or 1,234.5')),
     order: dates === undefined ? null : (parseDayExample(dates) ?? refuseExample('dates', '31.12.2026 or 12/31/2026')),
@@ -127,8 +129,8 @@ export async function compareWithTurns(
     throw nothingChecked(message, 'Play a turn first: svc trigger')
   }
   const { columns, encoding, counts } = own
-  const { other_events, left_out } = counts
-  return { file: name, ...result, columns, encoding, left_out, other_events, stray_beacons }
+  const { other_events, left_out, unread } = counts
+  return { file: name, ...result, columns, encoding, left_out, unread, other_events, stray_beacons }
 }
 
 /** Returns what `read` does, with what it cannot read as an error of usage. */

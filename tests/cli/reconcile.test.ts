@@ -35,8 +35,9 @@ test('prints the totals, the causes with what they explain, what to change, and 
   expect({ code, stderr }).toEqual({
     code: 6,
     stderr: `\
+Not all was compared: no column was found for viewable_impression, and Ad views was not read. Name it: --map "Ad views=viewable_impression", or "Ad views=none" for another count
 Read rendered_impression from Impressions.
-Counted here, but not in your file: viewable_impression.
+Not read: Ad views. --map reads one.
 Compared are the days of your file, 2026-01-31 (UTC). Others: --since
 Only test traffic is compared. Your file names 0 live and 3 test turns of the sandbox. Other traffic: --mode
 `,
@@ -64,6 +65,14 @@ slot_00000000zzz  -        rendered_impression      2         0         +2  neve
     `${rendered},s2,,viewable_impression,1,0,1,[2],false,[],not_viewed,,"It was rendered, and no view of it arrived."`,
     '',
   ])
+})
+
+test('a metric without a column, and a column that was not read, end with exit code 5 where all else is equal', async () => {
+  const [viewed, , rendered] = await slots()
+  const rows = ['slot_id,Impressions,Ad views', `${viewed},1,1`, `${rendered},1,0`]
+  expect((await reconcile('-q', ...rows)).code).toBe(5)
+  expect((await reconcile("--map 'Ad views=none' -q", ...rows)).code).toBe(0)
+  expect((await reconcile("--map 'Ad views=viewable_impression' -q", ...rows)).code).toBe(0)
 })
 
 test('agrees with its own exports, and with a difference within the tolerance', async () => {

@@ -92,9 +92,9 @@ test('a file whose columns are not found is read when they are chosen, and a bad
   await page.getByText('line 2: views is many: it must be a whole number from 0, yes or no').waitFor()
   await page.getByText('Choose the columns').waitFor()
   // What a file leaves open is chosen on the page, which has no flags.
-  await choose('german.csv', 'Tag\tViews\n05.11.2026\t1.000\n')
+  await choose('german.csv', 'Jour\tViews\n05.11.2026\t1.000\n')
   await page.getByRole('button', { name: /\bday\b/ }).click()
-  await page.getByRole('option', { name: 'Tag' }).click()
+  await page.getByRole('option', { name: 'Jour' }).click()
   await page.getByText('Its count 1.000 could be 1 or 1000.').waitFor()
   await page.getByRole('button', { name: /Numbers are written/ }).click()
   await page.getByRole('option', { name: '1.234,5' }).click()
@@ -103,7 +103,7 @@ test('a file whose columns are not found is read when they are chosen, and a bad
   await page.getByRole('button', { name: /Days are written/ }).click()
   await page.getByRole('option', { name: '31.12.2026' }).click()
   await page
-    .getByText('Read day from Tag (day before month), viewable_impression from Views (thousands with a point).')
+    .getByText('Read day from Jour (day before month), viewable_impression from Views (thousands with a point).')
     .waitFor()
   await page.getByText('possibly time_zone').or(page.getByText('possibly never_requested')).first().waitFor()
   await choose('empty.csv', '')

@@ -12,12 +12,14 @@ import { exitCodes } from '#cli/run/errors.ts'
 import { displayName, readUserBytes } from '#cli/run/user-file.ts'
 import type { Mode } from '#contract/fields.ts'
 import { parseDayExample } from '#reconciliation/calendar.ts'
+import { quoteColumn } from '#reconciliation/columns.ts'
 import { describeDays } from '#reconciliation/compared-span.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
 import { parseNumberExample } from '#reconciliation/numbers.ts'
 import { describeReading } from '#reconciliation/own-report.ts'
 import {
   describeClocks,
+  describeMissing,
   describeModes,
   listCauses,
   nameCause,
@@ -71,7 +73,7 @@ export const reconcile: Command = {
   name: 'reconcile',
   summary: 'Compare your own counts with those accepted, and explain each difference',
   details:
-    'Reads CSV, TSV or JSON with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count. How numbers and days are written is decided by their columns; where they leave it open, --numbers and --dates do. Rows of totals are left out, and named. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs; the causes of a sum are only possible ones. Compares the traffic of the turns in your file, and the days (UTC) from its first turn to its last: --since and --until name others. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare.',
+    'Reads CSV, TSV or JSON with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count; none leaves a column out. How numbers and days are written is decided by their columns; where they leave it open, --numbers and --dates do. Rows of totals are left out, and named. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs; the causes of a sum are only possible ones. Compares the traffic of the turns in your file, and the days (UTC) from its first turn to its last: --since and --until name others. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare, or a metric has no column while a column of whole numbers was not read.',
   arguments: [new Argument('<file>', 'your counts; - for stdin')],
   options: [
     repeatable('--map <own=theirs>', 'your column for a field, such as "Ad views=viewable_impression"'),
@@ -133,7 +135,9 @@ async function runReconcile(context: CommandContext, { args, options }: CommandI
   const isShort = options.all !== true
   out.list(result, result.differences, (style) => reportLines(result, style, isShort))
   for (const note of listNotes(own, result, options)) out.note(note)
-  return result.ok ? exitCodes.ok.exit_code : exitCodes.discrepancy.exit_code
+  if (result.ok) return exitCodes.ok.exit_code
+  const isWithin = result.totals.every(({ is_within }) => is_within)
+  return (isWithin ? exitCodes.expectation : exitCodes.discrepancy).exit_code
 }
 
 function readTolerance(text: string): number {
@@ -174,11 +178,14 @@ function* listNotes(
   result: Reconciliation & Pick<Turns, 'stray_beacons'>,
   { mode, all }: CommandInput['options'],
 ): Generator<string> {
-  const { differences, missing_metrics, rows_outside, stray_beacons } = result
+  const { differences, rows_outside, stray_beacons } = result
   if (differences.length > shortList && all !== true)
     yield `${differences.length - shortList} more differences. List them: --all, or -o csv`
-  yield* describeReading(own)
-  if (missing_metrics.length > 0) yield `Counted here, but not in your file: ${missing_metrics.join(', ')}.`
+  const example = (column: string, metric: string) =>
+    `Name it: --map ${quoteColumn(column, metric)}, or ${quoteColumn(column, 'none')} for another count`
+  const missing = describeMissing(result, own.counts, example)
+  if (missing !== null) yield missing
+  yield* describeReading(own, true)
   if (rows_outside > 0) yield `${plural(rows_outside, 'row')} outside the span, not compared.`
   const days = describeDays(result.days)
   if (days !== null) yield `${days} Others: --since`

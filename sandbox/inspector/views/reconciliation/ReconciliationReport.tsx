@@ -3,7 +3,13 @@ import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { countByDay } from '#reconciliation/days.ts'
 import { describeReading, type OwnReport } from '#reconciliation/own-report.ts'
-import { describeClocks, listCauses, nameCause, type Reconciliation } from '#reconciliation/reconciliation.ts'
+import {
+  describeClocks,
+  describeMissing,
+  listCauses,
+  nameCause,
+  type Reconciliation,
+} from '#reconciliation/reconciliation.ts'
 import type { Turn } from '#reconciliation/turns.ts'
 import { Chart } from '../../parts/Chart.tsx'
 import { Segments } from '../../parts/Fields.tsx'
@@ -69,14 +75,8 @@ function Totals({ result: { totals } }: ReportProps) {
 }
 
 function Notes({ result, own }: Pick<ReconciliationReportProps, 'result' | 'own'>) {
-  const { missing_metrics } = result
-  const notes = [
-    ...describeClocks(result),
-    ...(missing_metrics.length === 0
-      ? []
-      : [`Counted here, but not in your file: ${missing_metrics.map(metricName).join(', ')}.`]),
-    ...describeReading(own),
-  ]
+  const missing = describeMissing(result, own.counts)
+  const notes = [...describeClocks(result), ...(missing === null ? [] : [missing]), ...describeReading(own)]
   if (notes.length === 0) return null
   return (
     <ul className="soft">
