@@ -47,6 +47,7 @@ const freeText: Readonly<Record<string, string>> = {
   '--secret-key': 'a credential',
   '--serve-dir': 'a folder',
   '--session-id': 'chosen by the integration',
+  '--slot-ids': 'those that the sandbox does not have match nothing',
   '--ssp-partner-id': 'stored as it is',
   '--steps': 'a file',
   '--tcf-string': 'stored as it is',

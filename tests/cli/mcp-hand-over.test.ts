@@ -123,6 +123,8 @@ test('counts that an app made differ by their causes, from a file and from text 
     'result.file',
     'result.differences[].slot_id',
     'result.differences[].session_id',
+    'result.days.first',
+    'result.days.last',
     'result.columns[].column',
   ])
   const other = await remote.use<Reconciled>('reconcile', { text })

@@ -150,7 +150,20 @@ async function expectWhole(agent: Agent): Promise<void> {
   expect(await complete({ type: 'ref/prompt', name: 'why_not_billed' }, 'slot_id', 'slot_')).toEqual([hostile, slot_id])
   expect(await complete({ type: 'ref/prompt', name: 'integrate_placements' }, 'app', '')).toEqual([])
   const code = { type: 'ref/resource', uri: 'svc://docs/{group}/{code}' } as const
-  expect(await complete(code, 'group', '')).toEqual(['errors', 'no-fill', 'beacons', 'warnings', 'render-js', 'rules'])
+  expect((await complete(code, 'group', '')).slice(0, 4)).toEqual([
+    'reference',
+    'control-plane',
+    'old-routes',
+    'commands',
+  ])
+  expect((await complete(code, 'group', '')).slice(4)).toEqual([
+    'errors',
+    'no-fill',
+    'beacons',
+    'warnings',
+    'render-js',
+    'rules',
+  ])
   expect(await complete(code, 'code', 'key_c')).toEqual(['key_class'])
   expect(await complete(code, 'code', 'key_c', { group: 'rules' })).toEqual([])
   const how = await client.getPrompt({ name: 'integrate_placements', arguments: { app: 'a Next.js chat' } })

@@ -73,7 +73,7 @@ test('a finding with a place in a source', async () => {
   const { results, rules, notifications, isSuccessful, id } = await sarifOf(
     run([finding('src/app.js')], { command: 'observe' }),
   )
-  expect(id).toBe('svc-qa-observe/')
+  expect(id).toBe('svc-observe/')
   expect([isSuccessful, notifications]).toEqual([true, []])
   expect(rules).toEqual([
     {
