@@ -122,7 +122,7 @@ test.each<[string, ...Parts[]]>([
       request: '{"beacon_id":"b","asset_token":"ast_1","event":"click","metadata":{"auth":{"passphrase":"hunter2"}}}',
     },
   ],
-  ...['x-password', 'x-jwt', 'x-credential', 'x-user-secret', 'x-authorization', 'x-auth-token'].map(
+  ...['x-password', 'x-jwt', 'x-credential', 'x-user-secret', 'x-authorization', 'x-auth-token', 'x-a-hmac-sha256'].map(
     (name): [string, Parts, Parts] => [
       `in ${name}`,
       { request_headers: [name, 'hunter2'] },

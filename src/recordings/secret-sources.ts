@@ -1,5 +1,4 @@
 /** Where an exchange has secrets that only their place gives away: learnt before any part of it is written. */
-import { findRole } from '#contract/recordings/field-roles.ts'
 import {
   findSocketSecrets,
   isFreeField,
@@ -9,7 +8,13 @@ import {
   replaceEmails,
 } from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
-import { isSecretText, isUnknownSecret, type Secrecy, secrecyIn } from '#contract/recordings/secret-names.ts'
+import {
+  isSecretText,
+  isTokenName,
+  isUnknownSecret,
+  type Secrecy,
+  secrecyIn,
+} from '#contract/recordings/secret-names.ts'
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
@@ -82,7 +87,7 @@ const minSecretLength = 12
 /** Learns the tokens of a path and its query, and prose that strayed there. */
 export function learnParameters(memory: SecretMemory, params: Readonly<Record<string, string>>, search: string): void {
   for (const [name, value] of [...Object.entries(params), ...new URLSearchParams(search)]) {
-    if (findRole(name) === 'token' || isUnknownSecret(name)) {
+    if (isTokenName(name) || isUnknownSecret(name)) {
       for (const level of listDecoded(value)) memory.learnSecret(level, kindFor(name))
     } else {
       learnProse(memory, value)
@@ -146,7 +151,7 @@ export function learnResponse(memory: SecretMemory, value: unknown): void {
 
 /** Learns a token by the role of its field, or by its name where it looks like one: a word would be found in other places. */
 function learnField(memory: SecretMemory, name: string, text: string, secrecy: Secrecy): void {
-  if (findRole(name) === 'token') memory.learnSecret(text, kindFor(name))
+  if (isTokenName(name)) memory.learnSecret(text, kindFor(name))
   else if (text.length >= minSecretLength && isSecretText(text, name, secrecy) && isOpaque(text))
     memory.learnSecret(text, 'tok')
 }

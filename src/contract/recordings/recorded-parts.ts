@@ -17,7 +17,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 /** Headers in which proxies pass on who a user is. Addresses are found by their shape. */
 const personalHeaders =
   /^(?:(?:x-)?forwarded(?:-for)?|(?:[\w-]{1,64}-)?(?:real|client|connecting|originating)-?ip|from|(?:x-(?:[\w-]{0,64}-)?|remote-)(?:user|username|device|account|customer|subscriber|login|email)(?:-?(?:id|name|email|uuid))?)$/
-const secretHeaders = /(?:^|-)(?:cookies?|api-?key|key|tokens?|secret|signature|session|auth)(?:$|-)/
+const secretHeaders = /(?:^|-)(?:cookies?|api-?key|key|tokens?|secret|signature|hmac|session|auth)(?:$|-)/
 /** Addresses of IP, with ports too, as the whole value of a header. A version can look like one. */
 const ipAddresses =
   /^(?:(?:for=)?["[]{0,2}(?:(?:\d{1,3}\.){3}\d{1,3}|(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{0,4}|(?:\d{1,3}\.){3}\d{1,3}))[\]"]{0,2}(?::\d{1,5})?(?:, ?|$)){1,32}$/i

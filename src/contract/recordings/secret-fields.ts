@@ -1,7 +1,15 @@
 /** Secrets in JSON texts, by the names of their fields and those around them. */
 import { findRole } from './field-roles.ts'
 import { type Edit, readJsonString, replaceJsonStrings } from './json-strings.ts'
-import { isOpaque, isSecretBeside, isSecretNumber, isSecretText, type Secrecy, secrecyIn } from './secret-names.ts'
+import {
+  isOpaque,
+  isSecretBeside,
+  isSecretNumber,
+  isSecretText,
+  isTokenName,
+  type Secrecy,
+  secrecyIn,
+} from './secret-names.ts'
 import { redacted, withoutSecretWords, withoutShapes } from './secret-shapes.ts'
 
 /** JSON in a string of JSON, at most this deep: what is deeper is not kept. */
@@ -47,7 +55,7 @@ export function redactNamedSecrets(text: string, depth = 0): string {
 /** Returns what stands in place of a string of JSON, escaped; null to keep it. */
 function redactValue(value: string, name: string, outer: Secrecy, depth: number): string | null {
   if (isSecretText(value, name, outer)) return redacted
-  if (findRole(name) === 'token') return null
+  if (isTokenName(name)) return null
   const mayBeJson = /"\s*:|^\s*\["/.test(value)
   if (mayBeJson && depth >= maxInner) return redacted
   const kept = withoutSecretWords(mayBeJson ? redactNamedSecrets(value, depth + 1) : value)

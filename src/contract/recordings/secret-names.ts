@@ -34,6 +34,8 @@ const harmlessEnd: ReadonlySet<string> = new Set(
 )
 
 interface NameFacts {
+  /** A token of the contract. */
+  isToken: boolean
   /** Without a role in the contract. */
   isValue: boolean
   kind: NameKind
@@ -43,7 +45,7 @@ interface NameFacts {
 
 /** A longer one is no name. */
 const maxNameLength = 128
-const unnamed: NameFacts = { isValue: true, kind: 'none', isNumeric: false }
+const unnamed: NameFacts = { isToken: false, isValue: true, kind: 'none', isNumeric: false }
 
 const cache = new Map<string, NameFacts>()
 const maxCached = 4_096
@@ -53,8 +55,10 @@ function readName(name: string): NameFacts {
   if (name.length > maxNameLength) return unnamed
   const known = cache.get(name)
   if (known !== undefined) return known
-  const isValue = findRole(name) === 'value'
+  const role = findRole(name)
+  const isValue = role === 'value'
   const facts = {
+    isToken: role === 'token',
     isValue,
     kind: isValue ? findKind(splitName(name)) : ('none' as const),
     isNumeric: isValue && numericSecret.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()),
@@ -98,6 +102,11 @@ export function isSecretName(name: string): boolean {
 export function isUnknownSecret(name: string): boolean {
   const { kind } = readName(name)
   return kind === 'certain' || kind === 'possible'
+}
+
+/** Whether a field has a token of the contract. */
+export function isTokenName(name: string): boolean {
+  return readName(name).isToken
 }
 
 /** Returns what a field and those around it say about the values in it. */
