@@ -74,6 +74,7 @@ const output = z.strictObject({
         is_possible: z.boolean().describe('Of sums, which do not show which turns differ.'),
         count: z.int(),
         difference: z.number().describe('The part of the total difference that it explains.'),
+        deviation: z.number().describe('The same without signs.'),
         meaning: z.string(),
         change: z.string(),
       }),
@@ -104,13 +105,17 @@ const output = z.strictObject({
   doubtful_columns: z.array(z.string()).describe('Not read, and may count a missing metric: ok is false. Give map.'),
   clock_offset_ms: z.number(),
   day_shift_ms: z.number(),
+  day_shift_range_ms: z
+    .strictObject({ from: z.number(), to: z.number() })
+    .nullable()
+    .describe('The shifts that fit as well.'),
   rows_outside: z.int(),
   columns: z
     .array(z.strictObject({ column: z.string(), field: z.enum(ownFields), format: z.string().nullable() }))
     .describe('Which were read, and how their values are written.'),
   encoding: z.enum(['UTF-8', 'UTF-16', 'Windows-1252']),
   left_out: z
-    .array(z.strictObject({ line: z.int(), reason: z.enum(['total', 'note', 'header']), text: z.string() }))
+    .array(z.strictObject({ line: z.int(), reason: z.enum(['total', 'note', 'header', 'sum']), text: z.string() }))
     .describe('Rows of the file that are no counts.'),
   unread: z
     .array(z.strictObject({ column: z.string(), kind: z.enum(['count', 'amount', 'other']) }))

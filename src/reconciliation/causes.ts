@@ -8,17 +8,19 @@ interface CauseText {
   meaning: string
   /** What to change, one or two sentences. */
   change: string
+  /** The same for a sum of a session or a day, where it differs. */
+  change_of_sum?: string
 }
 
 /** In the order in which a sum of several turns is explained, the likeliest first. */
 export const causes = {
   test_traffic: {
     meaning: 'It is test traffic, which production does not count.',
-    change: 'Leave out turns of test keys, or compare both kinds of traffic.',
+    change: 'Count one kind of traffic, or compare the kind that your file has.',
   },
   live_traffic: {
-    meaning: 'It is live traffic, and only test traffic is compared.',
-    change: 'Leave out turns of live keys, or compare both kinds of traffic.',
+    meaning: 'It is live traffic, and the other side counts only test traffic.',
+    change: 'Count one kind of traffic, or compare the kind that your file has.',
   },
   clock_skew: {
     meaning: 'The clock that stamped it is wrong.',
@@ -79,6 +81,7 @@ export const causes = {
     meaning: 'It was never requested in what is compared.',
     change:
       'Log the slot_id of the response as it is, and compare with the sandbox, project and session that you counted.',
+    change_of_sum: 'Compare with the sandbox, project and time that you counted.',
   },
   time_zone: {
     meaning: 'It is counted in another time zone.',
@@ -108,9 +111,13 @@ export function describeCause({ cause, reason_code, is_possible }: Explanation &
   return is_possible ? `Possible, of turns in the sum: ${whole.charAt(0).toLowerCase()}${whole.slice(1)}` : whole
 }
 
-/** Returns what to change so that both count the same. */
-export function describeChange({ cause, reason_code }: Explanation): string {
-  const { change } = causes[cause]
+/** Returns what to change so that both count the same. @param key what the file counts by */
+export function describeChange(
+  { cause, reason_code }: Explanation,
+  key: 'slot_id' | 'session_id' | 'day' = 'slot_id',
+): string {
+  const text: CauseText = causes[cause]
+  const change = (key === 'slot_id' ? undefined : text.change_of_sum) ?? text.change
   if (reason_code === null || Object.hasOwn(noFillReasons, reason_code)) return change
   const hint = findEntry(acceptHints, reason_code) ?? findEntry(reasonCodes, reason_code)?.hint
   return hint === undefined ? change : `${change} ${hint}`

@@ -34,7 +34,8 @@ interface Sum {
 
 export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope): Comparison {
   const rows = own.rows.filter(({ key, time_ms }) => isInScope(scope, time_ms ?? dayStart(own, key, scope)))
-  const day_shift_ms = own.key === 'day' ? shiftOfDays({ ...own, rows }, turns, scope) : 0
+  const shift = own.key === 'day' ? shiftOfDays({ ...own, rows }, turns, scope) : null
+  const day_shift_ms = shift?.shift_ms ?? 0
   const sums = createSums({ ...own, rows }, turns, scope, day_shift_ms)
   const totals = createTotals(own.metrics)
   for (const { metric, own: count, accepted } of sums) totals.add(metric, count, accepted)
@@ -44,7 +45,7 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
     .filter((sum) => sum.own !== sum.counted.length || sum.accepted !== sum.counted.length)
     .map((sum): ExplainedSum => {
       const excess = sum.own - sum.counted.length
-      const possible = excess > 0 ? findPossible(sum, scope.mode) : []
+      const possible = excess > 0 ? findPossible(sum, scope.mode).filter(({ turns }) => turns * 2 >= excess) : []
       // Without evidence of one, only that each is there twice.
       if (excess > 0 && excess === sum.counted.length && possible.every(({ turns }) => turns !== excess)) {
         possible.push({ cause: 'doubled', reason_code: null, turns: excess })
@@ -53,12 +54,14 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
     })
   const frequency = countExactCauses(explained)
   const isKnown = (key: string | null) => known.has(key ?? '')
-  const differences = explained.flatMap((sum) => explainSum(own.key, sum, isKnown, frequency))
+  const lacking = own.key === 'day' ? findLackingMode(explained) : null
+  const differences = explained.flatMap((sum) => explainSum(own.key, sum, isKnown, frequency, lacking))
   return {
     totals: totals.list(),
     differences,
     clock_offset_ms: 0,
     day_shift_ms,
+    day_shift_range_ms: shift?.range_ms ?? null,
     rows_outside: own.rows.length - rows.length,
   }
 }
@@ -73,7 +76,7 @@ function countedInScope(turn: Turn, metric: Metric, scope: Scope) {
   return counted !== null && isInScope(scope, counted.received_at_ms) ? counted : null
 }
 
-function shiftOfDays({ rows, metrics }: OwnCounts, turns: readonly Turn[], scope: Scope): number {
+function shiftOfDays({ rows, metrics }: OwnCounts, turns: readonly Turn[], scope: Scope) {
   const days = new Map<string, Partial<Record<Metric, number>>>()
   for (const { key, counts } of rows) {
     const day = days.get(key) ?? {}
@@ -155,6 +158,17 @@ function causeName({ cause, reason_code }: Explanation): string {
   return `${cause} ${reason_code ?? ''}`
 }
 
+/** Returns the traffic that a file of days does not count: a day of both kinds lacks exactly that of one. null for none. */
+function findLackingMode(sums: readonly ExplainedSum[]): Mode | null {
+  const isExact = (mode: Mode) =>
+    sums.some(({ sum, excess }) => sum.own > 0 && excess < 0 && -excess === countOfMode(sum, mode))
+  return (['test', 'live'] as const).find(isExact) ?? null
+}
+
+function countOfMode({ counted }: Sum, mode: Mode): number {
+  return counted.filter((turn) => turn.mode === mode).length
+}
+
 /** Counts in how many sums each cause alone would explain the difference: one mistake is usually made everywhere. */
 function countExactCauses(sums: readonly ExplainedSum[]): ReadonlyMap<string, number> {
   const frequency = new Map<string, number>()
@@ -182,6 +196,7 @@ function explainSum(
   { sum, excess, possible }: ExplainedSum,
   isKnownKey: (key: string | null) => boolean,
   frequency: ReadonlyMap<string, number>,
+  lacking: Mode | null,
 ): Difference[] {
   const { key, metric, own, accepted, lines, counted } = sum
   const place = { slot_id: null, session_id: field === 'session_id' ? key : null, day: field === 'day' ? key : null }
@@ -195,7 +210,13 @@ function explainSum(
           },
         ]
   const shifted = about(counted.length - accepted, 'time_zone')
-  if (excess <= 0) return [...shifted, ...about(excess, 'not_recorded')]
+  if (excess <= 0 && lacking !== null && -excess === countOfMode(sum, lacking)) {
+    const possible = [{ cause: 'not_recorded' as const, reason_code: null, turns: -excess }]
+    return [...shifted, ...about(excess, lacking === 'test' ? 'test_traffic' : 'live_traffic', { possible })]
+  }
+  // Of a session that the file does not name, each turn is missing.
+  const isCertain = field === 'session_id' && lines.length === 0
+  if (excess <= 0) return [...shifted, ...about(excess, 'not_recorded', { is_possible: !isCertain })]
   if (!isKnownKey(key)) return [...shifted, ...about(excess, 'never_requested', { is_possible: field === 'day' })]
   const rank = (each: PossibleCause) =>
     -(each.turns === excess ? (frequency.get(causeName(each)) ?? 0) + 1 : 0) * causeOrder.length +

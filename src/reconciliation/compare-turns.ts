@@ -56,7 +56,14 @@ export function compareTurns(own: OwnCounts, turns: readonly Turn[], scope: Scop
       })
     }
   }
-  return { totals: totals.list(), differences, clock_offset_ms, day_shift_ms: 0, rows_outside: outside.size }
+  return {
+    totals: totals.list(),
+    differences,
+    clock_offset_ms,
+    day_shift_ms: 0,
+    day_shift_range_ms: null,
+    rows_outside: outside.size,
+  }
 }
 
 function createPair({ turn, metric, rows }: Pick<Pair, 'turn' | 'metric' | 'rows'>, scope: Scope): Pair {
@@ -101,10 +108,14 @@ export const zoneStep_ms = 15 * 60_000
 /** A beacon travels for less. */
 const travel_ms = 30_000
 
+/** Returns the difference of two time zones that a gap between two clocks is, milliseconds; null for any other gap. */
+export function nearestZone(gap_ms: number): number | null {
+  const zone_ms = Math.round(gap_ms / zoneStep_ms) * zoneStep_ms
+  return zone_ms !== 0 && Math.abs(gap_ms - zone_ms) < travel_ms ? zone_ms : null
+}
+
 function explainGap(gap_ms: number): Explanation {
-  const steps = Math.round(gap_ms / zoneStep_ms)
-  const isZone = steps !== 0 && Math.abs(gap_ms - steps * zoneStep_ms) < travel_ms
-  return { cause: isZone ? 'time_zone' : 'clock_skew', reason_code: null }
+  return { cause: nearestZone(gap_ms) === null ? 'clock_skew' : 'time_zone', reason_code: null }
 }
 
 /** Clocks that agree differ by less. */

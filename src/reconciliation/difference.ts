@@ -70,6 +70,8 @@ export interface Comparison {
   clock_offset_ms: number
   /** The days of the file begin so much before those of UTC, milliseconds; 0 in a comparison that is not of days. */
   day_shift_ms: number
+  /** The shifts that fit as well; null without a shift. */
+  day_shift_range_ms: { from: number; to: number } | null
   /** Rows of the file outside the compared span. */
   rows_outside: number
 }

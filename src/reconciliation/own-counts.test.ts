@@ -294,6 +294,29 @@ describe('columns are found', () => {
   })
 })
 
+describe('a sum without a label', () => {
+  const lines = (...rows: string[]) =>
+    report(['day,campaign,impressions,views', ...rows, ''].join('\n'))!.counts.left_out.map(
+      ({ line, reason, text }) => `${line} ${reason} of ${text}`,
+    )
+  const [one, two] = ['2026-01-30,A,6,5', '2026-01-30,B,4,4']
+
+  test('is none where a count differs, a label is there, or one row alone is before it', () => {
+    expect(lines(one, two, '2026-01-30,,10,8')).toEqual([])
+    expect(lines(one, two, '2026-01-30,C,10,9')).toEqual([])
+    expect(lines(one, '2026-01-30,,6,5')).toEqual([])
+    expect(lines(one, two, '2026-01-31,,10,9')).toEqual([])
+    expect(lines('2026-01-30,A,0,0', '2026-01-30,B,0,0', '2026-01-30,,0,0')).toEqual([])
+  })
+
+  test('is left out, and named: of a group, and of all; of one row where the file has others', () => {
+    const rows = [one, two, '2026-01-30,,10,9', '2026-01-31,A,9,7', '2026-01-31,,9,7', ',,19,16']
+    expect(lines(...rows)).toEqual(['4 sum of lines 2 and 3', '6 sum of line 5', '7 sum of lines 2 to 5'])
+    const file = ['day,campaign,impressions,views', one, two, '2026-01-30,,10,9', ''].join('\n')
+    expect(summary(report(file))[1]).toContain('Left out: line 4 is the sum of lines 2 and 3.')
+  })
+})
+
 describe('a column that is not read', () => {
   const unread = (text: string, map: string[] = []) =>
     Object.fromEntries(report(text, { map })!.counts.unread.map(({ column, kind }) => [column, kind]))

@@ -117,7 +117,18 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
     }
     return found
   }
+  const noLabels = new Set([keyIndex, timeIndex, metricIndex, countIndex, ...counted.map(({ index }) => index)])
   return {
+    labels: names.map((_, index) => index).filter((index) => names[index] !== '' && !noLabels.has(index)),
+    listCounts(row: OwnRow): readonly number[] | null {
+      if (counts.layout === 'rows') return null
+      try {
+        return counted.map(({ column, index }) => readCount(row.cells[index], column, format.decimal))
+      } catch (error) {
+        if (!(error instanceof BadValue)) throw error
+        return null
+      }
+    },
     key: columns.key,
     key_column: columns.key_column,
     keyCell: (row: OwnRow) => cellAt(row, keyIndex),

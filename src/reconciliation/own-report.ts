@@ -111,6 +111,11 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
     const more = rows.length > maxNamed ? ` and ${rows.length - maxNamed} more` : ''
     yield `Left out as ${leftOutNames[reason]}: ${named.join(', ')}${more}.`
   }
+  const sums = counts.left_out.filter(({ reason }) => reason === 'sum')
+  if (sums.length > 0) {
+    const named = sums.slice(0, maxNamed).map(({ line, text }) => `line ${line} is the sum of ${text}`)
+    yield `Left out: ${named.join(', ')}${sums.length > maxNamed ? ` and ${sums.length - maxNamed} more` : ''}.`
+  }
   for (const { event, rows } of counts.other_events) {
     yield `Not compared: ${rows} ${rows === 1 ? 'row' : 'rows'} with the event ${event}, which is no metric.`
   }

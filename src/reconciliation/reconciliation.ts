@@ -4,7 +4,7 @@ import type { Metric } from '#contract/resources/beacons.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { causes, describeCause, describeChange, type Explanation } from './causes.ts'
 import { compareSums } from './compare-sums.ts'
-import { compareTurns } from './compare-turns.ts'
+import { compareTurns, nearestZone } from './compare-turns.ts'
 import { type ComparedDays, selectTurns } from './compared-span.ts'
 import { type Comparison, type Difference, isOfMode, type MetricTotal, type Scope } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
@@ -19,6 +19,8 @@ interface CauseGroup extends Explanation {
   count: number
   /** The part of the total difference that it explains. */
   difference: number
+  /** The same without signs: what moves between days adds up to no difference. */
+  deviation: number
   meaning: string
   change: string
 }
@@ -66,7 +68,7 @@ export function reconcile(
     modes: countModes(own, turns),
     tolerance_percent,
     totals: judged,
-    causes: groupByCause(differences),
+    causes: groupByCause(differences, own.key),
     differences: differences.map((difference) => ({ ...difference, meaning: describeCause(difference) })),
     days,
     missing_metrics,
@@ -92,17 +94,18 @@ function countModes(own: OwnCounts, turns: readonly Turn[]): ModeCounts {
   return modes
 }
 
-/** Returns the traffic that is compared by default: that of the turns that the file names. */
+/** Returns the traffic that is compared by default: that of most turns that the file names; all for a sum of days. */
 export function defaultMode(own: OwnCounts, all: readonly Turn[]): Mode | 'all' {
   const { turns } = selectTurns(own, all, { since_ms: null, until_ms: null })
   const { live, test } = countModes(own, turns).file
-  if (live > 0 === test > 0) return 'all'
-  return live > 0 ? 'live' : 'test'
+  if (own.key === 'day' ? live > 0 === test > 0 : live === test) return 'all'
+  return live > test ? 'live' : 'test'
 }
 
 /** Returns which traffic is compared, and which the file has, in a sentence or two. */
 export function describeModes({ key, mode, modes: { file, sandbox } }: Pick<Reconciliation, 'key' | 'mode' | 'modes'>) {
-  const list = ({ live, test }: Readonly<Record<Mode, number>>) => `${live} live and ${test} test turns`
+  const list = ({ live, test }: Readonly<Record<Mode, number>>) =>
+    `${live} live and ${test} test ${test === 1 ? 'turn' : 'turns'}`
   const compared = mode === 'all' ? 'Live and test traffic are compared' : `Only ${mode} traffic is compared`
   const named =
     key === 'day'
@@ -135,11 +138,19 @@ export function describeMissing(
 /** Returns how the clock and the time zone of a file differ from those of the sandbox, a sentence each. */
 export function describeClocks({
   day_shift_ms,
+  day_shift_range_ms,
   clock_offset_ms,
-}: Pick<Comparison, 'day_shift_ms' | 'clock_offset_ms'>): string[] {
+}: Pick<Comparison, 'day_shift_ms' | 'day_shift_range_ms' | 'clock_offset_ms'>): string[] {
   const side = clock_offset_ms > 0 ? 'ahead of' : 'behind'
-  const offset = `The times of your file are ${formatDuration(clock_offset_ms, 2)} ${side} those of the sandbox.`
-  const zone = `Your days are those of ${zoneName(day_shift_ms)}, and those of the sandbox of UTC.`
+  const zone_ms = nearestZone(clock_offset_ms)
+  const [apart, why] =
+    zone_ms === null
+      ? [formatDuration(clock_offset_ms, 2), '']
+      : [`about ${formatDuration(zone_ms, 2)}`, ': they are those of another time zone']
+  const offset = `The times of your file are ${apart} ${side} those of the sandbox${why}.`
+  const { from, to } = day_shift_range_ms ?? { from: day_shift_ms, to: day_shift_ms }
+  const zones = from === to ? zoneName(from) : `a zone between ${zoneName(from)} and ${zoneName(to)}`
+  const zone = `Your days are possibly those of ${zones}, and those of the sandbox are of UTC.`
   return [...(clock_offset_ms === 0 ? [] : [offset]), ...(day_shift_ms === 0 ? [] : [zone])]
 }
 
@@ -148,6 +159,12 @@ function zoneName(shift_ms: number): string {
   const minutes = Math.abs(shift_ms) / 60_000
   const digits = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'))
   return `UTC${shift_ms < 0 ? '-' : '+'}${digits.join(':')}`
+}
+
+/** Returns what a cause explains: `+3`; `+7 -7` for what moves between days. */
+export function explainedText({ difference, deviation }: Pick<CauseGroup, 'difference' | 'deviation'>): string {
+  const [more, fewer] = [(deviation + difference) / 2, (deviation - difference) / 2]
+  return [more > 0 ? [`+${more}`] : [], fewer > 0 ? [`-${fewer}`] : []].flat().join(' ')
 }
 
 /** Returns a cause as a word or two: `late beacon_stale`, `possibly doubled`. */
@@ -163,17 +180,19 @@ export function nameCause({
 export function listCauses({ possible, ...difference }: Difference): string {
   const name = nameCause(difference)
   const others = possible.filter((each) => nameCause(each) !== nameCause({ ...difference, is_possible: false }))
-  return [name, ...others.map((each) => `${nameCause({ ...each, is_possible: true })} (${each.turns})`)].join(', ')
+  const count = (turns: number) => `${turns} ${turns === 1 ? 'turn' : 'turns'}`
+  return [name, ...others.map((each) => `${nameCause({ ...each, is_possible: true })} (${count(each.turns)})`)].join(
+    ', ',
+  )
 }
 
 const causeOrder = Object.keys(causes)
 
-function groupByCause(differences: readonly Difference[]): CauseGroup[] {
+function groupByCause(differences: readonly Difference[], key: OwnCounts['key']): CauseGroup[] {
   const groups = Map.groupBy(
     differences,
     ({ cause, reason_code, metric, is_possible }) => `${cause} ${reason_code} ${metric} ${is_possible}`,
   )
-  const apart = (each: CauseGroup) => Math.abs(each.difference)
   return [...groups.values()]
     .map((group): CauseGroup => {
       const { cause, reason_code, metric, is_possible } = group[0]!
@@ -184,11 +203,12 @@ function groupByCause(differences: readonly Difference[]): CauseGroup[] {
         is_possible,
         count: group.length,
         difference: group.reduce((sum, { difference }) => sum + difference, 0),
+        deviation: group.reduce((sum, { difference }) => sum + Math.abs(difference), 0),
         meaning: describeCause({ cause, reason_code, is_possible }),
-        change: describeChange({ cause, reason_code }),
+        change: describeChange({ cause, reason_code }, key),
       }
     })
-    .sort((a, b) => apart(b) - apart(a) || causeOrder.indexOf(a.cause) - causeOrder.indexOf(b.cause))
+    .sort((a, b) => b.deviation - a.deviation || causeOrder.indexOf(a.cause) - causeOrder.indexOf(b.cause))
 }
 
 function findMissingMetrics({ metrics }: OwnCounts, turns: readonly Turn[], scope: Scope): Metric[] {

@@ -1,6 +1,6 @@
 /**
- * Finds the rows of a file that are no counts: totals, which would count everything twice, notes below the counts, and a
- * header that is there again. Each is named in the result.
+ * Finds the rows of a file that are no counts: totals and sums, which would count everything twice, notes below the
+ * counts, and a header that is there again. Each is named in the result.
  */
 import type { KeyField } from './columns.ts'
 import { isEmpty, type OwnFile, type OwnRow } from './own-file.ts'
@@ -13,12 +13,16 @@ interface KeyReader {
   key_column: string
   keyCell(row: OwnRow): unknown
   isKey(value: unknown): boolean
+  /** Which cells are labels: neither a key nor a time nor a count. */
+  labels: readonly number[]
+  /** The count of each metric column; null for a row that has none, or for rows of events. */
+  listCounts(row: OwnRow): readonly number[] | null
 }
 
 export interface LeftOutRow {
   line: number
-  reason: 'total' | 'note' | 'header'
-  /** Its first cell, as messages show it. */
+  reason: 'total' | 'note' | 'header' | 'sum'
+  /** Its first cell, as messages show it; of a sum, its rows: `lines 2 to 4`. */
   text: string
 }
 
@@ -64,7 +68,74 @@ export function findRowsLeftOut(file: OwnFile, reader: KeyReader): LeftOutRow[] 
     else if (isTotal(row, reader)) add(row, 'total')
     else if (isHeader(row, file, reader)) add(row, 'header')
   }
-  return found
+  const named = new Set(found.map(({ line }) => line))
+  const rows = file.rows.filter(({ line }) => !named.has(line))
+  return [...found, ...findSums(rows, reader)].toSorted((a, b) => a.line - b.line)
+}
+
+/** Each costs the time of its rows: a file of sums has fewer. */
+const maxTried = 5_000
+
+/** A row that may be a sum, and the rows before it that it would sum up. */
+interface SumRow {
+  row: OwnRow
+  parts: readonly OwnRow[]
+}
+
+/**
+ * Returns the rows without a label that are the exact sum of those before them: subtotals, and a total at the end. One row alone
+ * is summed up only in a file that has other sums: by itself it may be a count of its own.
+ */
+function findSums(rows: readonly OwnRow[], reader: KeyReader): LeftOutRow[] {
+  const sums: SumRow[] = []
+  /** The rows that count, since the last sum and all. */
+  let group: OwnRow[] = []
+  const counted: OwnRow[] = []
+  let tried = 0
+  for (const row of rows) {
+    const key = reader.keyCell(row)
+    const hasNoKey = isEmpty(key)
+    const before = counted.at(-1)
+    const lacksLabel = reader.labels.some((index) => isEmpty(row.cells[index]) && !isEmpty(before?.cells[index]))
+    const isCandidate = (hasNoKey || lacksLabel) && tried++ < maxTried
+    const candidates = (isCandidate ? [group, counted] : []).map((parts) =>
+      hasNoKey ? parts : parts.slice(parts.findLastIndex((part) => reader.keyCell(part) !== key) + 1),
+    )
+    const parts = candidates.find((each) => isSumOf(row, each, hasNoKey, reader))
+    if (parts === undefined) {
+      group.push(row)
+      counted.push(row)
+    } else {
+      sums.push({ row, parts })
+      group = []
+    }
+  }
+  if (sums.every(({ parts }) => parts.length < 2)) return []
+  return sums.map(({ row, parts }) => ({ line: row.line, reason: 'sum', text: nameLines(parts) }))
+}
+
+function isSumOf(
+  row: OwnRow,
+  parts: readonly OwnRow[],
+  hasNoKey: boolean,
+  { labels, listCounts, isKey, keyCell }: KeyReader,
+): boolean {
+  const isUnlabelled = (index: number) =>
+    isEmpty(row.cells[index]) && parts.every(({ cells }) => !isEmpty(cells[index]))
+  if (parts.length === 0 || !(hasNoKey || labels.some(isUnlabelled))) return false
+  if (!parts.every((part) => isKey(keyCell(part)))) return false
+  const counts = listCounts(row) ?? []
+  const all = parts.flatMap((part) => [listCounts(part) ?? []])
+  return (
+    counts.some((count) => count > 0) &&
+    counts.every((count, index) => count === all.reduce((sum, each) => sum + (each[index] ?? Number.NaN), 0))
+  )
+}
+
+function nameLines(rows: readonly OwnRow[]): string {
+  const [first, last] = [rows[0]!.line, rows.at(-1)!.line]
+  if (rows.length === 1) return `line ${first}`
+  return `lines ${first} ${rows.length === 2 ? 'and' : 'to'} ${last}`
 }
 
 /** A session may have any name: only a whole one is the name of a total. */

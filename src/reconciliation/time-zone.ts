@@ -18,12 +18,22 @@ const firstStep = -48
 const lastStep = 56
 const stepsOfHour = 4
 
-/** Returns how much earlier the days of a file begin than those of UTC, milliseconds; 0 when no shift explains more. */
-export function findDayShift(own: DayCounts, metrics: readonly Metric[], events: readonly CountedEvent[]): number {
+/** How much earlier the days of a file begin than those of UTC, milliseconds, and the shifts beside it that fit as well. */
+interface DayShift {
+  shift_ms: number
+  range_ms: { from: number; to: number }
+}
+
+/** Returns the shift of the days of a file, the smallest of several; null when none explains more. */
+export function findDayShift(
+  own: DayCounts,
+  metrics: readonly Metric[],
+  events: readonly CountedEvent[],
+): DayShift | null {
   const steps = countSteps(events)
   const apart = (step: number) => sumApart(own, metrics, steps, step)
   const unshifted = apart(0)
-  if (!isMoved(own, metrics, steps)) return 0
+  if (!isMoved(own, metrics, steps)) return null
   const all = Array.from({ length: lastStep - firstStep + 1 }, (_, index) => firstStep + index)
   // Whole hours first: another zone must explain twice as much.
   const [whole, parts] = [
@@ -40,7 +50,15 @@ export function findDayShift(own: DayCounts, metrics: readonly Metric[], events:
       )
   const [hours, quarters] = [best(whole), best(parts)]
   const found = quarters.apart < hours.apart / 2 ? quarters : hours
-  return found.apart <= unshifted / 2 ? found.step * zoneStep_ms : 0
+  if (found.apart > unshifted / 2) return null
+  const size = found === hours ? stepsOfHour : 1
+  const reach = (direction: number) => {
+    let { step } = found
+    const next = () => step + direction * size
+    while (next() >= firstStep && next() <= lastStep && apart(next()) === found.apart) step = next()
+    return step * zoneStep_ms
+  }
+  return { shift_ms: found.step * zoneStep_ms, range_ms: { from: reach(-1), to: reach(1) } }
 }
 
 /** Returns the UTC day of a time, shifted: `2026-01-31`. */

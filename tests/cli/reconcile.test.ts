@@ -39,7 +39,7 @@ Not all was compared: no column was found for viewable_impression, and Ad views 
 Read rendered_impression from Impressions.
 Not read: Ad views. --map reads one.
 Compared are the days of your file, 2026-01-31 (UTC). Others: --since
-Only test traffic is compared. Your file names 0 live and 3 test turns of the sandbox. Other traffic: --mode
+Only test traffic is compared. Your file names 0 live and 3 test turns of the sandbox. Other traffic: --mode live, test or all
 `,
   })
   expect(stdout).toBe(`\
@@ -110,7 +110,7 @@ test('compares a span, and the traffic of the turns in the file, as the billing 
   // A live turn without a beacon takes nothing from the test turns of a file.
   expect(await compared('', `slot_id,impressions\n${tested},1\n`)).toEqual([
     ...[0, 'test', 1, 1, null],
-    'Only test traffic is compared. Your file names 0 live and 1 test turns of the sandbox. Other traffic: --mode',
+    'Only test traffic is compared. Your file names 0 live and 1 test turn of the sandbox. Other traffic: --mode live, test or all',
   ])
   await svc('beacons send --event render --secret-key sk_live_sandbox_demo -q')
   const both = `slot_id,impressions\n${live},1\n${tested},1\n`

@@ -12,6 +12,7 @@ import { exitCodes } from '#cli/run/errors.ts'
 import { displayName, readUserBytes } from '#cli/run/user-file.ts'
 import type { Mode } from '#contract/fields.ts'
 import { parseDayExample } from '#reconciliation/calendar.ts'
+import type { Explanation } from '#reconciliation/causes.ts'
 import { quoteColumn } from '#reconciliation/columns.ts'
 import { describeDays } from '#reconciliation/compared-span.ts'
 import { parsePercent } from '#reconciliation/difference.ts'
@@ -21,6 +22,7 @@ import {
   describeClocks,
   describeMissing,
   describeModes,
+  explainedText,
   listCauses,
   nameCause,
   type Reconciliation,
@@ -53,7 +55,7 @@ const causeColumns: readonly Column[] = [
   { name: 'reason', field: 'reason_code', rank: 2 },
   { name: 'metric' },
   { name: 'count' },
-  { name: 'explains', field: 'difference', text: signed },
+  { name: 'explains', text: (value: number | string) => (typeof value === 'number' ? signed(value) : value) },
 ]
 const differenceColumns: readonly Column[] = [
   { name: 'slot', field: 'slot_id', kind: 'id' },
@@ -152,7 +154,12 @@ const shortList = 10
 function reportLines(result: Reconciliation, style: Style, isShort: boolean): string[] {
   const { key, totals, differences, tolerance_percent } = result
   const rows = totals.map((total) => ({ ...total, verdict: total.is_within ? 'ok' : `above ${tolerance_percent} %` }))
-  const causes = result.causes.map((group) => ({ ...group, certainty: nameCause({ ...group, reason_code: null }) }))
+  const causes = result.causes.map((group) => ({
+    ...group,
+    certainty: nameCause({ ...group, reason_code: null }),
+    explains: group.deviation === Math.abs(group.difference) ? group.difference : explainedText(group),
+    count: key === 'slot_id' ? group.count : plural(group.count, key === 'day' ? 'day' : 'session'),
+  }))
   const columns = differenceColumns.filter(({ name }) => name !== 'day' || key === 'day')
   const shown = differences
     .slice(0, isShort ? shortList : undefined)
@@ -167,7 +174,7 @@ function reportLines(result: Reconciliation, style: Style, isShort: boolean): st
 }
 
 /** Returns what to change, once for each cause. */
-function changeLines(causes: Reconciliation['causes'], style: Style): string[] {
+function changeLines(causes: readonly (Explanation & { meaning: string; change: string })[], style: Style): string[] {
   if (style.view.columns !== null) return []
   const changes = new Map(causes.map((group) => [nameCause(group), `${group.meaning} ${group.change}`]))
   return alignPairs([...changes], style)
@@ -189,8 +196,18 @@ function* listNotes(
   if (rows_outside > 0) yield `${plural(rows_outside, 'row')} outside the span, not compared.`
   const days = describeDays(result.days)
   if (days !== null) yield `${days} Others: --since`
-  yield mode === undefined ? `${describeModes(result)} Other traffic: --mode` : describeModes(result)
+  yield mode === undefined ? `${describeModes(result)} Other traffic: --mode live, test or all` : describeModes(result)
   yield* describeClocks(result)
+  const numbers = suggestNumbers(own, result)
+  if (numbers !== null) yield `Your counts are 1,000 times those of the sandbox: --numbers ${numbers}`
   if (stray_beacons > 0)
     yield `${plural(stray_beacons, 'refused beacon')} with no slot: svc beacons list --verdict rejected`
+}
+
+/** Returns the other way to read numbers where it alone makes all counts agree; null where it does not. */
+function suggestNumbers({ columns }: OwnFileReport, { totals }: Pick<Reconciliation, 'totals'>): string | null {
+  if (totals.some(({ own, accepted }) => own !== 1_000 * accepted) || totals.every(({ own }) => own === 0)) return null
+  const formats = columns.map(({ format }) => format)
+  if (formats.includes('thousands with a point')) return '1,234.5'
+  return formats.includes('thousands with a comma') ? '1.234,5' : null
 }

@@ -6,6 +6,7 @@ import { describeReading, type OwnReport } from '#reconciliation/own-report.ts'
 import {
   describeClocks,
   describeMissing,
+  explainedText,
   listCauses,
   nameCause,
   type Reconciliation,
@@ -140,11 +141,11 @@ function Causes({ result: { causes } }: ReportProps) {
       </Panel>
     )
   }
-  const most = Math.max(...causes.map(({ difference }) => Math.abs(difference)), 1)
+  const most = Math.max(...causes.map(({ deviation }) => deviation), 1)
   return (
     <Panel title="Causes" lead="What each explains of the difference: together they are the difference.">
       <ul className="causes">
-        {causes.map(({ metric, count, difference, meaning, change, ...explanation }) => (
+        {causes.map(({ metric, count, difference, deviation, meaning, change, ...explanation }) => (
           <li key={`${nameCause(explanation)} ${metric}`}>
             <p className="bar wrapping">
               <Chip tone="warn">{nameCause(explanation)}</Chip>
@@ -154,9 +155,9 @@ function Causes({ result: { causes } }: ReportProps) {
             </p>
             <p className="bar">
               <span className="funnel-track grow">
-                <span className="funnel-bar" style={{ width: `${(100 * Math.abs(difference)) / most}%` }} />
+                <span className="funnel-bar" style={{ width: `${(100 * deviation) / most}%` }} />
               </span>
-              <span className="cause-sum">{signed(difference)}</span>
+              <span className="cause-sum">{explainedText({ difference, deviation })}</span>
             </p>
             <p>
               {meaning} <span className="soft">{change}</span>
