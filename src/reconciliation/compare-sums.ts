@@ -55,7 +55,7 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
   const frequency = countExactCauses(explained)
   const isKnown = (key: string | null) => known.has(key ?? '')
   const lacking = own.key === 'day' ? findLackingMode(explained) : null
-  const differences = explained.flatMap((sum) => explainSum(own.key, sum, isKnown, frequency, lacking))
+  const differences = explained.flatMap((sum) => explainSum(own.key, { ...sum, lacking }, isKnown, frequency))
   return {
     totals: totals.list(),
     differences,
@@ -193,10 +193,9 @@ const causeOrder = Object.keys(causes)
 /** Returns the difference of a sum as a whole, with every cause that is possible, the likeliest first. */
 function explainSum(
   field: OwnCounts['key'],
-  { sum, excess, possible }: ExplainedSum,
+  { sum, excess, possible, lacking }: ExplainedSum & { lacking: Mode | null },
   isKnownKey: (key: string | null) => boolean,
   frequency: ReadonlyMap<string, number>,
-  lacking: Mode | null,
 ): Difference[] {
   const { key, metric, own, accepted, lines, counted } = sum
   const place = { slot_id: null, session_id: field === 'session_id' ? key : null, day: field === 'day' ? key : null }
