@@ -53,9 +53,14 @@ export function refusedFile(
 export function listenError(error: unknown, host: string, port: number): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') {
-    return new SandboxError('port_in_use', `Port ${port} is taken.`, `Try: svc start --port ${port + 1}, or --port 0 for any that is free`, {
-      cause: error,
-    })
+    return new SandboxError(
+      'port_in_use',
+      `Port ${port} is taken.`,
+      `Try: svc start --port ${port + 1}, or --port 0 for any that is free`,
+      {
+        cause: error,
+      },
+    )
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'ERR_SOCKET_BAD_PORT') {
     const reason = systemErrorBehind(error) === null ? (error as Error).message : systemReason(error)

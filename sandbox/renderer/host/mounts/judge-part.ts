@@ -15,13 +15,18 @@ export interface JudgePart {
   load(onLoaded?: () => unknown): 'script_incomplete' | 'pending'
 }
 
+/** A part that has not come by then counts as one that cannot be loaded, milliseconds. */
+const longest_ms = 15_000
+
 export function openJudgePart(renderer: Renderer): JudgePart {
   let part: Part | null = null
   let loading: Promise<void> | undefined
   let hasFailed = false
+  let asked_at_ms = Infinity
   return {
     get: () => part,
     load: (onLoaded) => {
+      asked_at_ms = Math.min(asked_at_ms, performance.now())
       loading ??= renderer.loadJudge!<Part>().then(
         (loaded) => {
           part = loaded
@@ -31,7 +36,7 @@ export function openJudgePart(renderer: Renderer): JudgePart {
         },
       )
       if (onLoaded && !hasFailed) void loading.then(() => part && onLoaded())
-      return hasFailed ? 'script_incomplete' : 'pending'
+      return hasFailed || performance.now() - asked_at_ms > longest_ms ? 'script_incomplete' : 'pending'
     },
   }
 }

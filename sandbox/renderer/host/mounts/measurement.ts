@@ -143,8 +143,10 @@ function addUpTime() {
     /** Returns whether the ad has been seen for as long as a view needs. */
     add: ({ outcome, reason }: Judgement, needed_ms: number, reportUnmeasured: (ms: number) => void): boolean => {
       const now = performance.now()
-      dwell = advance(dwell, now, reason === 'pending' ? 'pending' : outcome)
-      blind = advance(blind, now, outcome === 'unmeasured' ? 'seen' : 'not_seen')
+      const isPending = reason === 'pending'
+      dwell = advance(dwell, now, isPending ? 'pending' : outcome)
+      // What judges is still on its way: that is no time that could not be measured.
+      blind = advance(blind, now, outcome === 'unmeasured' && !isPending ? 'seen' : 'not_seen')
       if (dwell.ms < needed_ms && blind.ms >= needed_ms && !isReported) {
         isReported = true
         reportUnmeasured(Math.round(blind.ms))
