@@ -127,7 +127,7 @@ const shortBody = 30_000
 /** 4 for work that is linear, 16 for the square. */
 const maxGrowth = 9
 /** Of the work for a usual body of the same length. */
-const maxTimesUsual = 25
+const maxTimesUsual = 100
 
 test.each<[string, (length: number) => Response]>([
   ['usual JSON', usual],

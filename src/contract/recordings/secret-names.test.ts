@@ -46,6 +46,7 @@ describe('texts', () => {
     '[{"name":"colour","value":"red"},{"key":"max_tokens","value":"4096"}]',
     '{"pem":"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----","note":"pass the cookie jar"}',
     'const password = read({"password": form.password.value})',
+    '<script nonce="q7Zk2mVd91xLr0Pc">play({nonce: "q7Zk2mVd91xLr0Pc"})</script>',
     'const token = form.value\nlet secret = options.secret\npassword: true\nretries: 3\nkey: render.viewable\n',
     '<label for="password">Your password</label><input type="password" name="password" value=""><p>No session</p>',
     '<script>const accessToken = read(), passwordInput = "password-input"</script><p>Pass on</p>',

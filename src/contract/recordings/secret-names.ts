@@ -21,7 +21,7 @@ const certainEnd =
   /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2})?$/
 
 /** Names of secrets as of other things, and the last words of such names. */
-const ambiguousWords: ReadonlySet<string> = new Set('code hmac key nonce session sid sig signature'.split(' '))
+const ambiguousWords: ReadonlySet<string> = new Set('code hmac key session sid sig signature'.split(' '))
 
 /** The last word of a name that says something about a secret: how many, of which kind, until when. */
 const harmlessEnd: ReadonlySet<string> = new Set(
