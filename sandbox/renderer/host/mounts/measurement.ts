@@ -143,7 +143,7 @@ function addUpTime() {
     /** Returns whether the ad has been seen for as long as a view needs. */
     add: ({ outcome, reason }: Judgement, needed_ms: number, reportUnmeasured: (ms: number) => void): boolean => {
       const now = performance.now()
-      const isPending = reason === 'pending'
+      const isPending = reason.endsWith('pending')
       dwell = advance(dwell, now, isPending ? 'pending' : outcome)
       // What judges is still on its way: that is no time that could not be measured.
       blind = advance(blind, now, outcome === 'unmeasured' && !isPending ? 'seen' : 'not_seen')
