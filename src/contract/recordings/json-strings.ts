@@ -18,10 +18,14 @@ interface JsonVisitor {
   close?(): void
 }
 
+/** Below so many levels the fields around a value are those of the last one: no API accepts JSON that deep. */
+const maxLevels = 10_000
+
 /** Replaces values and names of a JSON text. Reads any text once from its beginning to its end, at any depth, also when it is not valid. */
 export function replaceJsonStrings(text: string, visitor: JsonVisitor): string {
   const edits: { from: number; to: number; edit: Edit }[] = []
   const around: string[] = []
+  let deeper = 0
   let name = ''
   const put = (from: number, to: number, value: string | Edit | null | undefined) => {
     if (value !== null && value !== undefined) {
@@ -31,11 +35,17 @@ export function replaceJsonStrings(text: string, visitor: JsonVisitor): string {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === 0x7b || code === 0x5b) {
-      around.push(name)
-      visitor.open?.(name, code === 0x5b)
+      if (around.length === maxLevels) deeper++
+      else {
+        around.push(name)
+        visitor.open?.(name, code === 0x5b)
+      }
     } else if (code === 0x7d || code === 0x5d) {
-      name = around.pop() ?? ''
-      visitor.close?.()
+      if (deeper > 0) deeper--
+      else {
+        name = around.pop() ?? ''
+        visitor.close?.()
+      }
     } else if (code >= 0x30 && code <= 0x39 && visitor.number !== undefined) {
       const raw = readNumber(text, at)
       put(at, at + raw.length, visitor.number(raw, name))
