@@ -205,7 +205,7 @@ test.each([
     accept('2026-02-30'),
     '4:12: accept.0.until must be a day of the calendar, such as 2027-02-28. The last day on which it is accepted, UTC: 2027-02-28.',
   ],
-  [accept(later).replace(/ {4}why.*\n/, ''), '2:5: accept.0.why is missing. Why, for whoever reads the file next.'],
+  [accept(later).replace(/ {4}why.*\n/, ''), '2:5: accept.0.why is missing. Why, for the next reader of the file.'],
   ['expect:\n  - { format: baner }\n', '2:15: expect.0.format cannot be "baner". Did you mean banner?'],
   [
     'expect:\n  - { events: [render] }\n',

@@ -50,7 +50,7 @@ export function readBundle(text: string): { bundle: Bundle } | { problem: string
     return { problem: `an object of its data has the name ${plainLine(JSON.stringify(repeated))} twice` }
   const otherKind = findOtherKind(value)
   if (otherKind !== null) return { problem: otherKind }
-  // The value itself: rounded, an exact number in a field with a type would pass, and be an object to whoever reads it.
+  // The value itself: rounded, an exact number in a field with a type would pass, and be an object to its readers.
   const checked = Bundle.safeParse(value)
   if (!checked.success)
     return {

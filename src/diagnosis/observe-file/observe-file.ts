@@ -6,8 +6,6 @@ import { nearestName } from '#foundation/nearest-name.ts'
 import { parseYaml } from '#qa/suite/load.ts'
 import { findProblems, type Path, type Places, SuiteError, type SuiteProblem } from '#qa/suite/problems.ts'
 
-export const observeFileName = 'svc.observe.yaml'
-
 /** A place in the file, counted from 1. */
 interface At {
   line: number
@@ -49,7 +47,7 @@ export interface ObserveFile {
 /** Returns the schema of the files, for rules of a schema: editors get a list of them, and the reader names the nearest. */
 function fileSchema(rule: z.ZodType<string>) {
   const id = rule.describe('The id of the rule with its suite, as reports have it: observe/pending-given-up.')
-  const why = z.string().min(1, 'must not be empty').describe('Why, for whoever reads the file next.')
+  const why = z.string().min(1, 'must not be empty').describe('Why, for the next reader of the file.')
   return z.strictObject({
     accept: z
       .array(

@@ -81,7 +81,7 @@ interface CurrentOptions {
   /** The file that is replaced: its reasons, days, plans and rules that are off are kept. */
   earlier: ObserveFile | null
   now_ms: number
-  /** The address of the JSON schema, for editors; null when it is not at hand. */
+  /** The address of the JSON schema, for editors; null when it is not installed. */
   schema: string | null
 }
 
