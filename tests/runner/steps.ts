@@ -67,6 +67,7 @@ export const wholePlan: Plan = {
       suite('test:interop'),
       install('install-toolchains', 'the tests of templates whose language is missing, named above'),
       suite('test:templates'),
+      suite('test:evals'),
       install('other-computers', 'the tests on computers that cannot be imitated'),
       { ...suite('test:computers'), needs: '.ci/other-computers' },
     ],
