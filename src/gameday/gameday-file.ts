@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { Format } from '#contract/fields.ts'
 import { durationPattern, parseDuration } from '#foundation/duration.ts'
-import { parseYaml } from '#qa/suite/load.ts'
-import { findProblems, type Places, SuiteError, type SuiteProblem } from '#qa/suite/problems.ts'
+import { parseYaml } from '#yaml/parse.ts'
+import { findProblems, type Places, SuiteError, type SuiteProblem } from '#yaml/problems.ts'
 
 /** The longest run, milliseconds: each file is played twice. */
 const maxLengthMs = 3_600_000

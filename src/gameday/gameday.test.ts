@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SuiteError } from '#qa/suite/problems.ts'
+import { SuiteError } from '#yaml/problems.ts'
 import { listRules } from './fault-rules.ts'
 import { type Gameday, loadGameday } from './gameday-file.ts'
 import { renderGameday } from './page.ts'

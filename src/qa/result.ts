@@ -4,6 +4,9 @@
  */
 import type { Provenance } from '#contract/objects.ts'
 import { isObject, type Json } from '#foundation/json.ts'
+import type { SourceLocation } from '#yaml/problems.ts'
+
+export type { SourceLocation } from '#yaml/problems.ts'
 
 /** A failure that keeps a run from starting, or from reporting: for the command line, with what to do. */
 export class QaError extends Error {
@@ -23,15 +26,6 @@ export class QaError extends Error {
 /** Something that the browser of the run cannot do: the case is not applicable there. */
 export class NotSupported extends Error {
   override readonly name = 'NotSupported'
-}
-
-/** A place in a suite file, counted from 1. */
-export interface SourceLocation {
-  /** As given on the command line, or `builtin:<name>` for the built-in suites. */
-  file: string
-  /** 0 for a whole file, and for findings of `observe`, which have none. */
-  line: number
-  column: number
 }
 
 /**

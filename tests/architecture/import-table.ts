@@ -57,6 +57,7 @@ export const importTable: readonly ImportRule[] = [
   },
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
+  { path: 'src/yaml', modules: ['src/foundation', 'src/contract'], packages: ['yaml', 'zod'], builtins: 'none' },
   { path: 'src/collections', modules: ['src/foundation', 'src/contract'], builtins: 'none' },
   {
     path: 'src/reconciliation',
@@ -103,7 +104,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/tail', modules: [...base, 'src/cli'], packages: ['ink', 'react', 'zod'], builtins: 'all' },
   {
     path: 'src/qa',
-    modules: [...base, 'src/cli/output'],
+    modules: [...base, 'src/yaml', 'src/cli/output'],
     types: ['src/cli/settings/settings.ts'],
     // ws: the relay to Firefox.
     packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs', 'diff', 'ws'],
@@ -111,13 +112,13 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'src/diagnosis',
-    modules: [...base, 'src/agent-files', 'src/cli', 'src/qa'],
+    modules: [...base, 'src/agent-files', 'src/cli', 'src/qa', 'src/yaml'],
     packages: ['zod', 'playwright-core', 'jsonc-parser', 'commander'],
     builtins: 'all',
   },
   {
     path: 'src/gameday',
-    modules: [...base, 'src/cli/output', 'src/diagnosis', 'src/qa'],
+    modules: [...base, 'src/cli/output', 'src/diagnosis', 'src/qa', 'src/yaml'],
     packages: ['playwright-core', 'zod'],
     builtins: ['node:crypto', 'node:timers/promises'],
   },
@@ -163,6 +164,7 @@ export const importTable: readonly ImportRule[] = [
       'src/reconciliation',
       'src/recordings',
       'src/scaffold',
+      'src/yaml',
     ],
     // The question of svc init is drawn with ink.
     packages: ['commander', 'zod', 'ink', 'react'],

@@ -5,8 +5,8 @@
 import { expect, test } from 'vitest'
 import { Action } from '#qa/browser/schema.ts'
 import { loadSuite } from '#qa/suite/load.ts'
-import { SuiteError } from '#qa/suite/problems.ts'
 import { stepKinds } from '#qa/suite/schema.ts'
+import { SuiteError } from '#yaml/problems.ts'
 import { textOf } from './markdown.ts'
 
 interface Words {

@@ -1,5 +1,5 @@
 /** What is promised of every YAML file: it is read, or everything that is wrong is named by its place. */
-import { SuiteError } from '#qa/suite/problems.ts'
+import { SuiteError } from '#yaml/problems.ts'
 import { check, checkLine } from './target.ts'
 
 /** Returns what `read` returns, or null when it refuses the text with the places of its problems. */

@@ -129,7 +129,7 @@ export async function suiteFailure(
   error: unknown,
   hint = 'For an example of a suite: svc qa show formats',
 ): Promise<unknown> {
-  const { SuiteError } = await import('#qa/suite/problems.ts')
+  const { SuiteError } = await import('#yaml/problems.ts')
   if (!(error instanceof SuiteError)) return error
   const count = error.problems.length
   const head = count === 1 ? '' : `${count} problems:\n`

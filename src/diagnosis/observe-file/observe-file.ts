@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { Format, JobType, Position, type positions } from '#contract/fields.ts'
 import { BeaconEvent } from '#contract/resources/beacons.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { parseYaml } from '#qa/suite/load.ts'
-import { findProblems, type Path, type Places, SuiteError, type SuiteProblem } from '#qa/suite/problems.ts'
+import { parseYaml } from '#yaml/parse.ts'
+import { findProblems, type Path, type Places, SuiteError, type SuiteProblem } from '#yaml/problems.ts'
 
 /** A place in the file, counted from 1. */
 interface At {

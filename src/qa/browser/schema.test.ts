@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { SuiteError } from '#yaml/problems.ts'
 import { loadSuite } from '../suite/load.ts'
-import { SuiteError } from '../suite/problems.ts'
 import { rendererEvents } from './schema.ts'
 import { eventText } from './steps.ts'
 

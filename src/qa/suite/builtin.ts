@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url'
 import { EncodingError, TextError } from '#foundation/encoding.ts'
 import { readErrorCode } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
+import { SuiteError, type SuiteProblem, suggestion } from '#yaml/problems.ts'
 import { expand } from '../run/plan.ts'
 import { loadSuite } from './load.ts'
 import { namesIn, packagePath } from './package-files.ts'
-import { SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import type { LoadedSuite } from './schema.ts'
 
 /** Built-in suites that run only by name, or by a command of their own. */

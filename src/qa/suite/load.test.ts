@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { SuiteError } from '#yaml/problems.ts'
 import { loadSuite } from './load.ts'
-import { SuiteError } from './problems.ts'
 
 /** Returns the problems of a suite, without the name of its file. */
 function problems(text: string): string[] {

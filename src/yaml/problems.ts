@@ -7,7 +7,15 @@ import type { z } from 'zod'
 import { describeRequirement, typeWord } from '#contract/errors.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
-import type { SourceLocation } from '../result.ts'
+
+/** A place in a file, counted from 1. */
+export interface SourceLocation {
+  /** As given on the command line, or `builtin:<name>` for the built-in suites. */
+  file: string
+  /** 0 for a whole file, and for findings of `observe`, which have none. */
+  line: number
+  column: number
+}
 
 /** Something wrong in a suite file. */
 export interface SuiteProblem {
@@ -218,4 +226,9 @@ export function suggestion(word: string, candidates: readonly string[]): string 
   const near = nearestName(word, candidates)
   if (near !== null) return `Did you mean ${near}?`
   return candidates.length === 0 ? 'There are none.' : `Known: ${candidates.join(', ')}.`
+}
+
+/** Returns problems in the order of the file. */
+export function inOrder(problems: readonly SuiteProblem[]): SuiteProblem[] {
+  return problems.toSorted((a, b) => a.place.line - b.place.line || a.place.column - b.place.column)
 }
