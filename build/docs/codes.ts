@@ -6,13 +6,11 @@ import { acceptMeanings, errorCodes, reasonCodes } from '#contract/error-codes.t
 import { ApiError, type ReasonCode } from '#contract/errors.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import { warnings } from '#contract/warnings.ts'
-import { rulesOfDoctor } from '#diagnosis/checks.ts'
 import type { RuleText } from '#diagnosis/rule.ts'
 import { beaconSlotRules, fileTurnRules } from '#diagnosis/rules/beacon-slots.ts'
 import { beaconFileRules } from '#diagnosis/rules/beacons/file.ts'
-import { allPageRules, checkableRules, journalRules } from '#diagnosis/rules/index.ts'
+import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
 import { agentFileRules, machineRules, sandboxRules } from '#diagnosis/rules/machine.ts'
-import { sourceRules } from '#diagnosis/rules/page.ts'
 
 /** The paragraphs that are generated, by code, in the order of the pages. */
 export type Heads = Readonly<Record<string, string>>
@@ -113,19 +111,12 @@ function renderHeads(renderer: string): Heads {
   return Object.fromEntries([...rows('error'), ...rows('beacon'), ...rows('blocked')])
 }
 
-function pick(rules: Readonly<Record<string, RuleText>>, ids: ReadonlySet<string>) {
-  return Object.fromEntries(Object.entries(rules).filter(([id]) => ids.has(id)))
-}
-
 /** Every rule by id. A rule that several commands use is written once. */
 function ruleHeads(): Heads {
   const sets: readonly (readonly [judge: string, rules: Readonly<Record<string, RuleText>>])[] = [
     ['svc observe', journalRules],
     ['svc observe --url', allPageRules],
-    [
-      'svc doctor',
-      { ...pick(checkableRules, rulesOfDoctor()), ...machineRules, ...agentFileRules, ...sandboxRules, ...sourceRules },
-    ],
+    ['svc doctor', { ...machineRules, ...agentFileRules, ...sandboxRules }],
     ['svc beacons lint', { ...beaconFileRules, ...beaconSlotRules, ...fileTurnRules }],
   ]
   const judges = new Map<string, string[]>()

@@ -97,7 +97,7 @@ export function findBillingFix({
   }
   if (beacons.length > 0) {
     return billing.metric === 'viewable_impression'
-      ? 'Bring the frame into view: it may be hidden, below the fold, or removed too soon. svc doctor finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
+      ? 'Bring the frame into view: it may be hidden, below the fold, or removed too soon. svc observe finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
       : null
   }
   if (first_frame_at_ms !== null) {

@@ -77,7 +77,7 @@ export const warnings = {
   },
   personal_data: {
     meaning: 'The topic, metadata or another text of the request seems to contain personal data: it was used as it is.',
-    fix: 'See which field it is: svc doctor. Remove the data before you send it. The setting personal_data: reject refuses it.',
+    fix: 'See which field it is: svc observe --since 10m. Remove the data before you send it. The setting personal_data: reject refuses it.',
   },
 } as const satisfies Readonly<Record<string, WarningRow>>
 

@@ -1,92 +1,52 @@
-/** `svc doctor`: its checks as selections of rules, their findings, and the report. */
+/** `svc doctor`: this computer and its sandbox, judged by their rules, and the report. */
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines, plural } from '#cli/output/text.ts'
 import { tableNames } from '#foundation/table-entry.ts'
-import { type Check, checks, type Gathered, groups, type Level, type Outcome, type Selection } from './checks.ts'
 import type { Machine, SandboxReport } from './facts/machine.ts'
-import type { Journal } from './journal.ts'
-import type { Facts, Finding, Observed, Rule, RuleText } from './rule.ts'
-import { checkableRules } from './rules/index.ts'
+import type { Facts, Finding, Rule, RuleText } from './rule.ts'
 import { agentFileRules, machineRules, sandboxRules } from './rules/machine.ts'
-import { servedRules, sourceRules } from './rules/page.ts'
+
+/** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be checked. */
+type Level = 'ok' | 'warning' | 'problem' | 'unknown'
 
 /** The result of a check. */
-export interface Diagnosis extends Outcome {
-  group: string
+export interface Diagnosis {
+  group: (typeof groups)[number]
+  /** The id of its rule. */
   check: string
+  level: Level
+  /** The finding, one sentence. */
+  message: string
+  /** The fix; null when there is nothing to do. */
+  fix: string | null
 }
 
-/** What a report of doctor is based on, apart from this computer and the sandbox. */
-export interface LookedAt {
-  /** Requests of an integration, and callbacks to it. */
-  requests: number
-  /** Requests to the API that svc itself sent, which are left out. */
-  own_requests: number
-  /** Served files that were searched for keys. */
-  files: number
+type Outcome = Pick<Diagnosis, 'level' | 'message' | 'fix'>
+
+const groups = ['This machine', 'The sandbox'] as const
+
+/** What is checked; without a sandbox that responds, only the computer. */
+export interface Gathered {
+  machine: Machine
+  sandbox: SandboxReport | null
 }
 
-/** Returns how much of an integration a report is based on. */
-export function lookedAt({ journal, served }: Pick<Gathered, 'journal' | 'served'>): LookedAt {
-  return {
-    requests: journal === null ? 0 : journal.exchanges.length + journal.callbacks.length,
-    own_requests: journal?.own_requests ?? 0,
-    files: served.reduce((sum, { files }) => sum + files, 0),
-  }
-}
-
-/** Runs every check whose facts are available; without a journal, the result says why. */
-export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagnosis[] {
-  const [ofMachine, ofSandbox, ofJournal, ofFiles] = groups
-  const results = (group: string, check: string, outcomes: readonly Outcome[]) =>
-    outcomes.map((outcome) => ({ group, check, ...outcome }))
-  const observed = journal === null ? null : { ...journal, is_ended: false, is_whole: false }
-  return [
-    ...Object.values(machine === null ? {} : machineRules).flatMap((rule) =>
-      results(ofMachine, rule.id, runRule(rule, machine!)),
-    ),
-    ...(machine === null || machine.agent_files === null
-      ? []
-      : results(ofMachine, 'agent files', runRule(agentFileRules['agent files'], machine))),
-    ...Object.values(sandbox === null ? {} : sandboxRules).flatMap((rule) =>
-      results(ofSandbox, rule.id, runRule(rule, sandbox!)),
-    ),
-    ...(observed === null || observed.exchanges.length + observed.callbacks.length === 0
-      ? results(ofJournal, 'journal', [nothingSeen(sandbox, machine, journal)])
-      : checks.flatMap((check) => results(ofJournal, check.name, runCheck(check, observed)))),
-    ...served.flatMap((files) => [
-      ...results(ofFiles, 'served files', runRule(servedRules['secret-key-served'], files)),
-      ...(files.renderer_uses.length === 0
-        ? []
-        : results(ofFiles, 'stub', runRule(sourceRules['stub-missing'], files))),
-    ]),
-  ]
-}
-
-function nothingSeen(sandbox: SandboxReport | null, machine: Machine | null, read: Journal | null): Outcome {
-  const command_name = machine?.command_name ?? sandbox?.command_name ?? 'svc'
-  const unknown = (message: string, fix: string): Outcome => ({ level: 'unknown', message, fix })
-  if (sandbox === null) {
-    const service = machine?.service
-    if (typeof service === 'object') {
-      const message = 'The sandbox cannot be read, so neither can its journal.'
-      return { level: 'unknown', message, fix: service.hint }
-    }
-    return unknown('No sandbox responds, so its journal cannot be read.', `Start one: ${command_name} start`)
-  }
-  const { journal, url, version } = sandbox.info
-  if (read === null) {
-    return unknown(
-      `The journal of svc ${version} cannot be read by svc ${sandbox.version}.`,
-      `Restart it: ${command_name} sandbox stop, then ${command_name} start`,
+/** Runs every check whose facts are available. */
+export function diagnose({ machine, sandbox }: Gathered): Diagnosis[] {
+  const [ofMachine, ofSandbox] = groups
+  const run = <Kind extends keyof Facts>(
+    group: Diagnosis['group'],
+    rules: Readonly<Record<string, Rule<Kind>>>,
+    facts: Facts[Kind],
+  ) =>
+    Object.values(rules).flatMap((rule) =>
+      runRule(rule, facts).map((outcome) => ({ group, check: rule.id, ...outcome })),
     )
-  }
-  return journal.enabled
-    ? unknown(
-        `The journal has no requests from an integration.${read.own_requests === 0 ? '' : ` ${plural(read.own_requests, 'request')} of svc itself ${read.own_requests === 1 ? 'is' : 'are'} left out.`}`,
-        `Point the integration at ${url}, use it once, and run this again.`,
-      )
-    : unknown('The journal is off.', 'Start the sandbox without --journal-limit 0.')
+  return [
+    ...run(ofMachine, machineRules, machine),
+    ...(machine.agent_files === null ? [] : run(ofMachine, agentFileRules, machine)),
+    ...(sandbox === null ? [] : run(ofSandbox, sandboxRules, sandbox)),
+  ]
 }
 
 /** Returns what a rule found, or that it holds. */
@@ -99,29 +59,8 @@ export function runRule<Kind extends keyof Facts>(rule: Rule<Kind>, facts: Facts
   )
 }
 
-/** Returns what the rules of a check found, or that they hold. */
-export function runCheck({ rules, holds, unseen, requests = () => true }: Check, observed: Observed): Outcome[] {
-  const facts = { ...observed, exchanges: observed.exchanges.filter(requests) }
-  const judged = rules.map((selected) => {
-    const { id, only = () => true, level }: Selection = typeof selected === 'string' ? { id: selected } : selected
-    const { sample_size, findings } = checkableRules[id].judge(facts)
-    return { sample_size, outcomes: findings.filter(only).map((each) => toOutcome(checkableRules[id], each, level)) }
-  })
-  const found = judged.flatMap(({ outcomes }) => outcomes)
-  if (found.length === 0 && judged.every(({ sample_size }) => sample_size === 0)) {
-    return [{ level: 'not_seen', message: unseen, fix: null }]
-  }
-  return orWell(found, holds)
-}
-
-function toOutcome(rule: RuleText, finding: Finding, level?: Level): Outcome {
-  const { message, fix = rule.fix, severity = rule.severity, cites_last, requests = [] } = finding
-  const last = requests.at(-1)
-  return {
-    level: level ?? (severity === 'error' ? 'problem' : severity),
-    message: cites_last === true && last !== undefined ? `${message} Last: ${last.request_id}.` : message,
-    fix,
-  }
+function toOutcome(rule: RuleText, { message, fix = rule.fix, severity = rule.severity }: Finding): Outcome {
+  return { level: severity === 'error' ? 'problem' : severity, message, fix }
 }
 
 function orWell(outcomes: Outcome[], message: string): Outcome[] {
@@ -136,7 +75,6 @@ export function summarize(results: readonly Diagnosis[]): Summary {
     ok: count('ok'),
     warning: count('warning'),
     problem: count('problem'),
-    not_seen: count('not_seen'),
     unknown: count('unknown'),
   }
 }
@@ -146,7 +84,6 @@ const levels = {
   ok: { symbol: '✓', color: 'green', many: 'ok' },
   warning: { symbol: '!', color: 'yellow', many: 'warnings' },
   problem: { symbol: '✗', color: 'red', many: 'problems' },
-  not_seen: { symbol: '-', color: 'dim', many: 'not seen' },
   unknown: { symbol: '?', color: 'dim', many: 'unknown' },
 } as const
 

@@ -5,7 +5,7 @@ import { appliedText, type Destination, type Paint, targetText } from '#qa/repor
 import type { Reporter, RunResult } from '#qa/result.ts'
 import type { JournaledExchange } from './exchange.ts'
 import { type LintFinding, lintLines } from './lint.ts'
-import { caseTitle, type Verdict, type Watched } from './observe.ts'
+import { caseTitle, countLookedAt, type Verdict, type Watched } from './observe.ts'
 import type { Finding } from './rule.ts'
 
 /** The maximum number of requests of a finding that are listed. */
@@ -77,7 +77,7 @@ function listLines(
     ...(off.length > 0 ? [`${off.length} off`] : []),
   ]
   return [
-    `${paint.bold('svc observe')}  ${oneLine(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
+    `${paint.bold('svc observe')}  ${oneLine(what)}: ${countLookedAt(watched)} in ${measuredTime(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
     ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, sheet)]),
     ...(file_findings.length === 0 ? [] : ['', ...lintLines(observe_file?.path ?? '', file_findings, paint)]),

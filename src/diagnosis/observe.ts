@@ -2,15 +2,19 @@
  * `svc observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a
  * suite, for all reporters, and prints them as a separate list.
  */
+import { plural } from '#cli/output/text.ts'
 import type { CaseResult, Check, Outcome, RunResult, CaseExchange as SentExchange, StepResult } from '#qa/result.ts'
 import type { JournaledExchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
+import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
 import { observeRules, type PageRuleId } from './rules/index.ts'
 
 export interface Watched extends Observed {
   /** Null without a browser. */
   page: PageSeen | null
+  /** The files of each place that was named, besides those that the browser got. */
+  served?: readonly (ServedFiles & RendererSource)[]
 }
 
 /**
@@ -24,6 +28,16 @@ export interface Verdict extends Judgement {
   standing: Standing
   /** The rule whose finding explains those of this one, which are left out. */
   follows: string | null
+}
+
+/** Returns how much was looked at: `57 requests, 12 served files`. */
+export function countLookedAt({ exchanges, served = [] }: Pick<Watched, 'exchanges' | 'served'>): string {
+  const requests = plural(exchanges.length, 'request')
+  return served.length === 0 ? requests : `${requests}, ${plural(countFiles(served), 'served file')}`
+}
+
+function countFiles(served: Watched['served'] = []): number {
+  return served.reduce((sum, { files }) => sum + files, 0)
 }
 
 /** Returns the verdicts in the order of the rules: those about the page first. */
@@ -66,7 +80,7 @@ function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step
     const { id } = verdict.rule
     const isConsequence =
       (id === 'step-failed' && isWaiting) ||
-      (['fill-unused', 'beacon-missing'].includes(id) &&
+      (['fill-unused', 'beacon-missing', 'ads-never-seen'].includes(id) &&
         verdict.findings.length > 0 &&
         verdict.findings.every(isOfPage))
     return isConsequence ? following(verdict, cause) : verdict
@@ -78,18 +92,25 @@ function following(verdict: Verdict, cause: string): Verdict {
 }
 
 /** Lists each request of a finding once, oldest first: the second of three repetitions both repeats and is repeated. */
-function withEvidence(finding: Finding, { exchanges }: Watched): Finding {
+function withEvidence(finding: Finding, { exchanges, callbacks }: Watched): Finding {
   if (finding.requests === undefined) return finding
   const shown = new Set(finding.requests)
-  return { ...finding, requests: exchanges.filter((exchange) => shown.has(exchange)) }
+  return { ...finding, requests: [...exchanges, ...callbacks].filter((exchange) => shown.has(exchange)) }
 }
 
 function judgeRule(rule: (typeof observeRules)[keyof typeof observeRules], watched: Watched): Judgement {
-  const { page } = watched
+  const { page, served = [] } = watched
   if (rule.facts === 'journal') return rule.judge(watched)
-  if (page === null) return { sample_size: 0, findings: [] }
-  if (rule.facts === 'page') return rule.judge({ page, observed: watched })
-  return rule.judge({ ...page, place: page.url, problem: null })
+  if (rule.facts === 'page') {
+    return page === null ? { sample_size: 0, findings: [] } : rule.judge({ page, observed: watched })
+  }
+  // What a page without render.js would do is not seen in one that has it.
+  const got = page === null ? [] : [{ ...page, place: page.url, problem: null, renderer_uses: [], has_stub: true }]
+  const judged = [...got, ...served].map((files) => rule.judge(files))
+  return {
+    sample_size: judged.reduce((sum, { sample_size }) => sum + sample_size, 0),
+    findings: judged.flatMap(({ findings }) => findings),
+  }
 }
 
 export function decideStanding({ severity }: AnyRule, { findings, sample_size }: Judgement): Standing {

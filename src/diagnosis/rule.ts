@@ -1,5 +1,6 @@
 /**
- * The rules of `svc doctor`, `svc observe` and `svc beacons lint`: one type of rule over several kinds of facts.
+ * One type of rule over several kinds of facts: about this computer and its sandbox for `svc doctor`, about an
+ * integration for `svc observe`, and about a file of beacons for `svc beacons lint`.
  * Facts are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to
  * judge by, so that "nothing was seen" is not mistaken for "all is well".
  */
@@ -37,8 +38,7 @@ export interface Observed extends Journal {
 export interface Facts {
   journal: Observed
   page: { page: PageSeen; observed: Observed }
-  served: ServedFiles
-  source: RendererSource
+  served: ServedFiles & RendererSource
   machine: Machine
   sandbox: SandboxReport
   /** A single beacon of a file. */
@@ -61,7 +61,7 @@ export interface RuleText {
   severity: Severity
   /** The fix of a violation. */
   fix: string
-  /** The requirement: the name of its case in reports of `svc observe`, and the message of a finding without one. */
+  /** The requirement: the name of its case in reports of `svc observe`. */
   title?: string
   /** The cost of a violation; for `svc observe`. */
   costs?: string
@@ -103,8 +103,6 @@ export interface Finding {
   reason?: ReasonCode
   /** What it is about besides its requests, the same in every run: a field, an old name. For `svc.observe.yaml`. */
   about?: string
-  /** The message names no slot, field or origin, so the newest request is cited instead. */
-  cites_last?: true
   /**
    * In a file: line and column, from 1, and the dotted path of the field; null when it is the whole beacon. `file`: a
    * source file of the project, where that is not the file that is judged.
@@ -178,7 +176,6 @@ export function findRefusals(exchanges: readonly JournaledExchange[], reasons: r
       fix: textAt(last.response_body, 'hint') ?? reasonCodes[reason].hint,
       requests,
       reason,
-      cites_last: true,
     }
   })
 }

@@ -245,7 +245,9 @@ function refusedByService({ sighting, judging }: Parameters<Finder>[0]): Cause |
   if (reason_code === null) {
     return {
       why: `${method} ${path} of the service responds ${status}.`,
-      missing: path.endsWith('.js') ? `<script src="${judging.service}/v1/render.js" async></script>` : 'svc doctor',
+      missing: path.endsWith('.js')
+        ? `<script src="${judging.service}/v1/render.js" async></script>`
+        : 'svc observe --since 10m',
     }
   }
   return {

@@ -1,6 +1,6 @@
 /** How the tools of agents reach a sandbox. */
 import type { Client } from '#client/client.ts'
-import type { Diagnosis } from '#diagnosis/doctor.ts'
+import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
 import type { Finding } from '#qa/contract-compare/findings.ts'
 import type { TargetOptions } from '#qa/run/target.ts'
 
@@ -17,8 +17,6 @@ export interface SandboxAccess {
   clientId(): Promise<string>
   /** Returns the target of a run of QA suites. */
   qaTarget(): Promise<Omit<TargetOptions, 'browser'>>
-  /** Returns the findings of `svc doctor`. */
-  diagnose(): Promise<Diagnosis[]>
   /** The user's computer, for a server that runs on it; null for one that a sandbox serves over HTTP. */
   local: LocalAccess | null
   /** Milliseconds since the Unix epoch, of the host. */
@@ -31,6 +29,8 @@ export interface SandboxAccess {
 export interface LocalAccess {
   /** Resolves to the bytes of a file. Throws CliError, also for a path that leads out of the folder. */
   readBytes(file: string): Promise<Uint8Array>
+  /** Resolves to the `svc.observe.yaml` of the folder, or null without one. Throws CliError. */
+  observeFile(): Promise<ObserveFile | null>
   /** Writes a file, and resolves to its whole path. Throws CliError. */
   writeText(file: string, text: string, options: { overwrite: boolean }): Promise<string>
   /** Resolves to what differs between a recording and a sandbox started for it, or another recording. Throws CliError. */

@@ -8,9 +8,6 @@ import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Fetch } from '#client/exchange.ts'
 import { createClient } from '#client/index.ts'
 import { ownAgents } from '#contract/own-requests.ts'
-import { diagnose } from '#diagnosis/doctor.ts'
-import { gatherSandbox } from '#diagnosis/facts/machine.ts'
-import { readJournal } from '#diagnosis/journal.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 
@@ -25,8 +22,6 @@ export interface ServingSandbox {
   randomText(length: number): string
 }
 
-/** The same as in svc doctor. */
-const maxJournalEntries = 1_000
 const command_name = 'svc'
 
 /** The caller: a token of the control plane, or a program on this computer that needs none. */
@@ -80,19 +75,5 @@ function openAccess(sandbox: ServingSandbox, { token, tools, mayWrite }: Caller)
       keys: { secret: keyOfStarted({ keys }), publishable: keys.publishable_key },
       ...(token === undefined ? {} : { admin_token: keyOfStarted({ keys: { secret_key: token } }) }),
     }),
-    async diagnose() {
-      const info = await client.sandbox.info()
-      const about = { client_id: keys.client_id, command_name }
-      const journal = await readJournal(client, info, { limit: maxJournalEntries }, about)
-      // This runs in the sandbox itself, so its computer is this one.
-      const now_ms = info.clock.now_ms - info.clock.offset_ms
-      // Only the command line can check the machine: this may be a container.
-      return diagnose({
-        machine: null,
-        sandbox: await gatherSandbox(client, info, { now_ms, command_name }),
-        journal,
-        served: [],
-      })
-    },
   }
 }

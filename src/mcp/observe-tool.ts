@@ -4,6 +4,7 @@ import { sinceText } from '#cli/endpoint/option-values.ts'
 import { nothingChecked } from '#cli/run/errors.ts'
 import { readJournal } from '#diagnosis/journal.ts'
 import { judge } from '#diagnosis/observe.ts'
+import { applyToVerdicts } from '#diagnosis/observe-file/verdicts.ts'
 import type { Tool } from './tool.ts'
 
 /** The maximum number of exchanges that are judged. */
@@ -14,7 +15,7 @@ export const observeTool: Tool = {
   command: 'observe',
   title: 'Judge the requests of an integration by every rule',
   description:
-    'What svc observe --since reports: each rule that the app under test broke, with what it costs, the fix and its requests. Call it after the app has run. A page in a browser is judged by the command only: svc observe --url.',
+    'What svc observe --since reports: each rule that the app under test broke, with what it costs, the fix and its requests. Call it after the app has run. What svc.observe.yaml accepts or turns off is left out. A page in a browser is judged by the command only: svc observe --url.',
   effect: 'reads',
   isIdempotent: true,
   input: z.strictObject({
@@ -32,6 +33,9 @@ export const observeTool: Tool = {
         requests: z.array(z.string()),
       }),
     ),
+    accepted: z.array(z.string()).describe('Rules whose findings svc.observe.yaml accepts.'),
+    off: z.array(z.string()).describe('Rules that svc.observe.yaml turns off.'),
+    file_findings: z.array(z.string()).describe('What is wrong with svc.observe.yaml: entries that no longer hold.'),
     holds: z.array(z.string()).describe('Rules that hold.'),
     not_seen: z.array(z.string()).describe('Rules for which there was nothing to judge.'),
   }),
@@ -45,7 +49,9 @@ export const observeTool: Tool = {
       const message = `Nothing was judged: no request of the app${since === undefined ? '' : ' since then'}; ${journal.own_requests} of svc itself are left out.`
       throw nothingChecked(message, 'Run the app against the sandbox, then call this again.')
     }
-    const verdicts = judge({ ...journal, is_ended: true, is_whole: false, page: null })
+    const watched = { ...journal, is_ended: true, is_whole: false, page: null }
+    const file = (await access.local?.observeFile()) ?? null
+    const { verdicts, applied } = applyToVerdicts(judge(watched), watched, file, access.now())
     const named = (wanted: string) =>
       verdicts
         .filter(({ standing, rule }) => standing === wanted && rule.facts === 'journal')
@@ -62,6 +68,9 @@ export const observeTool: Tool = {
           requests: requests.map(({ request_id }) => request_id),
         })),
       ),
+      accepted: named('accepted'),
+      off: named('off'),
+      file_findings: applied.findings.map(({ line, message }) => `${file?.path}:${line}: ${message}`),
       holds: named('holds'),
       not_seen: named('not_seen'),
     }

@@ -6,7 +6,6 @@ import { contract } from '#contract/index.ts'
 import { contractListing, type ListedField } from '#contract/listing.ts'
 import { BeaconRequest, BeaconResult } from '#contract/resources/beacons.ts'
 import { PlacementRequest } from '#contract/resources/placements.ts'
-import { type Diagnosis, summarize } from '#diagnosis/doctor.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { readTopic, readTopics } from './resources.ts'
 import { ofOne, type Tool } from './tool.ts'
@@ -146,38 +145,5 @@ export const readDocs: Tool = {
       `There is no topic ${topic}.`,
       `${near ?? ''} Call read_docs without topic.`.trim(),
     )
-  },
-}
-
-const Level = z.enum(['ok', 'warning', 'problem', 'not_seen', 'unknown'] satisfies Diagnosis['level'][])
-
-export const doctorTool: Tool = {
-  name: 'doctor',
-  command: 'doctor',
-  title: 'Find what is wrong with an integration',
-  description:
-    'What svc doctor reports: about the sandbox, and about the newest 1 000 requests of the app under test (keys, origins, beacon fields, retries), each with a fix. Call it after the app has run.',
-  effect: 'reads',
-  isIdempotent: true,
-  input: z.strictObject({
-    all: z.boolean().optional().describe('true: also the checks that found nothing wrong.'),
-  }),
-  output: z.strictObject({
-    summary: z.record(Level, z.int().min(0)),
-    findings: z.array(
-      z.strictObject({
-        group: z.string(),
-        check: z.string(),
-        level: Level,
-        message: z.string(),
-        fix: z.string().nullable(),
-      }),
-    ),
-  }),
-  narrower: 'Leave out all.',
-  async call(access, { all }) {
-    const findings = await access.diagnose()
-    const shown = all === true ? findings : findings.filter(({ level }) => level !== 'ok' && level !== 'not_seen')
-    return { summary: summarize(findings), findings: shown }
   },
 }

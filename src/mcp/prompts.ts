@@ -40,10 +40,10 @@ Steps:
 1. Find where a turn of the app begins and where its answer is drawn.
 2. Write the integration, with its settings from SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY and SVC_PUBLISHABLE_KEY. The
    command "${command_name} exec -- CMD" runs the app with all of them set.
-3. Run the app and use it once. Then call list_requests, list_beacons with verdict rejected, and doctor: fix what they report.
+3. Run the app and use it once. Then call list_requests, list_beacons with verdict rejected, and observe: fix what they report.
 4. Test the failures: use_scenario no_fill, add_fault with status 503 and times 1, set_consent withdrawn.
 5. Write tests (svc://docs/testing), and run them.
-6. Report what you changed, what doctor says now, and which assumptions of the contract the app depends on.`,
+6. Report what you changed, what observe says now, and which assumptions of the contract the app depends on.`,
   },
   {
     name: 'why_not_billed',

@@ -18,7 +18,7 @@ import { bundleAddress, bundleFile } from './bundle-tool.ts'
 import { lintTool } from './lint-tool.ts'
 import { compareTool, hostsTool } from './local-tools.ts'
 import { observeTool } from './observe-tool.ts'
-import { createPlacement, doctorTool, readDocs, sendBeacon, showContract } from './own-tools.ts'
+import { createPlacement, readDocs, sendBeacon, showContract } from './own-tools.ts'
 import { qaTool } from './qa-tool.ts'
 import { reconcileFile, reconcileText } from './reconcile-tool.ts'
 import { type Effect, ofOne, type Tool } from './tool.ts'
@@ -65,7 +65,6 @@ export const tools: readonly Tool[] = [
   showContract,
   readDocs,
   qaTool,
-  doctorTool,
   observeTool,
   lintTool,
   bundleAddress,

@@ -3,7 +3,6 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ReceivedCallback } from '#commands/callbacks.ts'
 import type { CallbackItem } from '#contract/resources/callbacks.ts'
-import type { Diagnosis } from '#diagnosis/doctor.ts'
 import { receiver } from '#tests/http/receiver.ts'
 import { keptStream, noon, startTestCli, svc, type TestCli } from './test-cli.ts'
 
@@ -86,17 +85,16 @@ test('listen says what holds its port', async () => {
   expect((await cli.svc('sandbox callbacks listen --forward-to ftp://x')).code).toBe(2)
 })
 
-test('list and doctor show what failed, and resend delivers it', async () => {
+test('list and observe show what failed, and resend delivers it', async () => {
   await using cli = await startTestCli()
   await using program = await receiver([500, 500, 500])
   await cli.svc(`api jobs.create --callback-url ${program.url} -q`)
   const list = async () =>
     (JSON.parse((await cli.svc('sandbox callbacks list -o json')).stdout) as { items: CallbackItem[] }).items
   await expect.poll(async () => (await list())[0]?.status === 'failed').toBe(true)
-  const doctor = JSON.parse((await cli.svc('doctor -o json')).stdout) as { findings: Diagnosis[] }
-  const found = doctor.findings.filter(({ check }) => check === 'callbacks')
-  expect(found).toMatchObject([{ level: 'problem', fix: expect.stringContaining('svc sandbox callbacks resend') }])
-  expect(found[0]!.message).toContain('1 of 1 callback to http://127.0.0.1')
+  const observed = (await cli.svc('observe --since 1h')).stdout.replaceAll(/\s+/g, ' ')
+  expect(observed).toContain('✗ error callback-failing every callback is delivered 1 of 1 callback to http://127.0.0.1')
+  expect(observed).toContain('svc sandbox callbacks resend')
   const { code, stdout } = await cli.svc('sandbox callbacks resend -o json')
   expect([code, (JSON.parse(stdout) as CallbackItem).status]).toEqual([0, 'delivered'])
   expect(await list()).toMatchObject([{ status: 'delivered', attempts: 4 }])

@@ -60,7 +60,6 @@ test('a hostile sponsor, topic, session, beacon and request are named in each re
   const sent = items.find(({ request_body }) => request_body?.includes(hostile) === true)
   await look('show_request', { request_id: sent!.request_id })
   await look('observe')
-  await look('doctor', { all: true })
   await look('billing_report')
   await loadLinter(agent)
   await look('lint_beacons', { text: JSON.stringify({ event: hostile, [hostile]: 1 }) })
@@ -72,7 +71,6 @@ test('a hostile sponsor, topic, session, beacon and request are named in each re
         "result.placement.render.sponsor_name",
         "result.decision.sponsor_name",
       ],
-      "doctor": [],
       "explain_placement": [
         "result.session_id",
         "result.beacons[].session_id",
@@ -108,7 +106,7 @@ test('a hostile sponsor, topic, session, beacon and request are named in each re
     }
   `)
   // It stays what it is: no text is changed, and what this package advises is never named.
-  const { from_outside = [] } = await agent.ask('doctor')
+  const { from_outside = [] } = await agent.ask('observe')
   expect(from_outside).toContain('result.findings[].message')
   expect(from_outside.filter((path) => path.endsWith('fix'))).toEqual([])
   expect(agent.client.getInstructions()).toContain('from_outside')

@@ -23,7 +23,7 @@ test('a list of tools is small; every field of the API is one flag away', async 
       .map(({ name }) => name)
       .filter((name) => !stood.includes(name))
       .toSorted(),
-  ).toEqual(['bundle', 'compare', 'doctor', 'hosts', 'lint_beacons', 'reconcile', 'show_contract'])
+  ).toEqual(['bundle', 'compare', 'hosts', 'lint_beacons', 'reconcile', 'show_contract'])
 })
 
 test('each does what it says', async () => {

@@ -88,8 +88,6 @@ async function exerciseEveryTool(agent: Agent): Promise<string[]> {
     totals: { failed: 0 },
     failed: [],
   })
-  const { findings } = await call<{ findings: object[] }>('doctor', { all: true })
-  expect(findings).toContainEqual(expect.objectContaining({ group: 'The sandbox' }))
   await loadLinter(agent)
   expect(await call('lint_beacons', { text: '{"event":"vieved"}' })).toMatchObject({
     findings: expect.arrayContaining([expect.objectContaining({ path: 'event', severity: 'error' })]),
@@ -121,7 +119,7 @@ async function expectWhole(agent: Agent): Promise<void> {
   expect(hinted('destructiveHint')).toEqual(['clear_faults', 'reset_sandbox'])
   expect(
     hinted('readOnlyHint').every((name) =>
-      /^(list|show|explain|read|lint|billing|bundle|compare|doctor|observe|reconcile|sandbox)/.test(name),
+      /^(list|show|explain|read|lint|billing|bundle|compare|observe|reconcile|sandbox)/.test(name),
     ),
   ).toBe(true)
   const { resources } = await client.listResources()
@@ -223,8 +221,6 @@ describe('over stdio', () => {
     await agent.use('create_placement')
     const run = await agent.use('run_qa', { suites: ['formats'], grep: 'banner' })
     expect(run).toMatchObject({ totals: { failed: 0 }, failed: [] })
-    const { findings } = await agent.use<{ findings: object[] }>('doctor', { all: true })
-    expect(findings).toContainEqual(expect.objectContaining({ group: 'The sandbox' }))
     await agent.client.close()
     expect(strays).toEqual([])
     const [, url = ''] = started.exec(transport.stderr()) ?? []

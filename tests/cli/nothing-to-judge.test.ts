@@ -48,15 +48,12 @@ const day =
 
 /** Command lines with nothing to judge, each with what its error says that it looked at. */
 const nothing: Readonly<Record<string, readonly (readonly [args: () => string, says: RegExp])[]>> = {
-  doctor: [
-    [() => 'doctor', /Nothing of an integration was checked: 0 requests, 0 served files\./],
-    [() => 'doctor --since 1m --serve-dir empty', /0 requests, 0 served files\./],
-  ],
   'qa run': [
     [() => 'qa run renderer', /none of \d+ cases applies to http:\S+\.\n.*needs a browser/],
     [() => 'qa run renderer --last-failed', /Nothing ran: no case failed in the last run/],
   ],
   observe: [
+    [() => 'observe --serve-dir empty', /saw no request of the app to http:\S+, and no file in empty/],
     [() => observeNothing, /observe saw no request of the app to http:/],
     [() => observeNothing.replace(' -- ', ' --strict -- '), /observe saw no request of the app/],
     [() => 'observe --since 10m', /observe saw no request of the app/],

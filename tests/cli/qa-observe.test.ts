@@ -1,6 +1,7 @@
 /** `svc observe` over real integrations: each violates one rule, and one violates none. */
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -232,7 +233,7 @@ describe('what a finding says', () => {
         occurred_at_ms_client: now() / 1_000,
       })
     })
-    expect(result.violated).toEqual(['beacon-clock'])
+    expect(result.violated).toEqual(['beacon-clock', 'deprecated-route'])
   })
 
   test('a decision that is pushed or sent as a callback needs no poll', async () => {
@@ -247,7 +248,7 @@ describe('what a finding says', () => {
       const { body } = await call('POST', '/v1/jobs', { ...job, delivery: { mode: 'websocket' } })
       await call('POST', `/public/wrapper/v1/slots/${body.slot_ids[0]}/decision-ticket`)
     }).finally(() => receiver.close())
-    expect(result.violated).toEqual([])
+    expect(result.violated).toEqual(['deprecated-route'])
   })
 
   test('fills in the tests of a backend, which has no page, are not judged; one ad that is shown has them judged', async () => {
@@ -336,7 +337,7 @@ describe('how it runs', () => {
   test('the exit code of the command comes before that of the findings', { tags: 'depth' }, async () => {
     const { code, stdout } = await run(command('-e', 'process.exit(3)'))
     expect(code).toBe(3)
-    expect(stdout).toContain('0 hold, 62 not seen')
+    expect(stdout).toContain('0 hold, 70 not seen')
   })
 
   test('a command that sends nothing reads which variable it has to use', { tags: 'depth' }, async () => {
@@ -485,5 +486,47 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
     for (const [name, { severity, title, costs, fix }] of Object.entries(observeRules)) {
       expect(text).toContain(`| \`${name}\` | ${severity} | ${title} | ${costs} ${fix} |`)
     }
+  })
+})
+
+describe('--serve-dir', () => {
+  test('finds a secret key in a directory, and nothing in a clean one', async () => {
+    await using cli = await startTestCli()
+    const dist = join(cli.home, 'dist')
+    await mkdir(join(dist, 'assets'), { recursive: true })
+    await writeFile(join(dist, 'index.html'), '<p>pk_test_sandbox_demo</p>')
+    const clean = await cli.svc('observe --serve-dir dist', { cwd: cli.home })
+    expect(clean).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^svc observe {2}dist: 0 requests, 1 served file in /),
+    })
+    await writeFile(join(dist, 'assets', 'app.js'), '\nconst key = "sk_test_sandbox_demo"\n')
+    const leaking = await cli.svc('observe --serve-dir dist', { cwd: cli.home })
+    expect(leaking).toMatchObject({
+      code: 5,
+      stdout: expect.stringContaining('assets/app.js:2 contains the secret key sk_test_….'),
+    })
+    expect(leaking.stdout).not.toContain('sk_test_sandbox_demo')
+    await writeFile(join(dist, 'assets', 'app.js'), 'SponsoredPlacement.startTurn({})')
+    const unguarded = await cli.svc('observe --serve-dir dist', { cwd: cli.home })
+    expect(unguarded).toMatchObject({ code: 0, stdout: expect.stringContaining('! warning  stub-missing') })
+  })
+
+  test('finds one in the scripts of a page', async () => {
+    await using cli = await startTestCli()
+    const site = createServer((request, response) =>
+      response.end(request.url === '/app.js' ? 'x("sk_live_abcdef123")' : '<script src="/app.js"></script>'),
+    ).listen(0, '127.0.0.1')
+    await once(site, 'listening')
+    const page = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+    const { stdout } = await cli.svc(`observe --serve-dir ${page}`)
+    site.close()
+    expect(stdout).toContain(`${page}/app.js:1 contains the secret key sk_live_….`)
+  })
+
+  test('a place that cannot be read is not reported as clean', async () => {
+    await using cli = await startTestCli()
+    const { code, stdout } = await cli.svc('observe --serve-dir nowhere', { cwd: cli.home })
+    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('nowhere: ') })
   })
 })

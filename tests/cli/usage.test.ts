@@ -321,7 +321,7 @@ describe('a usage error', () => {
       'Add --help to see what it takes.',
     ],
     [
-      'doctor --since soon',
+      'observe --since soon',
       "Option '--since <span>' argument 'soon' is invalid. It must be a span such as 10m, a time such as 2027-01-31, or epoch milliseconds.",
       'Add --help to see what it takes.',
     ],

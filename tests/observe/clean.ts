@@ -1,4 +1,7 @@
 /** A correct integration that meets everything that rules look at, trouble too. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import {
   activate,
   ask,
@@ -6,6 +9,7 @@ import {
   client_id,
   consent,
   fault,
+  job,
   newSession,
   pageOrigin,
   pass,
@@ -20,6 +24,8 @@ export async function clean(): Promise<void> {
   await show(await ask({ session_id, consent: undefined, prompt: { topic: 'coffee', text: 'beans for espresso' } }))
   await show(await ask({ prompt: { text: 'beans for espresso' }, slot_hint: { max_width: 728, max_height: 600 } }))
   await ask({ test_outcome: 'no_fill' })
+  await call('GET', `/v1/projects/${client_id}/config`)
+  await callback()
   await page()
   await trouble()
   await pending()
@@ -27,6 +33,13 @@ export async function clean(): Promise<void> {
   await pass(6_000)
   // The user withdraws consent, and sees no more ads.
   await consent(session_id, 'withdrawn')
+}
+
+async function callback(): Promise<void> {
+  const receiver = createServer((_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  await job(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/decided`)
+  receiver.close()
 }
 
 async function page(): Promise<void> {

@@ -22,6 +22,7 @@ export const pageOrigin = 'http://localhost:3000'
 export interface AnswerBody {
   slot_id: string
   slot_ids: string[]
+  items: { path: string }[]
   status: string
   activation_token: string
   decision: { fill: boolean; asset_token: string }
@@ -78,7 +79,12 @@ export function ask(fields: object = {}, options?: CallOptions): Promise<Answer>
 /** Shows a fill correctly: loads its frame, and sends the beacons of a page on which it was seen, each with `fields`. */
 export async function show({ body }: Answer, options?: CallOptions, fields: object = {}): Promise<void> {
   await frame({ body })
-  await beacon({ body }, 'render', { seq: 0, measurements: { width_px: 300, height_px: 250 }, ...fields }, options)
+  await beacon(
+    { body },
+    'render',
+    { seq: 0, measurements: { width_px: 300, height_px: 250, visible_ratio: 1 }, ...fields },
+    options,
+  )
   await beacon({ body }, 'visible', { seq: 1, ...view(), ...fields }, options)
 }
 
@@ -119,6 +125,20 @@ export function activate(options: CallOptions = {}): Promise<Answer> {
 export async function sandbox(method: string, path: string, body?: object): Promise<void> {
   const { status, body: answer } = await call(method, `/_sandbox${path}`, body, { key: null })
   if (status >= 400) throw new Error(JSON.stringify(answer))
+}
+
+/** Creates a job that asks for a callback, waits until an attempt to deliver it is in the journal, and shows its ad. */
+export async function job(callback_url: string): Promise<void> {
+  const fields = { client_id, session_id: newSession(), job_type: 'chat', consent: granted }
+  const { body } = await call('POST', '/v1/jobs', { ...fields, callback_url })
+  const [slot_id] = body.slot_ids
+  const decided = await call('GET', `/v1/decisions/${slot_id}?wait_ms=2000`)
+  let isSent = false
+  while (!isSent) {
+    const { items } = (await call('GET', `/_sandbox/requests?limit=20`, undefined, { key: null })).body
+    isSent = items.some(({ path }) => path === callback_url)
+  }
+  if (decided.body.decision.fill) await show(decided)
 }
 
 let passed_ms = 0

@@ -240,7 +240,8 @@ export const naiveLists: Readonly<Record<string, { page: Page; rules: readonly s
 /** A list of turns whose slots all have the same id: the selector of each turn finds the first. */
 export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
 
-export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
+/** The stub is missing in files, not in a page that got render.js. */
+export const wrongPages: Readonly<Record<Exclude<PageRuleId, 'stub-missing'>, Page>> = {
   'step-failed': { ...askingPage, steps: '- click: text=Agree' },
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {

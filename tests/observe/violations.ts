@@ -1,4 +1,4 @@
-/** For each rule an integration that violates it. The type requires one for every rule. */
+/** For each rule an integration that violates it. The type requires one for every rule but that about failures of the sandbox. */
 import type { JournalRuleId } from '#diagnosis/rules/index.ts'
 import {
   activate,
@@ -10,11 +10,13 @@ import {
   fault,
   frame,
   granted,
+  job,
   liveKey,
   newSession,
   now,
   pageOrigin,
   pass,
+  sandbox,
   scenario,
   show,
   strictKey,
@@ -31,13 +33,23 @@ const minutes = 60_000
 /** A placement without anything to show. */
 const noFill = { test_outcome: 'no_fill' }
 
-export const violations: Readonly<Record<JournalRuleId, Violation>> = {
+export const violations: Readonly<Record<Exclude<JournalRuleId, 'service-failed'>, Violation>> = {
   'secret-key-in-browser': { commit: () => ask(noFill, { origin: pageOrigin }) },
   'credential-refused': { commit: () => ask(noFill, { key: 'sk_test_sandbox_unknown' }) },
   'origin-refused': { commit: () => activate({ origin: 'https://shop.example' }) },
+  'local-network': {
+    commit: () => call('GET', '/v1/render.js', undefined, { key: null, origin: 'https://shop.example' }),
+  },
   'wrong-project': { commit: () => ask({ ...noFill, client_id: 'proj_other' }) },
   'test-outcome-live': { commit: () => ask(noFill, { key: liveKey }), also: ['live-key'] },
   'live-key': { commit: async () => show(await ask({}, { key: liveKey }), { key: liveKey }) },
+  'config-not-found': { commit: () => call('GET', '/v1/projects/proj_old/config') },
+  'config-stale': {
+    commit: async () => {
+      await call('GET', `/v1/projects/${client_id}/config`)
+      await sandbox('PATCH', `/projects/${client_id}`, { allowed_origins: ['http://localhost:3000'] })
+    },
+  },
   'path-unknown': { commit: () => call('POST', '/v1/placement', { client_id, session_id: newSession() }) },
   'unknown-fields': { commit: () => ask({ ...noFill, sessionId: 'a' }) },
   'request-refused': { commit: () => ask({ ...noFill, job_type: 'poem' }) },
@@ -53,6 +65,19 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
       const answer = await ask()
       await frame(answer)
       await beacon(answer, 'rendered')
+    },
+  },
+  'deprecated-route': {
+    commit: async () => {
+      const answer = await ask()
+      await show(answer)
+      await call('POST', '/public/wrapper/v1/beacons', {
+        contract_version: 'csl_wrapper_beacon/v1',
+        beacon_id: 'mount_a:heartbeat',
+        asset_token: answer.body.decision.asset_token,
+        beacon_type: 'heartbeat',
+        occurred_at_ms_client: now(),
+      })
     },
   },
   'consent-missing': {
@@ -139,6 +164,8 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
       for (let poll = 0; poll < 2; poll++) await call('GET', `/v1/decisions/${answer.body.slot_id}`)
     },
   },
+  // Nothing listens on the port for discarded data.
+  'callback-failing': { commit: () => job('http://127.0.0.1:9/decided') },
   'no-fill-retried': {
     commit: async () => {
       const session_id = newSession()
@@ -251,6 +278,16 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
       const mount = { render_instance_id: 'mount_b' }
       await beacon(answer, 'render', { ...mount, seq: 0 })
       await beacon(answer, 'heartbeat', { ...mount, seq: 2 })
+    },
+  },
+  'ads-never-seen': {
+    // Below the fold, and never scrolled to.
+    commit: async () => {
+      const answer = await ask()
+      await frame(answer)
+      const measurements = { width_px: 300, height_px: 250, visible_ratio: 0, visible_ms: 0, page_visible: true }
+      await beacon(answer, 'render', { measurements })
+      await pass(16_000)
     },
   },
   'frame-without-room': {

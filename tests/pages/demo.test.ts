@@ -466,9 +466,6 @@ test('what the demo sends is in the journal, and nobody judges it as an integrat
   await demo.page.goto(`${own.url}/_sandbox/requests/${placement?.request_id}`)
   await demo.page.getByText('the demo, not judged').waitFor()
   const env = { SVC_HOME: temporaryDirectory() }
-  for (const line of ['doctor', 'observe --since 10m']) {
-    const { code, stdout, stderr } = await svc(`${line} --base-url ${own.url} -o json`, { env })
-    expect([line, code, `${stdout}${stderr}`]).toEqual([line, 5, expect.stringMatching(/[Nn]othing/)])
-    if (line === 'doctor') expect(JSON.parse(stdout).looked_at).toMatchObject({ requests: 0 })
-  }
+  const { code, stderr } = await svc(`observe --since 10m --base-url ${own.url}`, { env })
+  expect([code, stderr]).toEqual([5, expect.stringContaining('Nothing was judged')])
 })

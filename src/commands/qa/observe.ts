@@ -1,8 +1,7 @@
 /** `svc observe`: runs or watches an integration, then judges its requests and its page. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import { durationMs, sinceText } from '#cli/endpoint/option-values.ts'
-import { plural } from '#cli/output/text.ts'
+import { durationMs, repeatable, sinceText } from '#cli/endpoint/option-values.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
@@ -14,6 +13,7 @@ import type { BillingVerdict } from '#contract/resources/placements.ts'
 import { isAdRequest, type JournaledExchange } from '#diagnosis/exchange.ts'
 import { findService, type Machine } from '#diagnosis/facts/machine.ts'
 import type { PageSeen } from '#diagnosis/facts/page.ts'
+import { gatherServed } from '#diagnosis/facts/served-files.ts'
 import { readJournal } from '#diagnosis/journal.ts'
 import type { Verdict, Watched } from '#diagnosis/observe.ts'
 import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
@@ -32,6 +32,7 @@ type ObserveFlags = {
   url?: string
   for?: number
   since?: string
+  serveDir?: string[]
   steps?: string
   interactive?: true
   headed?: true
@@ -59,7 +60,7 @@ export const observe: Command = {
   name: 'observe',
   summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has. svc doctor judges by the same rules, and checks this computer.',
+    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has. With --serve-dir: searches files that browsers get for secret keys and a missing stub, alone or beside the others.',
     "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
     `${observeFileName} here or in a directory above has what is accepted, planned and off.`,
   ].join('\n\n'),
@@ -74,6 +75,7 @@ export const observe: Command = {
     new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds').argParser(
       sinceText,
     ),
+    repeatable('--serve-dir <dir-or-url>', 'judge the files that browsers get from there too'),
     new Option('--browser <engine>', 'chromium, firefox or webkit; default: chromium'),
     browserPathOption,
     new Option('--strict', 'also fail on warnings'),
@@ -82,7 +84,7 @@ export const observe: Command = {
     ...reportOptions,
   ],
   usualFlags:
-    '--url --steps --interactive --for --since --browser --browser-path --strict --accept-current --force --reporter --compare-with',
+    '--url --steps --interactive --for --since --serve-dir --browser --strict --accept-current --force --reporter --compare-with',
   passesThrough: true,
   examples: [
     'observe -- npm test',
@@ -130,16 +132,19 @@ async function observeService(context: CommandContext, flags: Watching): Promise
   const client = serviceClient(context.system, context.settings)
   const { info, service } = await findService(client, base_url)
   if (info === null) throw sandboxMissing(context, service)
+  const isOver = flags.since !== undefined || isOfFilesOnly(flags)
   const after = flags.since === undefined ? await newestRequest(client) : undefined
-  const findOther = flags.since === undefined ? await watchOtherSandboxes(context.system, base_url) : async () => null
+  const findOther = !isOver ? await watchOtherSandboxes(context.system, base_url) : async () => null
   return report(context, flags, {
     page: await watch(context, flags, base_url),
     client,
     base_url,
     kind: sandbox === null ? 'service' : 'sandbox',
     after,
-    is_ended: flags.since !== undefined && flags.url === undefined,
-    what: flags.url ?? (flags.since === undefined ? 'the running sandbox' : `since ${flags.since}`),
+    is_ended: isOver && flags.url === undefined,
+    what:
+      flags.url ??
+      (flags.since === undefined ? (flags.serveDir?.join(', ') ?? 'the running sandbox') : `since ${flags.since}`),
     findOther,
   })
 }
@@ -179,11 +184,16 @@ async function newestRequest(client: Client): Promise<string | null> {
 async function watch(context: CommandContext, flags: Watching, base_url: string): Promise<PageSeen | null> {
   const { url, for: for_ms, since, interrupt } = flags
   if (url !== undefined) return watchInBrowser(context, { ...flags, url }, base_url)
-  if (since !== undefined && for_ms === undefined) return null
+  if ((since !== undefined && for_ms === undefined) || isOfFilesOnly(flags)) return null
   const end = for_ms === undefined ? 'press Ctrl-C to judge it' : `it is judged after ${for_ms / 1_000} s`
   context.out.note(`watching ${base_url}: use the integration; ${end}`)
   await sleep(for_ms ?? maxTimerMs, undefined, { signal: interrupt }).catch(() => {})
   return null
+}
+
+/** Whether only files are judged: then nothing is waited for. */
+function isOfFilesOnly({ url, for: for_ms, since, serveDir }: ObserveFlags): boolean {
+  return serveDir !== undefined && url === undefined && for_ms === undefined && since === undefined
 }
 
 async function watchInBrowser(
@@ -287,7 +297,7 @@ interface Observation {
 }
 
 async function report(context: CommandContext, flags: Watching, observation: Observation): Promise<number> {
-  const { toRunResult } = await import('#diagnosis/observe.ts')
+  const { countLookedAt, toRunResult } = await import('#diagnosis/observe.ts')
   const { createObservationList } = await import('#diagnosis/observation-list.ts')
   const { withObserveFile } = await import('#diagnosis/observe-file/apply.ts')
   const { system, out, settings, command_name } = context
@@ -300,7 +310,8 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   const isCut = journal.exchanges.length >= maxExchanges
   if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
   const bills = await readBills(client, page)
-  const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page, bills }
+  const served = await Promise.all((flags.serveDir ?? []).map((place) => gatherServed(place, system.cwd)))
+  const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page, bills, served }
   const { verdicts, applied } = await judgeByFile(context, flags, watched)
   const key_mode = 'test' as const
   const target = { base_url, kind, version: info.version, key_mode, ...(page !== null && { browser: page.browser }) }
@@ -313,7 +324,7 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
     ended_at_ms: system.now(),
     is_strict: flags.strict === true,
     curl: ({ body, ...request }) => curlCommand({ ...request, ...(body === null ? {} : { body }) }),
-    looked_at: `${plural(watched.exchanges.length, 'request')} of ${what}`,
+    looked_at: `${countLookedAt(watched)} of ${what}`,
     failed_because: [
       ...(command_code === 0 ? [] : [`${what} ended with exit code ${command_code}.`]),
       ...(nothing === null ? [] : [nothing]),
@@ -356,15 +367,22 @@ async function judgeByFile(context: CommandContext, { file, acceptCurrent }: Wat
 }
 
 /** Returns why nothing was judged, or null. */
-function explainNothing({ exchanges, own_requests }: Watched, verdicts: readonly Verdict[], base_url: string) {
-  if (exchanges.some(isOfApp)) {
+function explainNothing(watched: Watched, verdicts: readonly Verdict[], base_url: string) {
+  if (isAppSeen(watched)) {
     const isJudged = verdicts.some(({ standing }) => standing !== 'off' && standing !== 'not_seen')
     return isJudged
       ? null
       : `Nothing was judged: ${observeFileName} turns off every rule that had something to judge by.`
   }
+  const { own_requests, served = [] } = watched
   const own = own_requests === 0 ? '' : ` and left out ${own_requests} of svc itself`
-  return `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
+  const files = served.length === 0 ? '' : `, and no file in ${served.map(({ place }) => place).join(', ')}`
+  return `Nothing was judged: observe saw no request of the app to ${base_url}${own}${files}.`
+}
+
+/** Whether there was anything of the app: a request, or a file. */
+function isAppSeen({ exchanges, served = [] }: Watched): boolean {
+  return exchanges.some(isOfApp) || served.some(({ files }) => files > 0)
 }
 
 /** Resolves to what to do if nothing was seen that could be judged, or null: first that another sandbox got the requests. */
@@ -374,7 +392,8 @@ async function explainUnseen(watched: Watched, flags: ObserveFlags, { base_url, 
 }
 
 /** Returns what to do if nothing was seen that could be judged, or null. */
-function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
+function unseenHint(watched: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
+  const { exchanges, page } = watched
   if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
     // Then the reason is known.
     if (page.renderer_errors.length + page.console_errors.length + page.blocked.length > 0) return null
@@ -384,7 +403,7 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
       ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
       : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
-  if (exchanges.some(isOfApp)) return null
+  if (isAppSeen(watched)) return null
   if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
   return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'
 }

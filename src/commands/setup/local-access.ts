@@ -28,6 +28,7 @@ export function localAccess(context: CommandContext, settings: () => Promise<Set
       const hint = `It is looked for in ${system.cwd}.`
       throw new CliError('usage', 'file_unreadable', `${file} cannot be read: no such file.`, hint)
     },
+    observeFile: async () => (await import('../qa/observe-file.ts')).loadProjectFile(context),
     async writeText(file, text, { overwrite }) {
       const path = inside(file)
       if (!overwrite && files.has(path)) {

@@ -14,9 +14,7 @@ import {
   writeLocator,
 } from '#cli/settings/state-directory.ts'
 import { startOnFreePort } from '#commands/sandbox/emulator.ts'
-import { diagnose } from '#diagnosis/doctor.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
-import { gather } from '../doctor.ts'
 import { onFirstInterrupt } from '../exec.ts'
 import { localAccess } from './local-access.ts'
 
@@ -24,7 +22,7 @@ export const mcp: Command = {
   name: 'mcp',
   summary: 'Serve tools for coding agents, over stdin and stdout',
   details: [
-    'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, doctor and lint, bundle a turn, reconcile counts, compare recordings, try hosts, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
+    'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, judge requests, lint, bundle a turn, reconcile counts, compare recordings, try hosts, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
     'Uses the sandbox of this folder that is running when a tool is called, or the one of --base-url. With --start, when the folder has none, it starts one in memory, which ends with the agent; the sandboxes of other folders are left alone. Nothing but the protocol is written to stdout; it ends when stdin ends.',
     'Its tools read and write files below the current folder only. Every sandbox also serves it over HTTP at /_sandbox/mcp, without the tools that need your files or a browser.',
   ].join('\n\n'),
@@ -142,7 +140,6 @@ function sandboxAccess(context: CommandContext, own: OwnSandbox | null, tools: S
       return { kind, base_url, client_id, origin, keys, admin_token: permittedControlToken(current) }
     },
     local: localAccess(context, read),
-    diagnose: async () => diagnose(await gather({ ...context, settings: await settings() }, undefined, [])),
     now: () => system.now(),
     randomText: (length) => system.randomText(length),
   }

@@ -1,4 +1,4 @@
-/** Callbacks: whether they are delivered. For `svc doctor`. */
+/** Callbacks: whether they are delivered. */
 import { plural } from '#cli/output/text.ts'
 import { problemHeader } from '#contract/endpoint.ts'
 import { groupBy, type JournaledExchange, listSlots, takeLast } from '#diagnosis/exchange.ts'
@@ -7,7 +7,10 @@ import { type Finding, ruleSet } from '../rule.ts'
 
 export const callbackRules = ruleSet('journal', {
   'callback-failing': {
+    title: 'every callback is delivered',
     severity: 'error',
+    costs: 'The app does not learn that its placement was decided, and the ad is shown late or never.',
+    needs: 'a job that asked for a callback',
     fix: 'Respond to each callback with a 2xx within 5 s, without a redirect, then send it again: svc sandbox callbacks resend SLOT_ID. Receive some here: svc sandbox callbacks listen',
     judge: ({ callbacks }) => ({
       sample_size: callbacks.length,
@@ -24,14 +27,14 @@ function judgeCallbacks([url, attempts]: [string, readonly JournaledExchange[]])
   if (failed.length > 0) {
     const last = failed.at(-1)!
     const message = `${failed.length} of ${total} to ${url} not delivered: ${listSlots(failed)}. ${describeOutcome(last)}`
-    return [{ message, requests: failed, cites_last: true }]
+    return [{ message, requests: failed }]
   }
   const retried = slots.filter(({ length }) => length > 1)
   if (retried.length === 0) return []
   const first = retried[0]!.find((attempt) => !isDelivered(attempt))
   if (first === undefined) return []
   const message = `${retried.length} of ${total} to ${url} delivered only after a retry. ${describeOutcome(first)}`
-  return [{ message, requests: [first], severity: 'warning', cites_last: true }]
+  return [{ message, requests: [first], severity: 'warning' }]
 }
 
 function isDelivered({ status }: JournaledExchange): boolean {

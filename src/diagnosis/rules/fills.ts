@@ -155,33 +155,6 @@ function describeShown({ exchanges, beacons }: Observed, fills: Observed['placem
   return `Of ${plural(fills.length, 'fill')}, ${count(framed)} had the frame loaded and ${count(rendered)} a render reported.`
 }
 
-/** Rules about fills for `svc doctor`, which reads a live journal. */
-export const fillCheckRules = ruleSet('journal', {
-  'fill-expired': {
-    severity: 'warning',
-    fix: 'Mount placement.render.frame_url as soon as the response arrives; do not keep fills, request one for each turn.',
-    judge(observed) {
-      const { fills, unused } = decidedFills({ ...observed, is_ended: true })
-      const slots = unused.filter(({ status }) => status === 'expired').map(({ slot_id }) => slot_id)
-      const message = `A fill expired before its frame was loaded, ${countPhrase(slots.length)}: ${joinFirst(slots)}.`
-      return { sample_size: fills.length, findings: slots.length === 0 ? [] : [{ message }] }
-    },
-  },
-  'fills-never-shown': {
-    severity: 'warning',
-    fix: 'Mount placement.render.frame_url in an iframe; a creative that you draw yourself needs its own beacons.',
-    judge(observed) {
-      const { fills, unused } = decidedFills(observed)
-      const [ready = 0, missed = 0] = [fills, unused].map(
-        (list) => list.filter(({ status }) => status === 'ready').length,
-      )
-      const subject = ready === 1 ? 'The only fill was not' : `None of ${ready} fills was`
-      const message = `${subject} followed by a frame or a beacon.`
-      return { sample_size: ready, findings: ready > 0 && missed === ready ? [{ message }] : [] }
-    },
-  },
-})
-
 /**
  * Returns fills that were decided early enough to have been shown by now, and those that had neither frame nor beacon.
  * A fill of a slot that nobody polled is lost for another reason.

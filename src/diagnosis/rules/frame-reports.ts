@@ -62,11 +62,6 @@ const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
     how: ' by a script of the page',
     fix: 'Its HTML does nothing outside its own frame: mount frame_url in an iframe, with render.js.',
   },
-  program: {
-    how: ' by a program, not a browser,',
-    fix: 'Do not fetch it on the server: give frame_url to the page, and mount it in an iframe there, with render.js.',
-  },
-  preview: { how: ' as its own page', fix: 'That is a preview: mount it in an iframe, with render.js.' },
   alone: {
     how: ' in a page that loaded no render.js',
     fix: 'An iframe alone sends nothing: mount it with render.js, which reports when it is rendered and seen.',
@@ -75,10 +70,8 @@ const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
 }
 
 function explainSilence(frame: JournaledExchange, isScriptLoaded: boolean): string {
-  if (!isFromBrowser(frame)) return 'program'
   const destination = frame.request_headers['sec-fetch-dest'] ?? 'iframe'
   if (destination === 'image') return 'image'
   if (destination === 'empty') return 'script'
-  if (destination === 'document') return 'preview'
   return isScriptLoaded ? 'unknown' : 'alone'
 }

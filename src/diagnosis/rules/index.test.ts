@@ -1,22 +1,13 @@
 /** The rule set as a whole. */
 import { expect, test } from 'vitest'
-import { checks } from '#diagnosis/checks.ts'
 import type { RuleText } from '../rule.ts'
 import { beaconSlotRules } from './beacon-slots.ts'
 import { beaconFileRules } from './beacons/file.ts'
-import { allPageRules, checkableRules, observeRules } from './index.ts'
+import { observeRules } from './index.ts'
 import { agentFileRules, machineRules, sandboxRules } from './machine.ts'
 
 test('ids are unique, and every rule says what to do', () => {
-  const sets = [
-    allPageRules,
-    checkableRules,
-    machineRules,
-    agentFileRules,
-    sandboxRules,
-    beaconFileRules,
-    beaconSlotRules,
-  ]
+  const sets = [observeRules, machineRules, agentFileRules, sandboxRules, beaconFileRules, beaconSlotRules]
   const rules = sets.flatMap((set): RuleText[] => Object.values(set))
   const ids = rules.map(({ id }) => id)
   expect(ids).toHaveLength(new Set(ids).size)
@@ -27,14 +18,4 @@ test('rules that qa observe prints say what is right, what a violation costs, an
   const text = expect.stringMatching(/\S/)
   for (const { id, title, costs, needs } of Object.values(observeRules))
     expect([id, title, costs, needs]).toEqual([id, text, text, text])
-})
-
-test('every doctor-only rule is in one of its checks', () => {
-  const selected = new Set(
-    checks.flatMap((check) => check.rules.map((rule) => (typeof rule === 'string' ? rule : rule.id))),
-  )
-  const missing = Object.keys(checkableRules).filter(
-    (id) => !(id in observeRules) && !selected.has(id as keyof typeof checkableRules),
-  )
-  expect(missing).toEqual([])
 })

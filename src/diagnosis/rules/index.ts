@@ -1,12 +1,11 @@
 /**
- * The rules about integrations. `svc observe` judges an integration by `observeRules`, in this order; the checks of
- * `svc doctor` are selections of them and of its own rules. Rules about the computer are in `machine.ts`, and the rules
- * of `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
+ * The rules about integrations: `svc observe` judges by them, in this order. Rules about the computer are in
+ * `machine.ts`, and those of `svc beacons lint` in `beacons/file.ts`. Ids are public and permanent.
  */
-import { beaconCheckRules, beaconRules } from './beacons/beacons.ts'
+import { beaconRules } from './beacons/beacons.ts'
 import { callbackRules } from './callbacks.ts'
 import { consentRules } from './consent.ts'
-import { fillCheckRules, fillRules } from './fills.ts'
+import { fillRules } from './fills.ts'
 import { keyRules } from './keys.ts'
 import { originRules } from './origins.ts'
 import { pageRules, servedRules } from './page.ts'
@@ -25,11 +24,16 @@ export const allPageRules = { ...servedRules, ...pageRules, ...pageAdRules }
 /** Rules about requests. */
 export const journalRules = {
   ...keyRules,
+  ...originRules,
+  ...configRules,
   ...requestRules,
+  ...oldClientRules,
+  ...serviceRules,
   ...consentRules,
   ...personalDataRules,
   ...sessionRules,
   ...pollingRules,
+  ...callbackRules,
   ...retryRules,
   ...fillRules,
   ...beaconRules,
@@ -37,18 +41,6 @@ export const journalRules = {
 }
 
 export const observeRules = { ...allPageRules, ...journalRules }
-
-/** All rules that a check of `svc doctor` can select, including its own rules about requests. */
-export const checkableRules = {
-  ...journalRules,
-  ...configRules,
-  ...oldClientRules,
-  ...serviceRules,
-  ...callbackRules,
-  ...originRules,
-  ...fillCheckRules,
-  ...beaconCheckRules,
-}
 
 export type PageRuleId = keyof typeof allPageRules
 export type JournalRuleId = keyof typeof journalRules

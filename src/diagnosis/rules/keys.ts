@@ -3,7 +3,6 @@ import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { reasonsAbout } from '#contract/facts/reason-subjects.ts'
 import { countPhrase, formatRoute, hasWarning, isFromBrowser } from '#diagnosis/exchange.ts'
 import { findingFor, findRefusals, judgeMatching, judgeRefused, ruleSet } from '../rule.ts'
-import { originRefused } from './origins.ts'
 import { projectsHere } from './project-config.ts'
 
 const secretKeyInBrowser: ReasonCode = 'secret_key_in_browser'
@@ -39,7 +38,6 @@ export const keyRules = ruleSet('journal', {
     needs: 'a request',
     judge: judgeRefused(reasonsAbout.credential),
   },
-  'origin-refused': originRefused,
   'wrong-project': {
     title: 'client_id and key belong to the same project',
     severity: 'error',

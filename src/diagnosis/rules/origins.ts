@@ -11,28 +11,53 @@ import {
   takeLast,
 } from '#diagnosis/exchange.ts'
 import { isLoopback } from '#foundation/http.ts'
-import { type Finding, findRefusals, type Observed, type RuleBody, ruleSet } from '../rule.ts'
+import { type Finding, findRefusals, type Observed, ruleSet } from '../rule.ts'
 
-export const originRefused: RuleBody<'journal'> = {
-  title: 'every page is on an allowed origin',
-  severity: 'error',
-  costs: 'The page gets no activation token and shows no ads.',
-  fix: 'Add the origin of the page, with scheme and port, to the allowed origins of the project.',
-  needs: 'a request from a browser, or an activation',
-  judge(observed) {
-    const { exchanges } = observed
-    const refused = groupBy(exchanges, ({ reason_code, request_headers }) =>
-      reason_code === 'origin_not_allowed' ? (request_headers.origin ?? '(none)') : null,
-    )
-    return {
-      sample_size: exchanges.filter((exchange) => isFromBrowser(exchange) || isActivation(exchange)).length,
-      findings: [
-        ...[...refused].map(([origin, requests]) => notAllowed(origin, requests, observed)),
-        ...findRefusals(exchanges, ['origin_missing']),
-      ],
-    }
+export const originRules = ruleSet('journal', {
+  'origin-refused': {
+    title: 'every page is on an allowed origin',
+    severity: 'error',
+    costs: 'The page gets no activation token and shows no ads.',
+    fix: 'Add the origin of the page, with scheme and port, to the allowed origins of the project.',
+    needs: 'a request from a browser, or an activation',
+    judge(observed) {
+      const { exchanges } = observed
+      const refused = groupBy(exchanges, ({ reason_code, request_headers }) =>
+        reason_code === 'origin_not_allowed' ? (request_headers.origin ?? '(none)') : null,
+      )
+      return {
+        sample_size: exchanges.filter((exchange) => isFromBrowser(exchange) || isActivation(exchange)).length,
+        findings: [
+          ...[...refused].map(([origin, requests]) => notAllowed(origin, requests, observed)),
+          ...findRefusals(exchanges, ['origin_missing']),
+        ],
+      }
+    },
   },
-}
+  /**
+   * Browsers let a page on a public address reach this computer only from a secure context and after the user has
+   * agreed (Local Network Access). A request that a browser blocks never arrives, so this looks at the requests that
+   * did.
+   */
+  'local-network': {
+    title: 'pages may reach a sandbox on this computer',
+    severity: 'warning',
+    costs: 'The browser asks its user first, or blocks the requests: no ad is shown.',
+    needs: 'a request from a page',
+    fix: 'Allow local network access for that page, or serve it from http://localhost while you develop.',
+    judge({ exchanges }) {
+      // One that was refused has its own rule.
+      const pages = groupBy(exchanges, ({ reason_code, request_headers }) =>
+        reason_code === 'origin_not_allowed' ? null : (request_headers.origin ?? null),
+      )
+      const findings = [...pages].flatMap(([origin, requests]) => {
+        const found = elsewhere(origin)
+        return found === null ? [] : [{ ...found, requests }]
+      })
+      return { sample_size: pages.size, findings }
+    },
+  },
+})
 
 function notAllowed(origin: string, requests: NonEmpty<JournaledExchange>, observed: Observed): Finding {
   const { projects, command_name } = observed
@@ -84,27 +109,6 @@ function splitOrigin(origin: string): { scheme: string; host: string; port: stri
   const usual = scheme === 'https' ? '443' : '80'
   return { scheme, host, port: isAny === undefined ? (port ?? usual) : '*' }
 }
-
-/** Rules about pages elsewhere, for `svc doctor`. */
-export const originRules = ruleSet('journal', {
-  /**
-   * Browsers let a page on a public address reach this computer only from a secure context and after the user has
-   * agreed (Local Network Access). A request that a browser blocks never arrives, so this looks at the requests that
-   * did.
-   */
-  'local-network': {
-    severity: 'warning',
-    fix: 'Allow local network access for that page, or serve it from http://localhost while you develop.',
-    judge({ exchanges }) {
-      const pages = groupBy(exchanges, ({ request_headers }) => request_headers.origin ?? null)
-      const findings = [...pages].flatMap(([origin, requests]) => {
-        const found = elsewhere(origin)
-        return found === null ? [] : [{ ...found, requests }]
-      })
-      return { sample_size: pages.size, findings }
-    },
-  },
-})
 
 function elsewhere(origin: string): Finding | null {
   const url = URL.parse(origin)

@@ -1,5 +1,4 @@
 /** The page itself, as a browser saw it, and the files served to it. */
-import { plural } from '#cli/output/text.ts'
 import { describeBilling } from '#contract/words/billing.ts'
 import { loadedFrames } from '#diagnosis/exchange.ts'
 import type { SourceLocation } from '#qa/result.ts'
@@ -21,13 +20,14 @@ const soughtEnoughMs = 1_000
 /** The highest Cumulative Layout Shift that is considered good. */
 const goodShift = 0.1
 
+/** Rules about files that a browser gets: those of the page that was watched, and of each --serve-dir. */
 export const servedRules = ruleSet('served', {
   'secret-key-served': {
     title: 'no served file contains a secret key',
     severity: 'error',
     costs: 'Anyone who opens the page can read the key and use your account.',
     fix: 'Revoke that key, keep secret keys on the server, and build pages with a publishable key only.',
-    needs: inPage,
+    needs: 'a page (--url) or its files (--serve-dir)',
     judge: ({ place, files, keys, problem }) => ({
       sample_size: files,
       findings: [
@@ -36,16 +36,15 @@ export const servedRules = ruleSet('served', {
         ),
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
-      holds: files === 0 ? `${place} has no files.` : `No secret key in ${plural(files, 'file')} of ${place}.`,
     }),
   },
-})
-
-/** Rules about the source of a page, for `svc doctor`: a browser shows what happens instead. */
-export const sourceRules = ruleSet('source', {
+  /** A browser that got render.js does not show what happens without it. */
   'stub-missing': {
+    title: 'the page works without render.js',
     severity: 'warning',
+    costs: 'With a blocker or a slow network the turn ends with an error, and the user gets no answer.',
     fix: 'Put the stub before the script element, as svc docs browser shows: your work then runs, and the ad is left out.',
+    needs: 'files that use SponsoredPlacement (--serve-dir)',
     judge: ({ renderer_uses: uses, has_stub }) => ({
       sample_size: uses.length,
       findings: has_stub
@@ -53,7 +52,6 @@ export const sourceRules = ruleSet('source', {
         : uses.slice(0, 1).map(({ file, line }) => ({
             message: `${file}:${line} uses SponsoredPlacement as if render.js were always there: a blocker or a slow network ends the turn.`,
           })),
-      holds: 'The page has the stub: its turn runs without render.js too.',
     }),
   },
 })

@@ -1,13 +1,15 @@
-import { originOfUrl } from '#contract/origins.ts'
-import { groupBy, isActivated, isBeacon, type JournaledExchange, textAt } from '#diagnosis/exchange.ts'
+import { groupBy, type JournaledExchange } from '#diagnosis/exchange.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { valueAt } from '#foundation/json.ts'
 import { findingFor, judgeMatching, type Observed, ruleSet } from '../rule.ts'
 
-/** Rules about the stored project config, for `svc doctor`: the third of the five points to check when migrating. */
+/** Rules about the stored project config: the third of the five points to check when migrating. */
 export const configRules = ruleSet('journal', {
   'config-not-found': {
+    title: 'the project config is read with its own key',
     severity: 'error',
+    costs: 'The page has neither the labels nor the sizes nor the consent rules of its project.',
+    needs: 'a request for the project config',
     fix: 'Set client_id to the project of the key.',
     judge: judgeMatching(
       (exchange) => configClientId(exchange) !== null,
@@ -24,19 +26,11 @@ export const configRules = ruleSet('journal', {
       },
     ),
   },
-  /** render.js needs no config: it takes labels and sizes from the placement. */
-  'config-unread': {
-    severity: 'warning',
-    fix: 'Read GET /v1/projects/{client_id}/config at startup, for labels, sizes and consent, instead of storing them.',
-    judge: judgeMatching(isActivated, (activations, { exchanges }) => {
-      const isRead = exchanges.some((exchange) => configClientId(exchange) !== null)
-      const rendered = new Set(exchanges.filter(isOfRenderer).map(pageOriginHeader))
-      const own = activations.filter((exchange) => !rendered.has(pageOriginHeader(exchange)))
-      return findingFor(isRead ? [] : own, 'Browsers activate without render.js, but nothing reads the project config.')
-    }),
-  },
   'config-stale': {
+    title: 'the newest project config is in use',
     severity: 'warning',
+    costs: 'The page goes on with the labels, sizes and consent rules of before.',
+    needs: 'a project config that was read',
     fix: 'Read it again, with If-None-Match and the ETag of the last response; it may be cached for 60 seconds.',
     judge: judgeMatching(
       (exchange) => configClientId(exchange) !== null && (exchange.status === 200 || exchange.status === 304),
@@ -59,18 +53,6 @@ const configPath = pathPattern('/v1/projects/{client_id}/config')
 /** Returns the projects of the sandbox, for a fix. */
 export function projectsHere(projects: Observed['projects']): string {
   return `Projects here: ${projects.map(({ client_id }) => client_id).join(', ')}.`
-}
-
-/** Whether a page loaded render.js, or a cached render.js sent this beacon. */
-function isOfRenderer(exchange: JournaledExchange): boolean {
-  const { path, request_body } = exchange
-  const isScript = withoutQuery(path) === '/v1/render.js'
-  return isScript || (isBeacon(exchange) && /^ri_\d+$/.test(textAt(request_body, 'render_instance_id') ?? ''))
-}
-
-/** Returns the origin of the page that a request came from, or null. A script is requested with only a Referer. */
-function pageOriginHeader({ request_headers: { origin, referer } }: JournaledExchange): string | null {
-  return origin ?? originOfUrl(referer ?? '')
 }
 
 /** Returns the project whose config a request reads, or null. */

@@ -234,26 +234,34 @@ function oldFields(accepted: readonly JournaledExchange[]): Finding[] {
   }))
 }
 
-/** Requests that failed inside the sandbox. For `svc doctor`; failures made by a fault rule are intended. */
+/** Requests that failed inside the sandbox; failures made by a fault rule are intended. */
 export const serviceRules = ruleSet('journal', {
   'service-failed': {
+    title: 'no request fails inside the sandbox',
     severity: 'error',
+    costs: 'The request may have had no effect, and what was seen of the app is not what the service would do.',
+    needs: 'a request',
     fix: 'See why: svc sandbox logs, and the output of svc start.',
-    judge: judgeRefused(['storage_unavailable', 'internal_error']),
+    judge: judgeRefused(
+      ['storage_unavailable', 'internal_error'],
+      ({ response_headers }) => response_headers['x-sandbox-fault'] === undefined,
+    ),
   },
 })
 
-/** Clients of an older version, and the deprecated routes that they use. For `svc doctor`. */
+/** Clients of an older version, and the deprecated routes that they use. */
 export const oldClientRules = ruleSet('journal', {
   'deprecated-route': {
+    title: 'no client uses a deprecated route',
     severity: 'warning',
+    costs: 'The client stops working when the route is withdrawn.',
+    needs: 'a request',
     fix: 'Move it to the route named in the Link header of the response. svc start --strict shows what still depends on the old ones.',
     judge({ exchanges }) {
       const uses = exchanges.filter(({ alias }) => alias !== undefined)
       const findings = [...groupBy(uses, describeUser)].map(([user, requests]) => ({
         message: `${user} uses deprecated routes: ${countedRoutes(requests)}.`,
         requests,
-        cites_last: true as const,
       }))
       return { sample_size: exchanges.length, findings }
     },

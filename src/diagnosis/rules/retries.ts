@@ -100,7 +100,6 @@ function judgeRepetitions(
         message: message(last, countPhrase(group.length)),
         requests: group.flatMap(({ first, again }) => [first, again]),
         ...(reason === null ? {} : { reason }),
-        cites_last: true,
       }
     })
   })

@@ -170,38 +170,18 @@ export const beaconRules = ruleSet('journal', {
       return { sample_size: slots.length, findings: findingFor(last, message) }
     },
   },
-})
-
-/** Groups exchanges, leaving out groups that a beacon may still be on its way to. */
-function groupComplete(
-  observed: Observed,
-  key: (exchange: JournaledExchange) => string | null,
-): NonEmpty<JournaledExchange>[] {
-  const until_ms = completeUntil(observed)
-  return [...groupBy(observed.exchanges, key).values()].filter((group) => takeLast(group).at_ms <= until_ms)
-}
-
-/** Rules about beacons for `svc doctor`. */
-export const beaconCheckRules = ruleSet('journal', {
-  /**
-   * Unlike `beacon-missing` it counts frames that a program loaded: during development, that is how frames are tried.
-   */
-  'frame-silent': {
-    severity: 'error',
-    fix: `Mount the frame in an iframe with render.js, which sends them. ${silenceCauses}`,
-    judge(observed) {
-      const { count, silent, unrendered } = frameReports(observed.exchanges, observed)
-      return { sample_size: count, findings: missingReports(observed, silent, unrendered) }
-    },
-  },
   /** Users scroll past ads, so one that was seen is enough. The last measurement says why the others were not. */
   'ads-never-seen': {
+    title: 'some ad is seen',
     severity: 'warning',
+    costs: 'An ad that nobody sees is not billed.',
+    needs: 'an ad that was measured after it rendered',
     fix: 'Show the ad where users look, and keep it until it has been seen: svc observe --url shows what hides it.',
     judge(observed) {
       const slots = groupComplete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
       const rendered = slots.filter((group) => group.some((each) => readEvent(each) === 'render'))
-      if (slots.some((group) => group.some(isView))) return { sample_size: rendered.length, findings: [] }
+      const isSeen = observed.exchanges.some((each) => isAccepted(each) && isView(each))
+      if (isSeen) return { sample_size: rendered.length, findings: [] }
       const causes = groupBy(rendered, (group) => findUnseenCause(takeLast(group), observed))
       return {
         sample_size: rendered.length,
@@ -215,6 +195,15 @@ export const beaconCheckRules = ruleSet('journal', {
     },
   },
 })
+
+/** Groups exchanges, leaving out groups that a beacon may still be on its way to. */
+function groupComplete(
+  observed: Observed,
+  key: (exchange: JournaledExchange) => string | null,
+): NonEmpty<JournaledExchange>[] {
+  const until_ms = completeUntil(observed)
+  return [...groupBy(observed.exchanges, key).values()].filter((group) => takeLast(group).at_ms <= until_ms)
+}
 
 /** Why an ad that rendered was not seen, as far as its last measurement shows. */
 const unseenCauses = {

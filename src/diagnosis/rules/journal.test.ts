@@ -1,21 +1,19 @@
-/** Each check of an integration, once when nothing is wrong and once for each thing that can be wrong. */
+/** The rules about requests, once when nothing is wrong and once for each thing that can be wrong. */
 import { describe, expect, test } from 'vitest'
 import { type Endpoint, listFailures } from '#contract/endpoint.ts'
 import { errorCodes, reasonCodes } from '#contract/errors.ts'
 import { v1 } from '#contract/index.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
-import type { PlacementItem } from '#contract/resources/placements.ts'
 import { stubLines } from '#foundation/page-snippet.ts'
-import { checks, rulesOfDoctor } from './checks.ts'
-import { runCheck, runRule } from './doctor.ts'
-import type { JournaledExchange } from './exchange.ts'
-import { hasStub, unguardedUses } from './facts/renderer-use.ts'
-import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
-import type { Observed } from './rule.ts'
-import { fieldMeant } from './rules/beacons/fields.ts'
-import { checkableRules } from './rules/index.ts'
-import { difference } from './rules/origins.ts'
-import { servedRules, sourceRules } from './rules/page.ts'
+import { tableNames } from '#foundation/table-entry.ts'
+import type { JournaledExchange } from '../exchange.ts'
+import { hasStub, unguardedUses } from '../facts/renderer-use.ts'
+import { type ServedFiles, secretKeysIn } from '../facts/served-files.ts'
+import type { Judgement, Observed, RuleText } from '../rule.ts'
+import { fieldMeant } from './beacons/fields.ts'
+import { type JournalRuleId, journalRules } from './index.ts'
+import { difference } from './origins.ts'
+import { servedRules } from './page.ts'
 
 const noon = 1_769_860_800_000
 let exchanges = 0
@@ -47,11 +45,34 @@ function exchange(
   }
 }
 
-/** Returns the findings of a doctor check in a journal. */
-function find(name: string, journal: Observed) {
-  const check = checks.find((each) => each.name === name)
-  if (check === undefined) throw new Error(`no check ${name}`)
-  return runCheck(check, journal)
+/** The rules about one subject. */
+const subjects = {
+  keys: ['credential-refused', 'secret-key-in-browser', 'test-outcome-live', 'live-key'],
+  origins: ['origin-refused', 'token-mixed'],
+  config: ['wrong-project', 'config-not-found', 'config-stale'],
+  fields: ['unknown-fields', 'request-refused', 'token-mixed', 'beacon-clock', 'content-type', 'old-names'],
+  retries: ['retry-after-ignored', 'retried-in-vain', 'retry-without-backoff'],
+  polling: ['pending-given-up', 'polled-once', 'busy-polling', 'polled-after-ready'],
+  views: ['view-not-counted', 'shown-twice', 'frame-without-room', 'ads-never-seen'],
+} as const satisfies Record<string, readonly JournalRuleId[]>
+
+/** Returns what the rules about a subject, or one rule, find in a journal; without a finding, whether they hold. */
+function find(about: keyof typeof subjects | JournalRuleId, seen: Observed) {
+  const ids: readonly JournalRuleId[] =
+    about in subjects ? subjects[about as keyof typeof subjects] : [about as JournalRuleId]
+  const judged = ids.map((id) => ({ rule: journalRules[id], judgement: journalRules[id].judge(seen) }))
+  const found = judged.flatMap(({ rule, judgement }) => findingsOf(rule, judgement))
+  if (found.length > 0) return found
+  const isSeen = judged.some(({ judgement }) => judgement.sample_size > 0)
+  return [{ level: isSeen ? 'holds' : 'not_seen', message: '', fix: '' }]
+}
+
+function findingsOf({ severity, fix }: RuleText, { findings }: Judgement) {
+  return findings.map((finding) => ({
+    level: finding.severity ?? severity,
+    message: finding.message,
+    fix: finding.fix ?? fix,
+  }))
 }
 
 function journal(list: readonly JournaledExchange[], more: Partial<Observed> = {}): Observed {
@@ -70,23 +91,6 @@ function journal(list: readonly JournaledExchange[], more: Partial<Observed> = {
     ...more,
   }
 }
-
-const fill = (slot_id: string, more: Partial<PlacementItem> = {}): PlacementItem => ({
-  slot_id,
-  job_id: 'job_1',
-  client_id: 'proj_demo',
-  session_id: 's1',
-  job_type: 'chat',
-  mode: 'test',
-  format: 'banner',
-  status: 'ready',
-  fill: true,
-  no_fill_reason: null,
-  campaign_id: 'camp_1',
-  created_at_ms: noon - 60_000,
-  decided_at_ms: noon - 60_000,
-  ...more,
-})
 
 const beacon = (slot_id: string, event: BeaconItem['event']): BeaconItem => ({
   beacon_id: 'beacon_1',
@@ -107,35 +111,9 @@ const beacon = (slot_id: string, event: BeaconItem['event']): BeaconItem => ({
 const frame = (slot_id: string, more: Partial<JournaledExchange> = {}) =>
   exchange('GET /v1/render/ast_1', { slot_id, ...more, detail: {} })
 
-test('a correct integration passes every check', () => {
-  const seen = journal(
-    [
-      exchange('POST /v1/browser/activate', { detail: { request_headers: { origin: 'http://localhost:3000' } } }),
-      exchange('GET /v1/projects/proj_demo/config', { detail: { response_body: { config_revision: 3 } } }),
-      exchange('POST /v1/placements', { slot_id: 'slot_1', session_id: 's1' }),
-      frame('slot_1'),
-      exchange('POST /v1/beacons', { slot_id: 'slot_1', detail: { request_body: { event: 'render' } } }),
-    ],
-    { placements: [fill('slot_1')], beacons: [beacon('slot_1', 'render')] },
-  )
-  const levels = Object.fromEntries(checks.map(({ name }) => [name, find(name, seen).map(({ level }) => level)]))
-  const unseen = ['error envelopes', 'polling', 'callbacks', 'no-fill', 'slot size']
-  for (const { name } of checks) {
-    const level = unseen.includes(name) ? 'not_seen' : 'ok'
-    expect(find(name, seen), JSON.stringify(levels)).toEqual([
-      { level, message: expect.stringMatching(/\.$/), fix: null },
-    ])
-  }
-})
-
-test('a check with nothing to check is not ok', () => {
-  for (const { name } of checks) expect(find(name, journal([])), name).toMatchObject([{ level: 'not_seen', fix: null }])
-})
-
-test('every rule that a journal can show is run', () => {
-  const notRun = Object.keys(checkableRules).filter((id) => !rulesOfDoctor().has(id))
-  // The first two have forms for a journal that goes on: frame-silent and fills-never-shown. The last needs a whole one.
-  expect(notRun.sort()).toEqual(['beacon-missing', 'fill-unused', 'token-shared'])
+test('without a request no rule holds', () => {
+  for (const id of tableNames(journalRules))
+    expect([id, find(id, journal([]))]).toMatchObject([id, [{ level: 'not_seen' }]])
 })
 
 describe('key type', () => {
@@ -150,10 +128,10 @@ describe('key type', () => {
     'credential_missing',
   ] as const)('%s', (reason_code) => {
     const refused = exchange('POST /v1/placements', { status: 403, reason_code })
-    expect(find('key type', journal([refused, refused]))).toMatchObject([
+    expect(find('keys', journal([refused, refused]))).toMatchObject([
       {
-        level: 'problem',
-        message: `POST /v1/placements was refused 2 times with 403 ${reason_code}. Last: ${refused.request_id}.`,
+        level: 'error',
+        message: `POST /v1/placements was refused 2 times with 403 ${reason_code}.`,
         fix: expect.stringMatching(/\S/),
       },
     ])
@@ -161,9 +139,7 @@ describe('key type', () => {
 
   test('a secret key from a page of a project that accepts it', () => {
     const detail = { response_headers: { 'x-sandbox-warning': 'secret_key_in_browser' } }
-    expect(find('key type', journal([exchange('POST /v1/placements', { detail })]))).toMatchObject([
-      { level: 'warning' },
-    ])
+    expect(find('keys', journal([exchange('POST /v1/placements', { detail })]))).toMatchObject([{ level: 'error' }])
   })
 })
 
@@ -179,7 +155,7 @@ describe('personal data', () => {
       exchange('POST /v1/beacons', { detail: { request_body: { metadata: { [email]: { phone: '5551234567' } } } } }),
       sent({ session_id: 's1', prompt: { topic: 'ISBN 978-3-16-148410-0' } }),
     ]
-    const found = find('personal data', journal(requests))
+    const found = find('personal-data-sent', journal(requests))
     expect(found.map(({ level, message }) => [level, message])).toEqual([
       ['warning', 'session_id of POST /v1/placements seems to contain an e-mail address (2 times).'],
       ['warning', 'prompt.topic of POST /v1/placements seems to contain an IBAN (once).'],
@@ -194,16 +170,16 @@ describe('personal data', () => {
     const body = { prompt: { topic: '[removed: 30 characters]' } }
     const reason_code = 'personal_data_in_field'
     const refused = sent(body, { status: 400, reason_code, response_body: { reason_code, fields } })
-    expect(find('personal data', journal([refused]))).toMatchObject([
-      { level: 'problem', message: 'prompt.topic of POST /v1/placements seems to contain a key, refused (once).' },
+    expect(find('personal-data-sent', journal([refused]))).toMatchObject([
+      { level: 'error', message: 'prompt.topic of POST /v1/placements seems to contain a key, refused (once).' },
     ])
   })
 
   test('without a body there is nothing to check', () => {
-    expect(find('personal data', journal([exchange('GET /v1/decisions/slot_1')]))).toMatchObject([
+    expect(find('personal-data-sent', journal([exchange('GET /v1/decisions/slot_1')]))).toMatchObject([
       { level: 'not_seen' },
     ])
-    expect(find('personal data', journal([sent({ session_id: 's1' })]))).toMatchObject([{ level: 'ok' }])
+    expect(find('personal-data-sent', journal([sent({ session_id: 's1' })]))).toMatchObject([{ level: 'holds' }])
   })
 })
 
@@ -217,9 +193,9 @@ describe('allowed origins', () => {
     })
 
   test('a refused origin comes with the command that allows it', () => {
-    expect(find('allowed origins', journal([refused('https://shop.example')]))).toEqual([
+    expect(find('origins', journal([refused('https://shop.example')]))).toEqual([
       {
-        level: 'problem',
+        level: 'error',
         message:
           'https://shop.example was refused once (POST /v1/browser/activate): proj_demo allows http://localhost:*.',
         fix: 'svc sandbox projects update proj_demo --set "allowed_origins=http://localhost:*,https://shop.example"',
@@ -228,9 +204,9 @@ describe('allowed origins', () => {
   })
 
   test('null can never be allowed', () => {
-    expect(find('allowed origins', journal([refused('null')]))).toEqual([
+    expect(find('origins', journal([refused('null')]))).toEqual([
       {
-        level: 'problem',
+        level: 'error',
         message:
           'A page without its own origin (null) was refused once (POST /v1/browser/activate): no project can allow it.',
         fix: 'Serve the page from http://localhost, not as a file; a sandboxed iframe around it needs allow-same-origin.',
@@ -239,7 +215,7 @@ describe('allowed origins', () => {
   })
 
   test('the difference from an allowed one is named', () => {
-    expect(find('allowed origins', journal([refused('https://localhost:3000')]))[0]?.message).toContain(
+    expect(find('origins', journal([refused('https://localhost:3000')]))[0]?.message).toContain(
       'http://localhost:* is allowed, the scheme differs',
     )
     expect(difference('http://localhost:3000', 'http://127.0.0.1:3000')).toBe(
@@ -254,7 +230,7 @@ describe('allowed origins', () => {
 
   test.each(['origin_mismatch', 'origin_missing'] as const)('%s', (reason_code) => {
     const seen = journal([exchange('POST /v1/jobs', { status: 403, reason_code })])
-    expect(find('allowed origins', seen)).toMatchObject([{ level: 'problem' }])
+    expect(find('origins', seen)).toMatchObject([{ level: 'error' }])
   })
 })
 
@@ -264,39 +240,18 @@ describe('stored project config', () => {
 
   test("a project that does not exist, or is not the key's", () => {
     const asked = (client_id: string) => exchange(`GET /v1/projects/${client_id}/config`, { status: 404 })
-    expect(find('project config', journal([asked('proj_old')]))).toEqual([
+    expect(find('config', journal([asked('proj_old')]))).toEqual([
       {
-        level: 'problem',
+        level: 'error',
         message: 'The config of proj_old was requested, but there is no such project here.',
         fix: 'Set client_id to the project of the key. Projects here: proj_demo.',
       },
     ])
-    expect(find('project config', journal([asked('proj_demo')]))).toMatchObject([
-      { level: 'problem', message: 'The config of proj_demo was requested with a key of another project.' },
+    expect(find('config', journal([asked('proj_demo')]))).toMatchObject([
+      { level: 'error', message: 'The config of proj_demo was requested with a key of another project.' },
     ])
     const mismatch = exchange('POST /v1/placements', { status: 403, reason_code: 'project_mismatch' })
-    expect(find('project config', journal([mismatch]))).toMatchObject([{ level: 'problem' }])
-  })
-
-  test('is never read, although browsers activate', () => {
-    const activated = exchange('POST /v1/browser/activate')
-    expect(find('project config', journal([activated]))).toMatchObject([{ level: 'warning' }])
-    expect(find('project config', journal([{ ...activated, status: 403 }]))).toMatchObject([{ level: 'ok' }])
-  })
-
-  test('nobody reads it or needs to: render.js was loaded, or sent beacons from the cache', () => {
-    const from = (page: string) => ({ request_headers: { origin: page, referer: `${page}/` } })
-    const here = from('http://localhost:3000')
-    const activated = exchange('POST /v1/browser/activate', { detail: here })
-    const script = (page: string) =>
-      exchange('GET /v1/render.js', { detail: { request_headers: { referer: `${page}/chat` } } })
-    const makeBeacon = (render_instance_id: string) =>
-      exchange('POST /v1/beacons', { detail: { ...here, request_body: { event: 'render', render_instance_id } } })
-    const levels = (...more: JournaledExchange[]) =>
-      find('project config', journal([activated, ...more])).map(({ level }) => level)
-    expect(levels(script('http://localhost:3000'))).toEqual(['ok'])
-    expect(levels(makeBeacon('ri_336902976717'))).toEqual(['ok'])
-    expect(levels(script('http://localhost:5173'), makeBeacon('mine'))).toEqual(['warning'])
+    expect(find('config', journal([mismatch]))).toMatchObject([{ level: 'error' }])
   })
 
   test('is older than the current one, by its body or by its ETag', () => {
@@ -305,22 +260,22 @@ describe('stored project config', () => {
       read({ response_headers: { etag: 'W/"2-test-1.0.0"' } }, 304),
     ]
     for (const last of old) {
-      expect(find('project config', journal([last]))).toMatchObject([
+      expect(find('config', journal([last]))).toMatchObject([
         { level: 'warning', message: 'The config of proj_demo was last read at revision 2; it is now at 3.' },
       ])
     }
     const again = read({ response_body: { config_revision: 3 } })
-    expect(find('project config', journal([...old, again]))).toMatchObject([{ level: 'ok' }])
+    expect(find('config', journal([...old, again]))).toMatchObject([{ level: 'holds' }])
   })
 })
 
 test('a mistyped path comes with the endpoint that was probably meant', () => {
   const stray = exchange('POST /v1/beacon', { status: 404, reason_code: 'not_found' })
-  expect(find('endpoints', journal([stray]))).toEqual([
-    { level: 'problem', message: 'There is no POST /v1/beacon: 404, once.', fix: 'Send it to POST /v1/beacons.' },
+  expect(find('path-unknown', journal([stray]))).toEqual([
+    { level: 'error', message: 'There is no POST /v1/beacon: 404, once.', fix: 'Send it to POST /v1/beacons.' },
   ])
   const unknownSlot = exchange('GET /v1/decisions/slot_1', { status: 404, reason_code: 'not_found' })
-  expect(find('endpoints', journal([unknownSlot]))).toMatchObject([{ level: 'ok' }])
+  expect(find('path-unknown', journal([unknownSlot]))).toMatchObject([{ level: 'holds' }])
 })
 
 test('every part of a request that the API refuses is found', () => {
@@ -335,8 +290,8 @@ test('every part of a request that the API refuses is found', () => {
       .filter((reason_code) => {
         const status = errorCodes[reasonCodes[reason_code].error].status
         const refused = exchange(route, { status, reason_code, request_headers: { origin: 'https://shop.example' } })
-        const outcomes = checks.flatMap((check) => runCheck(check, journal([refused])))
-        return outcomes.every(({ level }) => level === 'ok')
+        const seen = journal([refused])
+        return Object.values(journalRules).every((rule) => rule.judge(seen).findings.length === 0)
       })
       .map((reason_code) => `${route}: ${reason_code}`)
   })
@@ -353,9 +308,9 @@ describe('beacon field names', () => {
 
   test('a wrong name comes with the right one', () => {
     const seen = journal([refused('assetToken', 'is unknown'), refused('assetToken', 'is unknown')])
-    expect(find('beacon fields', seen)).toEqual([
+    expect(find('fields', seen)).toEqual([
       {
-        level: 'problem',
+        level: 'error',
         message: 'A beacon has assetToken, which the contract does not define (2 times).',
         fix: 'Its name is asset_token.',
       },
@@ -368,15 +323,15 @@ describe('beacon field names', () => {
   })
 
   test('a name that resembles none, and a known one with a wrong value', () => {
-    expect(find('beacon fields', journal([refused('colour', 'is unknown')]))).toMatchObject([
-      { level: 'problem', fix: expect.stringContaining('put it into metadata') },
+    expect(find('fields', journal([refused('colour', 'is unknown')]))).toMatchObject([
+      { level: 'error', fix: expect.stringContaining('put it into metadata') },
     ])
-    expect(find('beacon fields', journal([refused('beacon_id', 'is missing', 'text')]))).toMatchObject([
-      { level: 'problem', message: "A beacon's beacon_id is missing (once).", fix: 'Send beacon_id: it must be text.' },
+    expect(find('fields', journal([refused('beacon_id', 'is missing', 'text')]))).toMatchObject([
+      { level: 'error', message: "A beacon's beacon_id is missing (once).", fix: 'Send beacon_id: it must be text.' },
     ])
-    expect(find('beacon fields', journal([refused('event', 'is missing', 'one of render, visible')]))).toMatchObject([
+    expect(find('fields', journal([refused('event', 'is missing', 'one of render, visible')]))).toMatchObject([
       {
-        level: 'problem',
+        level: 'error',
         message: "A beacon's event is missing (once).",
         fix: 'Send one of render, visible, click, completion, heartbeat, play_started, play_completed.',
       },
@@ -393,12 +348,12 @@ describe('beacon field names', () => {
     'content_type_unsupported',
   ] as const)('%s', (reason_code) => {
     const seen = journal([exchange('POST /v1/beacons', { status: 400, reason_code })])
-    expect(find('beacon fields', seen)).toMatchObject([{ level: 'problem' }])
+    expect(find('fields', seen)).toMatchObject([{ level: 'error' }])
   })
 
   test('an old spelling of an event is accepted, and reported', () => {
     const seen = journal([exchange('POST /v1/beacons', { detail: { request_body: { event: 'clicked' } } })])
-    expect(find('beacon fields', seen)).toEqual([
+    expect(find('fields', seen)).toEqual([
       { level: 'warning', message: 'The event clicked is an old spelling, accepted once.', fix: 'Send click.' },
     ])
   })
@@ -415,24 +370,24 @@ describe('error envelopes', () => {
   const limited = (at_ms: number) => failed(429, at_ms, { response_headers: { 'retry-after': '2' } })
 
   test('a request is repeated before Retry-After has passed', () => {
-    expect(find('error envelopes', journal([limited(noon), limited(noon + 500)]))).toMatchObject([
+    expect(find('retries', journal([limited(noon), limited(noon + 500)]))).toMatchObject([
       {
-        level: 'problem',
+        level: 'error',
         message: expect.stringContaining('was repeated once before the 2 s of Retry-After had passed (429)'),
       },
     ])
-    expect(find('error envelopes', journal([limited(noon), limited(noon + 2_000)]))).toMatchObject([{ level: 'ok' }])
+    expect(find('retries', journal([limited(noon), limited(noon + 2_000)]))).toMatchObject([{ level: 'holds' }])
   })
 
   test('a request that cannot succeed is repeated unchanged', () => {
-    expect(find('error envelopes', journal([failed(400, noon), failed(400, noon + 500)]))).toMatchObject([
+    expect(find('retries', journal([failed(400, noon), failed(400, noon + 500)]))).toMatchObject([
       {
-        level: 'problem',
+        level: 'warning',
         message: expect.stringContaining('was repeated unchanged once after 400 schema_invalid'),
       },
     ])
     const corrected = failed(200, noon + 500, { request_body: { session_id: 's2' } })
-    expect(find('error envelopes', journal([failed(400, noon), corrected]))).toMatchObject([{ level: 'ok' }])
+    expect(find('retries', journal([failed(400, noon), corrected]))).toMatchObject([{ level: 'holds' }])
   })
 })
 
@@ -450,8 +405,10 @@ describe('polling', () => {
   })
 
   test('each is polled, or it is too early to judge', () => {
-    expect(find('polling', journal([pending, exchange('GET /v1/decisions/slot_1')]))).toMatchObject([{ level: 'ok' }])
-    expect(find('polling', journal([{ ...pending, at_ms: noon - 10 }]))).toMatchObject([{ level: 'ok' }])
+    expect(find('polling', journal([pending, exchange('GET /v1/decisions/slot_1')]))).toMatchObject([
+      { level: 'holds' },
+    ])
+    expect(find('polling', journal([{ ...pending, at_ms: noon - 10 }]))).toMatchObject([{ level: 'holds' }])
   })
 })
 
@@ -462,28 +419,21 @@ test('a request that is repeated right after a no-fill', () => {
       session_id,
       detail: { response_body: { decision: { fill: false, no_fill_reason: 'no_demand' } } },
     })
-  expect(find('no-fill', journal([asked(noon), asked(noon + 10)]))).toMatchObject([
+  expect(find('no-fill-retried', journal([asked(noon), asked(noon + 10)]))).toMatchObject([
     {
       level: 'warning',
       message: expect.stringContaining('The same request followed a no-fill (no_demand) within a second, once.'),
     },
   ])
-  expect(find('no-fill', journal([asked(noon), asked(noon + 5_000)]))).toMatchObject([{ level: 'ok' }])
-  expect(find('no-fill', journal([asked(noon), asked(noon + 10, 's2')]))).toMatchObject([{ level: 'ok' }])
+  expect(find('no-fill-retried', journal([asked(noon), asked(noon + 5_000)]))).toMatchObject([{ level: 'holds' }])
+  expect(find('no-fill-retried', journal([asked(noon), asked(noon + 10, 's2')]))).toMatchObject([{ level: 'holds' }])
 })
 
 describe('frames', () => {
-  test('a decision expires before its frame is loaded', () => {
-    const placements = [fill('slot_1', { status: 'expired' }), fill('slot_2', { status: 'expired' })]
-    expect(find('expired decisions', journal([frame('slot_2')], { placements }))).toMatchObject([
-      { level: 'warning', message: 'A fill expired before its frame was loaded, once: slot_1.' },
-    ])
-  })
-
   test('a frame is refused', () => {
     const refused = frame('slot_1', { status: 404 })
-    expect(find('expired decisions', journal([refused]))).toMatchObject([
-      { level: 'problem', message: `A frame was refused once, last with 404 (${refused.request_id}).` },
+    expect(find('expired-ad', journal([refused]))).toMatchObject([
+      { level: 'error', message: `A frame was refused once, last with 404 (${refused.request_id}).` },
     ])
   })
 
@@ -492,26 +442,30 @@ describe('frames', () => {
       frame('slot_1'),
       exchange('POST /v1/beacons', { status: 415, reason_code: 'content_type_unsupported' }),
     ]
-    expect(find('render beacons', journal(seen))[0]?.level).toBe('ok')
+    expect(find('beacon-missing', journal(seen))[0]?.level).toBe('holds')
   })
 
-  test('a loaded frame sends no beacon, or no render', () => {
-    const seen = journal([frame('slot_1'), frame('slot_2'), frame('slot_3', { at_ms: noon - 10 })], {
-      beacons: [beacon('slot_2', 'visible')],
-    })
-    expect(find('render beacons', seen)).toMatchObject([
-      {
-        level: 'problem',
-        message: 'A frame was loaded by a program, not a browser, and no beacon arrived, once: slot_1.',
-      },
-      { level: 'problem', message: 'A frame sent beacons but no render, once: slot_2.' },
+  test('a loaded frame sends no render, and a program that reads one shows it to nobody', () => {
+    const frames = [frame('slot_1'), frame('slot_2'), frame('slot_3', { at_ms: noon - 10 })]
+    expect(find('beacon-missing', journal(frames, { beacons: [beacon('slot_2', 'visible')] }))).toMatchObject([
+      { level: 'error', message: 'A frame sent beacons but no render, once: slot_2.' },
+    ])
+    const preview = frame('slot_1', { request_headers: { 'sec-fetch-dest': 'document' } })
+    expect(find('beacon-missing', journal([preview]))).toMatchObject([{ level: 'not_seen' }])
+  })
+
+  test('a request that failed inside the sandbox, unless a fault rule made it fail', () => {
+    const failed = (response_headers: Record<string, string>) =>
+      exchange('POST /v1/placements', { status: 500, reason_code: 'internal_error', response_headers })
+    expect(find('service-failed', journal([failed({})]))).toMatchObject([{ level: 'error' }])
+    expect(find('service-failed', journal([failed({ 'x-sandbox-fault': 'fault_1' })]))).toMatchObject([
+      { level: 'not_seen' },
     ])
   })
 
   test.each([
     ['image', [], 'A frame was loaded as an image and no beacon arrived', 'not a picture'],
     ['empty', [], 'A frame was loaded by a script of the page and no beacon arrived', 'Its HTML does nothing'],
-    ['document', [], 'A frame was loaded as its own page and no beacon arrived', 'That is a preview'],
     [
       'iframe',
       [],
@@ -522,8 +476,8 @@ describe('frames', () => {
   ])('how a silent frame was loaded is named: %s %j', (destination, others, message, fix) => {
     const loaded = frame('slot_1', { request_headers: { 'sec-fetch-dest': destination } })
     const scripts = others.map((each) => exchange('GET /v1/render.js', { request_headers: { 'sec-fetch-dest': each } }))
-    expect(find('render beacons', journal([...scripts, loaded]))).toMatchObject([
-      { level: 'problem', message: `${message}, once: slot_1.`, fix: expect.stringContaining(fix) },
+    expect(find('beacon-missing', journal([...scripts, loaded]))).toMatchObject([
+      { level: 'error', message: `${message}, once: slot_1.`, fix: expect.stringContaining(fix) },
     ])
   })
 
@@ -546,20 +500,18 @@ describe('frames', () => {
         fix: 'Send measurements.visible_ratio and measurements.visible_ms with visible. With visibility_check none, this browser cannot tell whether something covers the ad.',
       },
     ])
-    expect(find('views', journal([], { beacons: beacons.slice(1, 3) }))).toMatchObject([
-      { level: 'ok', message: 'Every reported view counts.' },
-    ])
+    expect(find('views', journal([], { beacons: beacons.slice(1, 3) }))).toMatchObject([{ level: 'holds' }])
   })
 
-  test('an ad was mounted twice; a frame that was only loaded again is a reload', () => {
+  test('an ad was mounted twice', () => {
     const rendered = (slot_id: string, render_instance_id: string) =>
       exchange('POST /v1/beacons', { slot_id, detail: { request_body: { event: 'render', render_instance_id } } })
     const mounted = (slot_id: string) => ['ri_1', 'ri_2'].flatMap((id) => [frame(slot_id), rendered(slot_id, id)])
     const views = (...sent: JournaledExchange[]) => find('views', journal(sent))
-    expect(views(frame('slot_1'), frame('slot_1'), rendered('slot_1', 'ri_1'))).toMatchObject([{ level: 'ok' }])
+    expect(views(frame('slot_1'), rendered('slot_1', 'ri_1'))).toMatchObject([{ level: 'holds' }])
     expect(views(...mounted('slot_1'))).toMatchObject([
       {
-        level: 'warning',
+        level: 'error',
         message: 'The frame of slot_1 was loaded 2 times, and reported as rendered by 2 mounts.',
         fix: expect.stringContaining('turnId'),
       },
@@ -581,12 +533,12 @@ describe('frames', () => {
       })
     const views = (...sent: JournaledExchange[]) => find('views', journal(sent))
     expect(views(measured('render', 0))).toMatchObject([
-      { level: 'problem', message: 'A rendered ad had no pixels when it was last measured, once: slot_1.' },
+      { level: 'error', message: 'A rendered ad had no pixels when it was last measured, once: slot_1.' },
     ])
-    expect(views(measured('render', 0), measured('visible', 0))).toMatchObject([{ level: 'problem' }])
-    expect(views(measured('render', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'problem' }])
-    expect(views(measured('render', 0), measured('heartbeat', 320))).toMatchObject([{ level: 'ok' }])
-    expect(views(measured('visible', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'ok' }])
+    expect(views(measured('render', 0), measured('visible', 0))).toMatchObject([{ level: 'error' }])
+    expect(views(measured('render', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'error' }])
+    expect(views(measured('render', 0), measured('heartbeat', 320))).toMatchObject([{ level: 'holds' }])
+    expect(views(measured('visible', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'holds' }])
   })
 
   describe('no ad was seen, and the last measurement says why', () => {
@@ -616,39 +568,31 @@ describe('frames', () => {
     })
 
     test('one that was seen is enough, and a young one is not judged', () => {
-      expect(views(measured('render', 0), measured('visible', 1, {}, 'slot_2'))).toMatchObject([{ level: 'ok' }])
+      expect(views(measured('render', 0), measured('visible', 1, {}, 'slot_2'))).toMatchObject([{ level: 'holds' }])
       const now_ms = noon - 50_000
-      expect(find('views', journal([measured('render', 1)], { now_ms }))).toMatchObject([{ level: 'ok' }])
+      expect(find('views', journal([measured('render', 1)], { now_ms }))).toMatchObject([{ level: 'holds' }])
     })
-  })
-
-  test('no fill is ever shown', () => {
-    const placements = [fill('slot_1'), fill('slot_2')]
-    expect(find('fills', journal([], { placements }))).toMatchObject([
-      { level: 'warning', message: 'None of 2 fills was followed by a frame or a beacon.' },
-    ])
-    expect(find('fills', journal([frame('slot_1')], { placements }))).toMatchObject([{ level: 'ok' }])
   })
 })
 
 test('pages that are not on this machine need the permission of Local Network Access', () => {
   const from = (...origins: string[]) =>
     find(
-      'local network access',
+      'local-network',
       journal(origins.map((origin) => exchange('GET /v1/render.js', { detail: { request_headers: { origin } } }))),
     )
-  expect(from('http://localhost:3000', 'http://app.localhost', 'http://[::1]:1')).toMatchObject([{ level: 'ok' }])
+  expect(from('http://localhost:3000', 'http://app.localhost', 'http://[::1]:1')).toMatchObject([{ level: 'holds' }])
   expect(from('https://shop.example', 'https://shop.example')).toMatchObject([
     { level: 'warning', fix: expect.stringContaining('Allow local network access') },
   ])
-  expect(from('http://192.168.1.7:3000')).toMatchObject([{ level: 'problem' }])
+  expect(from('http://192.168.1.7:3000')).toMatchObject([{ level: 'error' }])
   expect(from('null')).toMatchObject([{ level: 'warning', message: expect.stringContaining('(null)') }])
 })
 
 test('a route of old clients that a strict sandbox does not have is not a mistyped path', () => {
   const sent = { alias: 'wrapper.job', status: 404, reason_code: 'not_found' } as const
-  expect(find('endpoints', journal([exchange('POST /public/wrapper/v1/jobs', sent)]))).toMatchObject([
-    { level: 'problem', fix: expect.stringContaining('--strict') },
+  expect(find('path-unknown', journal([exchange('POST /public/wrapper/v1/jobs', sent)]))).toMatchObject([
+    { level: 'error', fix: expect.stringContaining('--strict') },
   ])
 })
 
@@ -665,8 +609,8 @@ test('who still uses deprecated routes is named, with version, project and page,
     alias('wrapper.beacon', { client_id: null }),
     exchange('POST /v1/jobs', version),
   ]
-  const found = find('old clients', journal(seen))
-  expect(found.map(({ level, message }) => [level, message.replace(/ Last: .*/, '')])).toEqual([
+  const found = find('deprecated-route', journal(seen))
+  expect(found.map(({ level, message }) => [level, message])).toEqual([
     [
       'warning',
       'An old client, version 3.2.1, of proj_demo uses deprecated routes: wrapper.job (once), wrapper.decision (2 times).',
@@ -678,29 +622,33 @@ test('who still uses deprecated routes is named, with version, project and page,
     ['warning', 'A client uses deprecated routes: wrapper.beacon (once).'],
   ])
   expect(found[0]?.fix).toContain('Link header')
-  expect(find('old clients', journal([exchange('POST /v1/jobs', version)]))).toMatchObject([{ level: 'ok' }])
+  expect(find('deprecated-route', journal([exchange('POST /v1/jobs', version)]))).toMatchObject([{ level: 'holds' }])
 })
 
 test('secret keys in served files are reported by file and line, without their secret', () => {
   const keys = secretKeysIn('const a = 1\nconst key = "sk_live_abcdef123"; // sk_test_redacted')
   expect(keys).toEqual([{ line: 2, column: 14, key: 'sk_live_…', hash: expect.stringMatching(/^[0-9a-f]{64}$/) }])
   const place = { place: 'dist', files: 3, problem: null }
-  const served = (files: ServedFiles) => runRule(servedRules['secret-key-served'], files)
+  const rule = servedRules['secret-key-served']
+  const served = (files: ServedFiles) => findingsOf(rule, rule.judge({ ...files, renderer_uses: [], has_stub: true }))
   expect(served({ ...place, keys: [{ file: 'app.js', ...keys[0]! }] })).toMatchObject([
-    { level: 'problem', message: 'app.js:2 contains the secret key sk_live_….' },
+    { level: 'error', message: 'app.js:2 contains the secret key sk_live_….' },
   ])
-  expect(served({ ...place, keys: [] })).toEqual([
-    { level: 'ok', message: 'No secret key in 3 files of dist.', fix: null },
-  ])
+  expect(served({ ...place, keys: [] })).toEqual([])
   expect(served({ ...place, keys: [], problem: 'there is no such directory' })).toMatchObject([{ level: 'unknown' }])
 })
 
 describe('a page that uses render.js', () => {
+  const rule = servedRules['stub-missing']
   const judge = (text: string) =>
-    runRule(sourceRules['stub-missing'], {
-      renderer_uses: unguardedUses(text).map((use) => ({ file: 'index.html', ...use })),
-      has_stub: hasStub(text),
-    })
+    findingsOf(
+      rule,
+      rule.judge({
+        ...{ place: 'dist', files: 1, keys: [], problem: null },
+        renderer_uses: unguardedUses(text).map((use) => ({ file: 'index.html', ...use })),
+        has_stub: hasStub(text),
+      }),
+    )
 
   test('without the stub is advised to have it', () => {
     expect(judge('<div id="ad"></div>\n<script>\nSponsoredPlacement.startTurn({})</script>')).toEqual([
@@ -724,6 +672,6 @@ describe('a page that uses render.js', () => {
     ['a look for it', "if (typeof SponsoredPlacement !== 'undefined') SponsoredPlacement.startTurn({})"],
     ['its load event', 'script.onload = () => SponsoredPlacement.startTurn({})'],
   ])('with %s is not advised what it does already', (_, text) => {
-    expect(judge(text).map(({ level }) => level)).not.toContain('warning')
+    expect(judge(text)).toEqual([])
   })
 })
