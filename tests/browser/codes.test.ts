@@ -161,8 +161,10 @@ const errors: Record<ErrorCode, Scenario> = {
     emitted: { message: 'RangeError: of the host' },
   },
   label_removed: {
-    provoke: async ({ host }) =>
-      host.page.evaluate(
+    provoke: async ({ host }) => {
+      // A frame that paints sooner than the label is given up has been rendered.
+      await replaceFrames(host.context, '')
+      await host.page.evaluate(
         async (response) => {
           window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
           const isDrawn = () => window.findAll('[data-sp-label]').length > 0
@@ -174,7 +176,8 @@ const errors: Record<ErrorCode, Scenario> = {
           await window.passTime(2_000)
         },
         await host.place(place),
-      ),
+      )
+    },
   },
   late_decision: {
     provoke: ({ host }) => respondLate(host, () => endTurn(host)),
