@@ -192,9 +192,9 @@ export const covers: Kind = {
         ),
         uncovered(
           'under-a-header',
-          'A sticky header covers two thirds of it, and shrinks.',
+          'A sticky header covers two thirds of it, and shrinks until the label can be read.',
           under(`<div class="cover" style="${over}bottom:80px;background:#eee">Header</div>`),
-          `section.querySelector('.cover').style.bottom = '260px'`,
+          `section.querySelector('.cover').style.bottom = '272px'`,
         ),
         uncovered(
           'covered-by-a-picture',

@@ -74,7 +74,7 @@ function judgePart({ frame, label, observed }: JudgedAd, part: Part, needed: num
   if (most < needed) return ['not_seen', 'covered', least]
   const words = judgeLabel(page, label)
   if (words.most < 0.5) return ['not_seen', 'label_covered', least]
-  const doubt = observed ? null : findDoubt(page)
+  const doubt = observed ? null : findDoubt(page, frame)
   if (doubt) return ['unmeasured', doubt, least]
   if (least < needed) return ['unmeasured', own.left[0] < minContrast ? 'effect_unknown' : 'cover_unknown', least]
   if (words.least < 0.5) return ['unmeasured', 'label_unknown', least]
@@ -84,9 +84,16 @@ function judgePart({ frame, label, observed }: JudgedAd, part: Part, needed: num
 }
 
 /** What is not known of the page, where the observer does not confirm the ad. */
-function findDoubt({ elements }: Page): string | null {
+function findDoubt({ elements }: Page, frame: Element): string | null {
   if (isAmongOthers()) return 'frame_unknown'
-  return elements.isReady ? null : 'pending'
+  if (!elements.isReady) return 'pending'
+  const around = findFrameAround(frame)
+  return around && findDoubt(openPage(around), around)
+}
+
+/** The element of the frame that an element is in; null in the document of the window, and in frames of other origins. */
+function findFrameAround({ ownerDocument }: Element): Element | null | undefined {
+  return ownerDocument.defaultView?.frameElement
 }
 
 /** What the styles of the ad and of everything around it leave, in this document and those of the origin around it. */
@@ -179,11 +186,10 @@ function leftAt(page: Page, element: Element, point: Point): Range {
     const below = leftBelow(page, coverOf(page, other, false), point)
     left = times(left, isOver === null ? rest(perhaps(rest(below))) : below)
   }
-  const around = element.ownerDocument.defaultView?.frameElement
+  const around = findFrameAround(element)
   if (!around || left[1] < minContrast) return left
-  const { left: x, top: y } = around.getBoundingClientRect()
-  const outside: Point = [x + around.clientLeft + point[0], y + around.clientTop + point[1]]
-  return times(left, leftAt(openPage(around), around, outside))
+  const [x, y] = startOf(around)
+  return times(left, leftAt(openPage(around), around, [x + point[0], y + point[1]]))
 }
 
 function coverOf({ around }: Page, element: Element, isHit: boolean): Cover {
@@ -240,14 +246,25 @@ function masksAt({ boxes }: Page, element: Element, point: Point): Range {
 }
 
 /** Whether anything lies over the ad or its label, which the observer denies then whatever it paints. */
-function isExplained(page: Page, frame: Element): boolean {
-  const ad = findShadowHost(frame)!.getBoundingClientRect()
-  return page.elements.shown.some((element) => {
+function isExplained(page: Page, frame: Element, ad: Part = findShadowHost(frame)!.getBoundingClientRect()): boolean {
+  const isOver = (element: Element): boolean => {
     if (page.around.has(element)) return false
     const { left, right, top, bottom } = element.getBoundingClientRect()
     const isOverlapping = left < ad.right && right > ad.left && top < ad.bottom && bottom > ad.top
     return isOverlapping && orderOf(page, element) !== false
-  })
+  }
+  if (page.elements.shown.some(isOver)) return true
+  const around = findFrameAround(frame)
+  if (!around) return false
+  const [x, y] = startOf(around)
+  const { left, top, right, bottom } = ad
+  return isExplained(openPage(around), around, { left: left + x, top: top + y, right: right + x, bottom: bottom + y })
+}
+
+/** Where the document of a frame begins in the viewport around it. */
+function startOf(frame: Element): Point {
+  const { left, top } = frame.getBoundingClientRect()
+  return [left + frame.clientLeft, top + frame.clientTop]
 }
 
 /** What lies over a frame of another origin around this one is known to the observer alone. */
