@@ -274,7 +274,7 @@ function withOneFailingTest(options: Options): Options {
 }
 
 /** The guard against hanging, of tests and of their hooks. Generous: a slow machine must not fail a test. */
-const patience_ms = 120_000
+const patience_ms = 300_000
 
 function project(name: string, given: Options): TestProjectConfiguration {
   const options = process.env.SVC_FAILING_TEST === '1' ? withOneFailingTest(given) : given

@@ -231,7 +231,9 @@ describe.concurrent('a click target', () => {
     const demand = oneCampaign({ click_url: 'http://insecure.example/' })
     await using other = await openStage({ demand })
     const html = Object.keys(kinds).map((name) => `<div id="${name}" style="width:420px"></div>`)
-    await using host = await other.open({ html: html.join(''), context: { viewport: { width: 800, height: 1_000 } } })
+    // In a context of its own: a tab that another test opened may come late.
+    const context = { viewport: { width: 800, height: 1_000 }, colorScheme: 'light' } as const
+    await using host = await other.open({ html: html.join(''), context })
     for (const [name, place] of Object.entries(kinds)) await host.show(place, `#${name}`)
     await host.emitted('beacon', { event: 'render' }, html.length)
     for (const name of Object.keys(kinds)) {

@@ -122,7 +122,8 @@ export const lossyPages: Readonly<Record<string, Page>> = {
   const real = fetch
   window.fetch = (url, init) => (String(url).includes('/v1/beacons') ? Promise.reject(new TypeError()) : real(url, init))
 </script>${slotInView}${turn()}`,
-    until: isMounted,
+    // It tries for minutes: a beacon without a response for seconds is a finding.
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'rendered')",
     for_ms: 5_000,
   },
   'A script of the page adds x-trace to every fetch': {
@@ -273,6 +274,7 @@ export const wrongPages: Readonly<Record<Exclude<PageRuleId, 'stub-missing'>, Pa
   'layout-shift': {
     body: `<div id="slot"></div><p style="font-size:60px">${'Talk. '.repeat(60)}</p>${turn('/late')}`,
     also: ['message-pushed-away'],
+    until: 'svcAroundAds.beside.length > 0 && svcRecords.shifts.length > 0',
   },
   'slot-emptied': {
     body: `${slotInView}<script>

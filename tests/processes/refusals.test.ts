@@ -78,7 +78,8 @@ test('output that a full disk cuts off is a failure', () => {
     'sh',
     process.execPath,
     join(root, 'bin/svc.js'),
-    'contract openapi',
+    'contract',
+    'openapi',
   ]
   const { status, stderr } = spawnSync('sh', words, {
     encoding: 'utf8',
@@ -104,7 +105,9 @@ test('two sandboxes at once keep apart, in one state directory', async () => {
   for (const { firstLine } of started) urls.push((JSON.parse(await firstLine) as { url: string }).url)
   const svc = (...args: string[]) => spawnSvc(args, { SVC_HOME: home }).ended
   await svc('placements', 'create', '--base-url', urls[0]!, '-o', 'none')
-  const counts = await Promise.all(urls.map((url) => svc('requests', 'verify', '--at-least', '0', '--base-url', url)))
+  const counts = await Promise.all(
+    urls.map((url) => svc('requests', 'verify', '--at-least', '0', '--jq', '.count', '--base-url', url)),
+  )
   expect(counts.map(({ stdout }) => stdout)).toEqual(['1\n', '0\n'])
   expect(JSON.parse((await svc('sandbox', 'ps', '-o', 'json')).stdout)).toHaveLength(2)
   expect((await svc('sandbox', 'stop', '--all')).code).toBe(0)

@@ -138,7 +138,7 @@ export const beaconRules = ruleSet('journal', {
     title: 'every beacon reaches the service',
     severity: 'warning',
     costs: 'The event that it reported does not count: without visible, the impression is lost.',
-    fix: 'Find what kept the page from the service just then: no network, a blocker, a closed page. render.js tries for four seconds, then emits beacon with network_error.',
+    fix: 'Find what kept the page from the service just then: no network, a blocker, a closed page. render.js tries for four minutes, then emits beacon with network_error.',
     needs: 'a beacon with seq',
     judge(observed) {
       const mounts = groupComplete(observed, (each) =>
