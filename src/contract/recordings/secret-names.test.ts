@@ -59,6 +59,7 @@ describe('texts', () => {
     '{"key":"banner-300x250-home-2","code":"SKU-2024-BLUE-XL-01","pkg":"react@18.js.org","required":["password","name"]}',
     '{"url":"http://localhost:8080/a/logo@2x.png","at":"https://medium.example/@bob.smith.io/x","css":"sk-fading-circle-out"}',
     '{"name":"password","value":"","label":"say \\"hi\\": now"}',
+    '{"mnemonic":"Alt+F","pat":"home","psk":"wpa2","parola_count":3,"path":"a","seed":"12","compass_order":"north12","desenha":"linha12","phrase":"good morning"}',
     '{"key":"2026-11-29T10:00:00","code":"error_with_letters_only","secret_name":"the name","pin_code_length":"4"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
@@ -78,6 +79,9 @@ describe('texts', () => {
     `callback({"password":"${secret}"})`,
     `{"session":"${secret}","sid":"${secret}","signature":"${secret}","key":"${secret}","code":"${secret}"}`,
     `{"pass":"${secret}","hmac":"${secret}","secret_name":"${secret}","contraseña":"${secret}","Kennwort":"${secret}"}`,
+    `{"wachtwoord":"${secret}","lösenord":"${secret}","hasło":"${secret}","heslo":"${secret}","salasana":"${secret}","şifre":"${secret}"}`,
+    `{"пароль":"${secret}","密码":"${secret}","パスワード":"${secret}","비밀번호":"${secret}","nova_senha":"${secret}","passord":"${secret}"}`,
+    `{"pat":"${secret}","psk":"${secret}","seed_phrase":"${secret}","recoveryPhrase":"${secret}"}`,
     `[{"name":"sig","value":"${secret}"}]`,
     `{"a":"https://b.example/x?sig=${secret}%3D","b":"AccountName=x;AccountKey=${secret}==;E=1","c":"X-Amz-Signature=${secret}"}`,
     `{"env":"A=1\\nDB_PASSWORD=a,${secret}\\nB=2","dsn":"postgres://bob:a/${secret}@db/x","url":"https://${secret}@host/x.git"}`,
@@ -94,6 +98,11 @@ describe('texts', () => {
     const kept = redactResponseText(text)
     expect(kept).not.toContain(secret)
     expect(kept).toContain('[redacted]')
+  })
+
+  test('the words that open a wallet', () => {
+    const words = 'army van defense carry jealous true garbage claim echo media make crunch'
+    expect(redactResponseText(`{"mnemonic":"${words}"}`)).not.toContain('jealous')
   })
 
   test('in JSON in strings, at any depth', () => {

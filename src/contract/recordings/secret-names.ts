@@ -12,16 +12,24 @@ export type Secrecy = Exclude<NameKind, 'ambiguous'>
 
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
-  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
+  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|(?:seed|recovery)phrase|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
 const wholeWords: ReadonlySet<string> = new Set(
-  'auth authentication bearer cookie cookies csrf otp pass passkey pwd senha xsrf'.split(' '),
+  'auth authentication bearer cookie cookies csrf otp pass passkey pwd xsrf'.split(' '),
 )
 /** The end of a name that can only be that of a secret. */
 const certainEnd =
-  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2})?$/
+  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|(?:seed|recovery)phrase|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2})?$/
 
 /** Names of secrets as of other things, and the last words of such names. */
-const ambiguousWords: ReadonlySet<string> = new Set('code hmac key session sid sig signature'.split(' '))
+const ambiguousWords: ReadonlySet<string> = new Set('code hmac key pat psk session sid sig signature'.split(' '))
+
+/** Passwords in other languages, as names have them. */
+const foreignPasswords = [
+  'adgangskode haslo hasło heslo jelszó lösenord løsenord parola passord salasana şifre senha wachtwoord',
+  'пароль κωδικόςπρόσβασης 密码 密碼 パスワード 비밀번호',
+]
+  .flatMap((words) => words.split(' '))
+  .map(plainLetters)
 
 /** The last word of a name that says something about a secret: how many, of which kind, until when. */
 const harmlessEnd: ReadonlySet<string> = new Set(
@@ -73,22 +81,30 @@ function findKind(words: readonly string[]): NameKind {
   const last = words.at(-1) ?? ''
   if (!hasSecretWord(words)) return ambiguousWords.has(last) ? 'ambiguous' : 'none'
   if (harmlessEnd.has(last)) return 'ambiguous'
-  return certainEnd.test(words.join('')) ? 'certain' : 'possible'
+  return certainEnd.test(words.join('')) || isForeignPassword(last) ? 'certain' : 'possible'
 }
 
 /** Returns the words of a name in lower case, without accents and characters that are not seen. */
 function splitName(name: string): string[] {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}]/gu, '')
-    .toLowerCase()
+  return plainLetters(name.replace(/([a-z0-9])([A-Z])/g, '$1 $2'))
     .split(/[^\p{L}0-9]+/u)
     .filter((word) => word !== '')
 }
 
+function plainLetters(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .toLowerCase()
+}
+
 function hasSecretWord(words: readonly string[]): boolean {
-  return words.some((word) => wholeWords.has(word)) || secretWord.test(words.join(''))
+  return words.some((word) => wholeWords.has(word) || isForeignPassword(word)) || secretWord.test(words.join(''))
+}
+
+/** Scripts without spaces join the word to another; in Latin letters it would be found in the middle of words. */
+function isForeignPassword(word: string): boolean {
+  return foreignPasswords.some((each) => word === each || (!/^[a-z]/.test(each) && word.endsWith(each)))
 }
 
 /** Whether the value of a header or a parameter of one is a secret, by its name. */
@@ -123,9 +139,14 @@ export function isSecretText(text: string, name: string, outer: Secrecy = 'none'
   const { kind, isValue } = readName(name)
   if (!isValue) return false
   if (kind === 'certain' || (outer === 'certain' && valueNames.has(name))) return text !== ''
-  if (isSecretNumber(text, name)) return true
+  if (isSecretNumber(text, name) || isMnemonic(text, name)) return true
   if (kind === 'ambiguous' || (outer !== 'none' && harmlessEnd.has(splitName(name).at(-1) ?? ''))) return isOpaque(text)
   return (kind === 'possible' || outer !== 'none') && looksSecret(text)
+}
+
+/** Whether a text is the twelve words or more that a wallet is opened with. A shortcut of a menu has the same name. */
+function isMnemonic(text: string, name: string): boolean {
+  return splitName(name).at(-1) === 'mnemonic' && /^\s*(?:\p{L}{2,12}\s+){11,23}\p{L}{2,12}\s*$/u.test(text)
 }
 
 /** Whether a text after the name of a secret, beside which it may stand by chance, is one. */
