@@ -33,7 +33,7 @@ export function isStandardSize(format: Exclude<Format, 'native'>, size: Size): b
   return standardSizes[format].some(({ width, height }) => width === size.width && height === size.height)
 }
 
-/** Bounds of a slot, CSS pixels; null is no bound. */
+/** Bounds of a slot, CSS pixels; null: unbounded. */
 interface Bounds {
   readonly max_width: number | null
   readonly max_height: number | null

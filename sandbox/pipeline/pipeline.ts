@@ -176,7 +176,7 @@ function recordSpan(
   })
 }
 
-/** What a start with overrides or a recording does with a complete response: one that was recorded is left as it is. */
+/** Applies the overrides of a start to a complete response; a recorded response is returned unchanged. */
 function asTheService({ overrides, player }: Services, request: Request, response: PipelineResponse): PipelineResponse {
   if (player !== null && isApi(request)) response.headers[sourceHeader] ??= 'emulator'
   if (overrides === null || response.headers[sourceHeader] === 'recording') return response

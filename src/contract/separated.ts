@@ -23,7 +23,7 @@ export function nameWithoutUnit(name: string): string {
 }
 
 /**
- * Returns the fields of each row by their dotted names. A row that is no object has one field, `value`.
+ * Returns the fields of each row by their dotted names. A row that isn't an object has one field, `value`.
  * @param isIso whether times are RFC 3339 under a name without `_ms`
  */
 export function flattenRows(rows: readonly unknown[], isIso: boolean): SeparatedTable {

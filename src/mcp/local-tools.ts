@@ -28,7 +28,7 @@ const ComparedFinding = z.strictObject({
 export const compareTool: Tool = {
   name: 'compare',
   command: 'contract compare',
-  title: 'Compare what a service said with the sandbox, field by field',
+  title: 'Compare recorded responses with the sandbox, field by field',
   description:
     'Sends the requests of a recording (a HAR file of svc record, svc requests export, a browser or a proxy) to a sandbox in memory, started for it, and returns each difference once, with its provenance. Identifiers, times, tokens, prices and what was decided may differ. Two services are compared by the command only: svc contract compare URL.',
   effect: 'reads',

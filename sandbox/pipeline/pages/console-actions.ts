@@ -37,7 +37,7 @@ type Done = Pick<ConsoleActResult, 'done'> & Partial<ConsoleActResult>
 type ActionNamed<Name extends ConsoleAction['action']> = Extract<ConsoleAction, { action: Name }>
 type Actions = { [Name in ConsoleAction['action']]: (page: GrantedPage, action: ActionNamed<Name>) => Promise<Done> }
 
-/** Does what a page asks for. @throws ApiError 404 for a slot that is not the page's, and the errors of the call */
+/** Runs the action that a page requested. @throws ApiError 404 for a slot that is not the page's, and the errors of the call */
 export async function act(page: GrantedPage, action: ConsoleAction): Promise<ConsoleActResult> {
   const perform = actions[action.action] as (page: GrantedPage, action: ConsoleAction) => Promise<Done>
   const { done, replayed = null } = await perform(page, action)

@@ -21,7 +21,7 @@ const columns: readonly Column[] = [
 
 export const compare: Command = {
   name: 'compare',
-  summary: 'Compare what a service said with the sandbox, field by field',
+  summary: 'Compare recorded responses with the sandbox, field by field',
   details: [
     'FILE is a HAR file, of svc record, svc requests export, the network panel of a browser, or a proxy; entries that are not of this API are left out and counted. Its requests are sent in their order to the other side, by default to a sandbox that is started for it, with the identifiers and tokens that this side gives out. Two files are paired request by request. Two services are sent the requests of svc contract check.',
     'Identifiers, times, tokens, prices, addresses and creatives may differ, and so may what is decided, which is counted. Everything else is a finding: with its provenance, and for what is documented with who breaks the document. A service that breaks its document, or a sandbox that does, is exit code 5; other findings are only reported, unless --strict.',

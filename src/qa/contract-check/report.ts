@@ -160,7 +160,7 @@ function splitName(name: string): { endpoint: V1Id; check: string } {
   return { endpoint: endpoint as V1Id, check: check.join(': ') }
 }
 
-/** A response of another status is another response: nothing else about it is compared. */
+/** If the statuses differ, nothing else is compared. */
 function listDifferences(step: StepResult, weight: Provenance, isNoFill: boolean): Difference[] {
   const failed = step.checks.filter(({ passed, subject }) => !passed && !subject.startsWith('contract'))
   const status = failed.find(({ subject }) => subject === 'status')

@@ -62,7 +62,7 @@ export function compareResponses(
   const of_service = listContractDifferences(endpoint, service)
   const of_other = listContractDifferences(endpoint, other)
   if (service.status !== other.status) {
-    // A response of another status is another response: nothing else about it is compared.
+    // If the statuses differ, nothing else is compared.
     const difference = {
       ...compareStatuses(endpoint, service, other),
       breaks: findBreaker(of_service, of_other),

@@ -45,7 +45,7 @@ function readPosted(path: string, body: SentBody, slots: readonly KnownSlot[]): 
   return { kind: 'beacon', slot_id: slot.slot_id, beacon_id, event, measurements }
 }
 
-/** Returns what a response acknowledges; null where it leaves open what happened, or says that nothing did. */
+/** Returns what a response acknowledges; null where the write may or may not have happened, or did not. */
 export function readOutcome({ kind }: Action, received: Received): Outcome | null {
   const { status, headers } = received
   const isRead = kind === 'place' || kind === 'poll'
