@@ -127,7 +127,7 @@ function typesOf({ type, const: only, enum: values }: JsonObject): string[] {
 
 /** Compares the values of `enum` and `const`. */
 function compareValues({ one, other, direction, place }: Pair): ContractChange[] {
-  const [ours, theirs] = [valuesOf(one), valuesOf(other)]
+  const [ours, theirs] = [anyValue(one), anyValue(other)]
   const [from, into] = direction === 'request' ? [ours, theirs] : [theirs, ours]
   if (into === null) return []
   if (from === null) {
@@ -143,7 +143,7 @@ function compareValues({ one, other, direction, place }: Pair): ContractChange[]
   return [{ place, problem: `${missing.join(', ')} ${problem}` }]
 }
 
-function valuesOf({ const: only, enum: values }: JsonObject): string[] | null {
+function anyValue({ const: only, enum: values }: JsonObject): string[] | null {
   if (only !== undefined) return [JSON.stringify(only)]
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : null
 }

@@ -11,7 +11,7 @@ const half: AdMeter = {
 }
 
 /** Draws the meter of an ad, of which it needs the measurement alone. */
-function drawOf(meter: AdMeter | null, isViewed = false, isUnderConsole = false): Branch | null {
+function drawMeterFor(meter: AdMeter | null, isViewed = false, isUnderConsole = false): Branch | null {
   const ad: Pick<ConsoleAd, 'isViewed' | 'measure'> = { isViewed, measure: () => meter }
   return drawMeter({ ad } as Slot, isUnderConsole)
 }
@@ -69,7 +69,7 @@ test.each<[string, Partial<AdMeter>, boolean, readonly (readonly string[])[]]>([
     ],
   ],
 ])('show %s', (_, changes, isViewed, expected) => {
-  expect(readGauges(drawOf({ ...half, ...changes }, isViewed))).toEqual(expected)
+  expect(readGauges(drawMeterFor({ ...half, ...changes }, isViewed))).toEqual(expected)
 })
 
 test.each<[string, Partial<AdMeter>, boolean, boolean, string, string]>([
@@ -88,13 +88,13 @@ test.each<[string, Partial<AdMeter>, boolean, boolean, string, string]>([
   ['covered', {}, false, false, 'warn', 'Something lies over it, or hides it.'],
   ['covered', {}, false, true, 'warn', 'This console lies over it: move it.'],
 ])('say %s: %j', (chip, changes, isViewed, isUnderConsole, tone, text) => {
-  const drawn = listBranches(drawOf({ ...half, ...changes }, isViewed, isUnderConsole)!)
+  const drawn = listBranches(drawMeterFor({ ...half, ...changes }, isViewed, isUnderConsole)!)
   const hold = drawn.find(({ attributes }) => attributes.class === 'hold')!
   expect([hold.attributes['data-tone'], String(hold.children[0])]).toEqual([tone, expect.stringContaining(text)])
   expect(drawn.some(({ children }) => children.includes(chip))).toBe(true)
 })
 
 test('an ad that is not mounted has none', () => {
-  expect(drawOf(null)).toBeNull()
+  expect(drawMeterFor(null)).toBeNull()
   expect(drawMeter({ ad: null } as Slot, false)).toBeNull()
 })

@@ -7,7 +7,7 @@ import { readChoices } from './surfaces.ts'
 const session_id = 'demo-1'
 let seq = 0
 
-function recorderOf(...ids: string[]): Recorder {
+function buildRecorder(...ids: string[]): Recorder {
   const recorder = openRecorder(() => undefined)
   for (const id of ids) start(recorder, id)
   return recorder
@@ -31,7 +31,7 @@ const kinds = (recorder: Recorder, turn = 0) => recorder.turns[turn]?.entries.ma
 describe('a decision or a beacon', () => {
   test('is one entry, whichever side knows it first', () => {
     for (const isPageFirst of [true, false]) {
-      const recorder = recorderOf('turn-1')
+      const recorder = buildRecorder('turn-1')
       const sides = [
         () => recorder.onPageEvent(pageEvent({ type: 'decision', status: 'ready', fill: true })),
         () => recorder.onSandboxEvent(sandboxEvent('placement.decided', 'slot_1', { fill: true }), performance.now()),
@@ -47,7 +47,7 @@ describe('a decision or a beacon', () => {
   })
 
   test('never precedes its cause, although the clocks differ', () => {
-    const recorder = recorderOf('turn-1')
+    const recorder = buildRecorder('turn-1')
     recorder.onPageEvent(pageEvent({ type: 'turn:started' }))
     recorder.onPageEvent(pageEvent({ type: 'rendered' }))
     recorder.onSandboxEvent(
@@ -58,7 +58,7 @@ describe('a decision or a beacon', () => {
   })
 
   test('gets an entry of its own when it is repeated', () => {
-    const recorder = recorderOf('turn-1')
+    const recorder = buildRecorder('turn-1')
     const beacon = { beacon_id: 'ri_1:click', event: 'click' }
     recorder.onSandboxEvent(sandboxEvent('beacon.accepted', 'slot_1', beacon), performance.now())
     recorder.onSandboxEvent(sandboxEvent('beacon.duplicate', 'slot_1', beacon), performance.now())
@@ -66,7 +66,7 @@ describe('a decision or a beacon', () => {
   })
 
   test('is numbered if it is a heartbeat', () => {
-    const recorder = recorderOf('turn-1')
+    const recorder = buildRecorder('turn-1')
     for (const count of [1, 2]) {
       recorder.onPageEvent(pageEvent({ type: 'beacon', event: 'heartbeat', accepted: true, reason_code: 'OK' }))
       const beacon = { beacon_id: `ri_1:heartbeat:${count}`, event: 'heartbeat' }
@@ -78,13 +78,13 @@ describe('a decision or a beacon', () => {
 
 describe('the turn of an event', () => {
   test('is none when it belongs to another session', () => {
-    const recorder = recorderOf('turn-1')
+    const recorder = buildRecorder('turn-1')
     recorder.onSandboxEvent(sandboxEvent('job.created', 'slot_9', { session_id: 'other' }), performance.now())
     expect(kinds(recorder)).toEqual(['started'])
   })
 
   test('is the newest one until its slot proves to be another’s', () => {
-    const recorder = recorderOf('turn-1', 'turn-2')
+    const recorder = buildRecorder('turn-1', 'turn-2')
     recorder.onSandboxEvent(sandboxEvent('job.created', 'slot_1'), performance.now())
     expect(kinds(recorder)).toEqual(['started', 'pending'])
     recorder.bind('turn-1', 'slot_1')
@@ -92,7 +92,7 @@ describe('the turn of an event', () => {
   })
 
   test('is that of the stored consent, with the event that the sandbox recorded', () => {
-    const recorder = recorderOf('turn-1')
+    const recorder = buildRecorder('turn-1')
     recorder.onSandboxEvent(sandboxEvent('consent.changed', null, { consent_id: 'cns_other' }), performance.now())
     recorder.onSandboxEvent(sandboxEvent('consent.changed', null, { consent_id: 'cns_1' }), performance.now())
     expect(kinds(recorder)).toEqual(['started'])

@@ -387,11 +387,11 @@ describe('what to do', () => {
   })
 
   test('about a no-fill follows from its reason', () => {
-    const fixOf = (no_fill_reason: NoFillReason) => findBillingFix({ ...facts, no_fill_reason, billing: null })
-    for (const each of Object.keys(noFillReasons)) expect(fixOf(each as NoFillReason), each).toMatch(/^[A-Z].+\.$/)
-    expect(fixOf('below_floor')).toMatch(/^Change the request/)
-    expect(fixOf('test_forced')).toBe('Leave out test_outcome.')
-    expect(fixOf('consent_not_granted')).toMatch(/when consent is granted\.$/)
+    const findFix = (no_fill_reason: NoFillReason) => findBillingFix({ ...facts, no_fill_reason, billing: null })
+    for (const each of Object.keys(noFillReasons)) expect(findFix(each as NoFillReason), each).toMatch(/^[A-Z].+\.$/)
+    expect(findFix('below_floor')).toMatch(/^Change the request/)
+    expect(findFix('test_forced')).toBe('Leave out test_outcome.')
+    expect(findFix('consent_not_granted')).toMatch(/when consent is granted\.$/)
   })
 
   test('is about the render beacon that was refused, not about the view that waits for one', () => {

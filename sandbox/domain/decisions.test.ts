@@ -135,13 +135,13 @@ describe('what fills', () => {
   })
 
   test('banner, then clip, then native; a single allowed format is used', () => {
-    const formatOf = (...allowed_formats: Opportunity['allowed_formats']) => {
+    const decideFormat = (...allowed_formats: Opportunity['allowed_formats']) => {
       const outcome = decide(market, opportunity({ allowed_formats }))
       return outcome.status === 'filled' ? outcome.format : null
     }
-    expect(formatOf('native', 'clip', 'banner')).toBe('banner')
-    expect(formatOf('native', 'clip')).toBe('clip')
-    for (const format of formats) expect(formatOf(format)).toBe(format)
+    expect(decideFormat('native', 'clip', 'banner')).toBe('banner')
+    expect(decideFormat('native', 'clip')).toBe('clip')
+    for (const format of formats) expect(decideFormat(format)).toBe(format)
   })
 
   test('a format that fits is used instead of one that does not', () => {

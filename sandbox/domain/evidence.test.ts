@@ -212,7 +212,7 @@ describe('entries', () => {
 })
 
 describe('the chain', () => {
-  function chainOf(entries: string[]) {
+  function buildChain(entries: string[]) {
     let previous = genesis
     return entries.map((entry, index) => {
       previous = chainHash(previous, entry, sha256Hex)
@@ -221,7 +221,7 @@ describe('the chain', () => {
     })
   }
   const entry = (seq: number) => consentEntry({ ...consent, seq })
-  const chain = chainOf([entry(1), entry(2), entry(3), entry(4)])
+  const chain = buildChain([entry(1), entry(2), entry(3), entry(4)])
   const altered = (position: number, change: object) =>
     chain.map((link, index) => (index === position ? { ...link, ...change } : link))
 
@@ -269,7 +269,7 @@ describe('the chain', () => {
     ['null', 'Entry 1 names no position as its position.'],
     [String.raw`{"a":"\ud800","seq":1}`, 'Entry 1 is not canonical JSON (RFC 8785).'],
   ])('does not hold with the entry %s, though its hash is right', (text, problem) => {
-    expect(verifyChain('proj_demo', chainOf([text]), sha256Hex)).toEqual({
+    expect(verifyChain('proj_demo', buildChain([text]), sha256Hex)).toEqual({
       ok: false,
       broken_at: 1,
       problem,
@@ -305,7 +305,7 @@ describe('the chain', () => {
         } catch (error) {
           expect(error).toBeInstanceOf(TypeError)
         }
-        expect(verifyChain('proj_demo', chainOf([text]), sha256Hex).ok).toBe(text === canonical)
+        expect(verifyChain('proj_demo', buildChain([text]), sha256Hex).ok).toBe(text === canonical)
       }),
     )
   })

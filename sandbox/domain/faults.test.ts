@@ -29,7 +29,7 @@ const request: FaultRequest = {
 }
 
 /** Returns which of `count` matching requests a rule breaks. */
-function metOf(draft: Draft, count: number): number[] {
+function countMet(draft: Draft, count: number): number[] {
   let counted = { matched: 0, injected: 0 }
   const met: number[] = []
   for (let index = 0; index < count; index++) {
@@ -77,22 +77,22 @@ describe('a rule matches', () => {
 
 describe('a rule breaks', () => {
   test('every matching request by default', () => {
-    expect(metOf({}, 4)).toEqual([0, 1, 2, 3])
+    expect(countMet({}, 4)).toEqual([0, 1, 2, 3])
   })
 
   test('as many as `times`, after as many as `after`', () => {
-    expect(metOf({ times: 2 }, 5)).toEqual([0, 1])
-    expect(metOf({ after: 2 }, 5)).toEqual([2, 3, 4])
-    expect(metOf({ after: 1, times: 2 }, 5)).toEqual([1, 2])
+    expect(countMet({ times: 2 }, 5)).toEqual([0, 1])
+    expect(countMet({ after: 2 }, 5)).toEqual([2, 3, 4])
+    expect(countMet({ after: 1, times: 2 }, 5)).toEqual([1, 2])
   })
 
   test('the same requests for the same seed, others for another seed, and about the share of `rate`', () => {
-    const met = metOf({ rate: 0.3, seed: 7 }, 1000)
-    expect(metOf({ rate: 0.3, seed: 7 }, 1000)).toEqual(met)
-    expect(metOf({ rate: 0.3, seed: 8 }, 1000)).not.toEqual(met)
+    const met = countMet({ rate: 0.3, seed: 7 }, 1000)
+    expect(countMet({ rate: 0.3, seed: 7 }, 1000)).toEqual(met)
+    expect(countMet({ rate: 0.3, seed: 8 }, 1000)).not.toEqual(met)
     expect(met.length).toBeGreaterThan(250)
     expect(met.length).toBeLessThan(350)
-    expect(metOf({ rate: 0 }, 100)).toEqual([])
+    expect(countMet({ rate: 0 }, 100)).toEqual([])
   })
 })
 

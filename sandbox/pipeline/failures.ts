@@ -46,7 +46,7 @@ export async function toApiError(services: Services, thrown: unknown, request_id
       })
     }
     if (refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
-    if (isOfDisk(error.cause)) {
+    if (isDiskError(error.cause)) {
       return new ApiError('storage_unavailable', {
         message: `The sandbox cannot read its database now: ${readMessage(error.cause)}.`,
         hint: 'Check the disk and its connection, then send it again. Whether the file is damaged: svc sandbox status --check',
@@ -77,7 +77,7 @@ function isHeldByOther(cause: unknown): boolean {
 }
 
 /** Whether SQLite was refused by the system. A read that ends too early, or has other bytes, is damage. */
-function isOfDisk(cause: unknown): boolean {
+function isDiskError(cause: unknown): boolean {
   const code = readErrorCode(cause) ?? ''
   return /^SQLITE_(IOERR|CANTOPEN|NOMEM|FULL)/.test(code) && !/_(SHORT_READ|DATA|CORRUPTFS)$/.test(code)
 }

@@ -117,7 +117,7 @@ export async function respondTo(
     )
     await addCors(services, exchange, response)
   }
-  response = asTheService(services, request, response)
+  response = applyServiceOverrides(services, request, response)
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= formatHttpDate(exchange.context.now_ms)
   const trace_id = isOfApi(request, response) ? findTraceId(exchange.context.trace) : null
@@ -177,7 +177,11 @@ function recordSpan(
 }
 
 /** Applies the overrides of a start to a complete response; a recorded response is returned unchanged. */
-function asTheService({ overrides, player }: Services, request: Request, response: PipelineResponse): PipelineResponse {
+function applyServiceOverrides(
+  { overrides, player }: Services,
+  request: Request,
+  response: PipelineResponse,
+): PipelineResponse {
   if (player !== null && isApi(request)) response.headers[sourceHeader] ??= 'emulator'
   if (overrides === null || response.headers[sourceHeader] === 'recording') return response
   return overrideResponse(overrides, request, response)

@@ -3,7 +3,7 @@ import type { Route } from './exchange.ts'
 import { createRouteTree, type RouteTree } from './route-tree.ts'
 
 test('a path without parameters, and one with two', () => {
-  const tree = treeOf('POST /v1/placements', 'POST /v1/jobs/{job_id}/generation/{event}')
+  const tree = buildTree('POST /v1/placements', 'POST /v1/jobs/{job_id}/generation/{event}')
   expect(found(tree, 'POST', '/v1/placements')).toEqual({ path: '/v1/placements', params: {}, query: {} })
   expect(found(tree, 'POST', '/v1/jobs/job_1/generation/started?wait_ms=5')).toEqual({
     path: '/v1/jobs/{job_id}/generation/{event}',
@@ -13,7 +13,12 @@ test('a path without parameters, and one with two', () => {
 })
 
 test('fixed text goes before a parameter, and leads to one where it has no route of the method', () => {
-  const tree = treeOf('GET /requests/{request_id}', 'GET /requests/count', 'POST /requests/find', 'GET /{any}/count/x')
+  const tree = buildTree(
+    'GET /requests/{request_id}',
+    'GET /requests/count',
+    'POST /requests/find',
+    'GET /{any}/count/x',
+  )
   expect(found(tree, 'GET', '/requests/count')).toMatchObject({ path: '/requests/count', params: {} })
   expect(found(tree, 'GET', '/requests/find')).toMatchObject({ params: { request_id: 'find' } })
   expect(found(tree, 'GET', '/requests/count/x')).toMatchObject({ params: { any: 'requests' } })
@@ -21,7 +26,7 @@ test('fixed text goes before a parameter, and leads to one where it has no route
 })
 
 test('HEAD has the routes of GET; one path may have a route for each method', () => {
-  const tree = treeOf('GET /keys', 'POST /keys')
+  const tree = buildTree('GET /keys', 'POST /keys')
   expect(found(tree, 'HEAD', '/keys')).toMatchObject({ path: '/keys' })
   expect(found(tree, 'POST', '/keys')).toMatchObject({ path: '/keys' })
   expect(() => tree.add(route('GET', '/keys'))).toThrow('There are two routes for GET /keys.')
@@ -35,18 +40,18 @@ test.each([
   ['http://localhost?a=1', '/'],
   ['/v1/docs/', '/v1/docs/'],
 ])('%s leads to %s', (target, path) => {
-  expect(found(treeOf('GET /', 'GET /v1/x', 'GET /v1/docs/'), 'GET', target)).toMatchObject({ path })
+  expect(found(buildTree('GET /', 'GET /v1/x', 'GET /v1/docs/'), 'GET', target)).toMatchObject({ path })
 })
 
 test.each(['*', '/v1', '/v1/x/', '//v1/x', '/V1/x', 'v1/x', 'ftp://localhost/v1/x', '/__proto__', '/constructor'])(
   '%s leads nowhere',
   (target) => {
-    expect(found(treeOf('GET /v1/x', 'GET /v1/y/{id}/z'), 'GET', target)).toBeNull()
+    expect(found(buildTree('GET /v1/x', 'GET /v1/y/{id}/z'), 'GET', target)).toBeNull()
   },
 )
 
 test('a parameter and a query are decoded after they have been split', () => {
-  const tree = treeOf('GET /v1/decisions/{slot_id}')
+  const tree = buildTree('GET /v1/decisions/{slot_id}')
   expect(found(tree, 'GET', '/v1/decisions/a%2Fb%25zz%C3%A9?a=1&a=2&b+c=%26&__proto__=x')).toEqual({
     path: '/v1/decisions/{slot_id}',
     params: { slot_id: 'a/b%zzé' },
@@ -62,12 +67,12 @@ test.each([
   'http://localhost:99999/v1/decisions/x',
   'http://localhost/v1/decisions/x#top',
 ])('%.60s is malformed', (target) => {
-  const tree = treeOf('GET /v1/decisions/{slot_id}')
+  const tree = buildTree('GET /v1/decisions/{slot_id}')
   expect(found(tree, 'GET', target)).toBe('malformed')
   expect(found(tree, 'GET', `/v1/decisions/${'%41'.repeat(1_024)}`)).toMatchObject({ query: {} })
 })
 
-function treeOf(...routes: string[]): RouteTree {
+function buildTree(...routes: string[]): RouteTree {
   const tree = createRouteTree()
   for (const text of routes) {
     const [method, path] = text.split(' ') as [Route['method'], string]

@@ -22,7 +22,7 @@ function nodeOn(database: { state: FaultState | null; late: Promise<void> }): Fa
   return createFaults({ store, hash: (text) => text, report: (error) => expect.unreachable(String(error)) })
 }
 
-const statusesOf = (faults: Faults) => faults.list().map(({ status }) => status)
+const listStatuses = (faults: Faults) => faults.list().map(({ status }) => status)
 
 test.each(['read', 'change'] as const)('the rules of another node stay when a %s takes long', async (slow) => {
   let end = () => {}
@@ -41,5 +41,5 @@ test.each(['read', 'change'] as const)('the rules of another node stay when a %s
   await setImmediate()
   end()
   await Promise.all([first, second])
-  expect(statusesOf(one)).toEqual(slow === 'read' ? [501, 500] : [502, 501, 500])
+  expect(listStatuses(one)).toEqual(slow === 'read' ? [501, 500] : [502, 501, 500])
 })

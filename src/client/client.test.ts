@@ -165,7 +165,7 @@ test('events arrive one by one, regardless of the chunks of the stream', async (
   const bytes = new TextEncoder().encode(text)
   const chunks = [bytes.slice(0, 30), bytes.slice(30, 131), bytes.slice(131)]
   const headers = { 'content-type': 'text/event-stream; charset=utf-8' }
-  const fetch: Fetch = async () => new Response(streamOf(chunks), { headers })
+  const fetch: Fetch = async () => new Response(buildStream(chunks), { headers })
   const received = []
   for await (const item of createClient({ base_url: 'http://127.0.0.1:1', fetch }).events.stream()) received.push(item)
   expect(received).toEqual([event(1), event(2)])
@@ -222,7 +222,7 @@ test('a response is read up to 64 MiB, unpacked, and a smaller limit can be chos
     differences: ['more than 1000 bytes'],
   })
   expect(await small.jobs.create({ body })).toEqual({})
-  const endless = streamOf(Array.from({ length: 3 }, () => new Uint8Array(2 ** 19).fill(32)))
+  const endless = buildStream(Array.from({ length: 3 }, () => new Uint8Array(2 ** 19).fill(32)))
   const fetch: Fetch = async () => new Response(endless, { headers: { 'content-type': 'text/event-stream' } })
   const events = createClient({ base_url: service.url, fetch }).events.stream()
   await expect(events.next()).rejects.toMatchObject({ name: 'ContractError', differences: ['an event does not end'] })
@@ -270,7 +270,7 @@ function respondingWith(body: unknown, status = 200, headers: Record<string, str
   return { fetch, sent }
 }
 
-function streamOf(chunks: Uint8Array[]): ReadableStream<Uint8Array> {
+function buildStream(chunks: Uint8Array[]): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(chunk)

@@ -72,8 +72,8 @@ test('a file with keys is for its owner only, even if a crash left one behind th
   replaceFile(file, '{}', ownerOnly)
   writeFileSync(`${file}.${process.pid}.new`, '', { mode: 0o644 })
   replaceFile(file, '{"key":1}', ownerOnly)
-  const modeOf = (path: string) => statSync(path).mode & 0o777
-  expect([modeOf(join(file, '..')), modeOf(file)]).toEqual([0o700, 0o600])
+  const readMode = (path: string) => statSync(path).mode & 0o777
+  expect([readMode(join(file, '..')), readMode(file)]).toEqual([0o700, 0o600])
 })
 
 describe('json', () => {

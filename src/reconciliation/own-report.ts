@@ -39,14 +39,14 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
   if (file.rows.length === 0) return null
   const columns = findColumns(file.names, settings.columns, (field, column) => hasValues(file, field, column))
   const read = listColumns(columns)
-  const cellsOf = (isWanted: (field: OwnField) => boolean) =>
+  const listCells = (isWanted: (field: OwnField) => boolean) =>
     textsIn(file, new Set(read.filter(({ field }) => isWanted(field)).map(({ column }) => file.names.indexOf(column))))
-  const counted = () => cellsOf(isCount)
+  const counted = () => listCells(isCount)
   const decimal = findDecimalSign(
     { counts: counted(), others: () => textsOutside(file, columns), separator: file.separator },
     settings.decimal,
   )
-  const order = findDayOrder(cellsOf(isDate), settings.order)
+  const order = findDayOrder(listCells(isDate), settings.order)
   const counts = readOwnCounts(file, columns, { decimal, order })
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
   return {
@@ -80,10 +80,10 @@ function findUnread(file: OwnFile, read: readonly { column: string }[], ignored:
   const known = new Set(['', ...ignored, ...read.map(({ column }) => column)])
   return [...new Set(file.names)]
     .filter((column) => !known.has(column))
-    .map((column) => ({ column, kind: kindOf(file, column) }))
+    .map((column) => ({ column, kind: readKind(file, column) }))
 }
 
-function kindOf(file: OwnFile, column: string): UnreadColumn['kind'] {
+function readKind(file: OwnFile, column: string): UnreadColumn['kind'] {
   const words = normalizeWord(column).split('_')
   if (words.some((word) => amountWords.has(word))) return 'amount'
   const cells = [...textsIn(file, new Set([file.names.indexOf(column)]))].filter((cell) => cell.trim() !== '')

@@ -101,7 +101,7 @@ function findSums(rows: readonly OwnRow[], reader: KeyReader): LeftOutRow[] {
     const candidates = (isCandidate ? [group, counted] : []).map((parts) =>
       hasNoKey ? parts : parts.slice(parts.findLastIndex((part) => reader.keyCell(part) !== key) + 1),
     )
-    const parts = candidates.find((each) => isSumOf(row, each, hasNoKey, reader))
+    const parts = candidates.find((each) => isSum(row, each, hasNoKey, reader))
     if (parts === undefined) {
       group.push(row)
       counted.push(row)
@@ -114,7 +114,7 @@ function findSums(rows: readonly OwnRow[], reader: KeyReader): LeftOutRow[] {
   return sums.map(({ row, parts }) => ({ line: row.line, reason: 'sum', text: nameLines(parts) }))
 }
 
-function isSumOf(
+function isSum(
   row: OwnRow,
   parts: readonly OwnRow[],
   hasNoKey: boolean,

@@ -24,10 +24,10 @@ import { type PassedExchange, toHeaderRecord } from './exchange.ts'
 import { type LeftOut, type ReceivedBody, readReceivedBody, readSentBody } from './recorded-body.ts'
 import type { SecretMemory } from './secret-memory.ts'
 import {
+  collectFromHeaders,
+  collectFromParameters,
+  collectFromProseHeaders,
   learnDocument,
-  learnHeaders,
-  learnParameters,
-  learnProseHeaders,
   learnRequest,
   learnResponse,
   learnUnknown,
@@ -89,13 +89,13 @@ async function readExchange(passed: PassedExchange, origin: string): Promise<Rea
 function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): void {
   const { passed, endpoint, params, request_headers, response_headers, sent, sent_json, received_json, received } =
     exchange
-  learnHeaders(memory, request_headers)
-  learnHeaders(memory, response_headers)
-  learnProseHeaders(memory, request_headers, keepRequestHeaders(request_headers))
-  learnParameters(memory, params, URL.parse(origin + passed.path)?.search ?? '')
+  collectFromHeaders(memory, request_headers)
+  collectFromHeaders(memory, response_headers)
+  collectFromProseHeaders(memory, request_headers, keepRequestHeaders(request_headers))
+  collectFromParameters(memory, params, URL.parse(origin + passed.path)?.search ?? '')
   // A body of another type than JSON is not kept. A response can repeat its parameters.
   if (/^application\/x-www-form-urlencoded\b/i.test(request_headers['content-type'] ?? '')) {
-    learnParameters(memory, {}, sent)
+    collectFromParameters(memory, {}, sent)
   }
   const isKnown = isOfApi(endpoint) && isKnownBody(endpoint, sent)
   if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)

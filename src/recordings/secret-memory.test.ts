@@ -7,7 +7,7 @@ const nameToken = (index: number) => `${(index * 7_919).toString(36)}.${'qz7'.re
 test('holds no more than so many secrets, and keeps none of the others', () => {
   const memory = createSecretMemory(Buffer.alloc(32))
   const count = 60_000
-  for (let index = 0; index < count; index++) memory.learnSecret(nameToken(index), 'tok')
+  for (let index = 0; index < count; index++) memory.collectSecret(nameToken(index), 'tok')
   for (const plain of ['{"title":"A fine thing to read"}', '<p class="x">Sale ends on 2026-12-24</p>']) {
     expect(memory.replace(plain)).toBe(plain)
   }
@@ -21,7 +21,7 @@ test('holds no more than so many secrets, and keeps none of the others', () => {
 test('texts of many lengths with one beginning are found in a text that has few of them, and none is kept in any other', () => {
   const memory = createSecretMemory(Buffer.alloc(32))
   const prompts = Array.from({ length: 500 }, (_, index) => `Please tell me ${'very '.repeat(index)}much`)
-  for (const prompt of prompts) memory.learnText(prompt, '[removed]')
+  for (const prompt of prompts) memory.collectFromText(prompt, '[removed]')
   expect(memory.replace('{"title":"Please tell everyone"}')).toBe('{"title":"Please tell everyone"}')
   expect(memory.replace(JSON.stringify({ a: prompts[300], b: 'c' }))).toBe('{"a":"[removed]","b":"c"}')
   const many = memory.replace(JSON.stringify({ a: prompts.join('\n'), b: 'c' }))

@@ -11,11 +11,11 @@ import { redactSecrets } from '#foundation/redaction.ts'
 
 export interface SecretMemory {
   /** Learns a token or key. `kind` is the prefix in place of one that it does not have. Known shapes need no learning. */
-  learnSecret(secret: string, kind: string): void
+  collectSecret(secret: string, kind: string): void
   /** Learns what an exchange authenticated with: it is found in base64 too. */
-  learnCredential(secret: string): void
+  collectCredential(secret: string): void
   /** Learns a text, and what stands in its place. Short ones would be found in the middle of other words. */
-  learnText(text: string, replacement: string): void
+  collectFromText(text: string, replacement: string): void
   /** Returns a text with everything that was learnt, in every spelling, and every signed token replaced. */
   replace(text: string): string
 }
@@ -31,16 +31,16 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
   const index = createIndex()
   const texts: string[][] = []
   return {
-    learnSecret(secret, kind) {
+    collectSecret(secret, kind) {
       if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
       const replacement = nameSecret(secret, kind, key)
       for (const spelling of listSpellings(secret)) index.addSecret(spelling, replacement)
     },
-    learnCredential(secret) {
-      this.learnSecret(secret, 'tok')
+    collectCredential(secret) {
+      this.collectSecret(secret, 'tok')
       for (const spelling of listBase64(secret)) index.addSecret(spelling, nameSecret(secret, 'tok', key))
     },
-    learnText(text, replacement) {
+    collectFromText(text, replacement) {
       const added = listSpellings(text).filter((spelling) => index.add(spelling, replacement, true))
       if (added.length === 0) return
       texts.push(added)

@@ -35,22 +35,22 @@ function kindFor(name: string): string {
 }
 
 /** Learns the credentials in headers, by their names in lower case. */
-export function learnHeaders(memory: SecretMemory, headers: Readonly<Record<string, string>>): void {
+export function collectFromHeaders(memory: SecretMemory, headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    for (const address of listEmails(value)) memory.learnText(address, removedEmail)
+    for (const address of listEmails(value)) memory.collectFromText(address, removedEmail)
     const inProtocols = name === 'sec-websocket-protocol' ? findSocketSecrets(value) : []
-    for (const each of inProtocols) memory.learnCredential(each)
-    if (isPersonalHeader(name, value)) for (const each of value.split(/,\s*/)) memory.learnText(each, 'redacted')
+    for (const each of inProtocols) memory.collectCredential(each)
+    if (isPersonalHeader(name, value)) for (const each of value.split(/,\s*/)) memory.collectFromText(each, 'redacted')
     if (!isSecretHeader(name)) continue
     // `Bearer TOKEN`, `name=value; other="value"`, or the value alone.
     for (const part of value.split(/[\s;,]+/)) {
       if (harmlessParameter.test(part)) continue
       const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
       for (const each of name.includes('cookie') ? [secret] : [part, secret]) {
-        if (each.length >= minSecretLength) memory.learnCredential(each)
+        if (each.length >= minSecretLength) memory.collectCredential(each)
       }
     }
-    learnBasic(memory, value)
+    collectBasic(memory, value)
   }
 }
 
@@ -59,22 +59,22 @@ const harmlessParameter =
   /^(?:path|domain|expires|max-age|samesite|priority|version|uri|realm|algorithm|qop|username)=/i
 
 /** Learns the user and the password of basic authentication. */
-function learnBasic(memory: SecretMemory, value: string): void {
+function collectBasic(memory: SecretMemory, value: string): void {
   const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]{4,8192})$/i.exec(value) ?? []
   if (encoded === undefined) return
   const pair = Buffer.from(encoded, 'base64').toString()
   const at = pair.indexOf(':')
-  for (const each of [pair, pair.slice(0, at), pair.slice(at + 1)]) memory.learnCredential(each)
+  for (const each of [pair, pair.slice(0, at), pair.slice(at + 1)]) memory.collectCredential(each)
 }
 
 /** Learns header values that are not kept, since they might be prose. @param kept the headers as the file has them */
-export function learnProseHeaders(
+export function collectFromProseHeaders(
   memory: SecretMemory,
   headers: Readonly<Record<string, string>>,
   kept: Readonly<Record<string, string>>,
 ): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (kept[name] !== value && !credential.test(listDecoded(value).at(-1) ?? '')) learnProse(memory, value)
+    if (kept[name] !== value && !credential.test(listDecoded(value).at(-1) ?? '')) collectFromProse(memory, value)
   }
 }
 
@@ -85,13 +85,17 @@ const credential = /^\S+ \S+$/
 const minSecretLength = 12
 
 /** Learns the tokens of a path and its query, and prose that strayed there. */
-export function learnParameters(memory: SecretMemory, params: Readonly<Record<string, string>>, search: string): void {
+export function collectFromParameters(
+  memory: SecretMemory,
+  params: Readonly<Record<string, string>>,
+  search: string,
+): void {
   for (const [name, value] of [...Object.entries(params), ...new URLSearchParams(search)]) {
     if (isTokenName(name) || isUnknownSecret(name)) {
-      for (const level of listDecoded(value)) memory.learnSecret(level, kindFor(name))
+      for (const level of listDecoded(value)) memory.collectSecret(level, kindFor(name))
     } else {
-      learnProse(memory, value)
-      learnProse(memory, name)
+      collectFromProse(memory, value)
+      collectFromProse(memory, name)
     }
   }
 }
@@ -122,9 +126,9 @@ function decodeLoosely(text: string): string {
 export function learnRequest(memory: SecretMemory, value: unknown): void {
   walk(value, (name, text, path, secrecy) => {
     learnField(memory, name, text, secrecy)
-    if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) learnProse(memory, text)
-    for (const address of listEmails(text)) memory.learnText(address, removedEmail)
-    if (isFreeField(path) && findPersonalData(text).length > 0) memory.learnText(text, '[removed: personal data]')
+    if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) collectFromProse(memory, text)
+    for (const address of listEmails(text)) memory.collectFromText(address, removedEmail)
+    if (isFreeField(path) && findPersonalData(text).length > 0) memory.collectFromText(text, '[removed: personal data]')
   })
 }
 
@@ -132,16 +136,16 @@ export function learnRequest(memory: SecretMemory, value: unknown): void {
 export function learnUnknown(memory: SecretMemory, value: unknown): void {
   learnRequest(memory, value)
   walk(value, (name, text) => {
-    learnProse(memory, name)
-    learnProse(memory, text)
+    collectFromProse(memory, name)
+    collectFromProse(memory, text)
   })
 }
 
 /** Learns a text with blanks in it, however it is encoded. */
-function learnProse(memory: SecretMemory, text: string): void {
+function collectFromProse(memory: SecretMemory, text: string): void {
   const levels = listDecoded(text)
   if (!/\s|\w\+\w/.test(levels.at(-1) ?? '')) return
-  for (const level of levels) memory.learnText(level, describeRemoved(text))
+  for (const level of levels) memory.collectFromText(level, describeRemoved(text))
 }
 
 /** Learns the tokens of a JSON value of a response. */
@@ -151,9 +155,9 @@ export function learnResponse(memory: SecretMemory, value: unknown): void {
 
 /** Learns a token by the role of its field, or by its name where it looks like one: a word would be found in other places. */
 function learnField(memory: SecretMemory, name: string, text: string, secrecy: Secrecy): void {
-  if (isTokenName(name)) memory.learnSecret(text, kindFor(name))
+  if (isTokenName(name)) memory.collectSecret(text, kindFor(name))
   else if (text.length >= minSecretLength && isSecretText(text, name, secrecy) && isOpaque(text))
-    memory.learnSecret(text, 'tok')
+    memory.collectSecret(text, 'tok')
 }
 
 function isOpaque(text: string): boolean {
@@ -168,10 +172,10 @@ const namedValue = /(?<![\w.-])([\w.-]{1,128})["']?\s{0,8}[:=]\s{0,8}["']([\w.~+
 /** Learns the tokens in a document, such as the one with which a frame sends its beacons. The fields of JSON are learnt as such. */
 export function learnDocument(memory: SecretMemory, text: string, isJson = false): void {
   // Letters alone are a name in code.
-  for (const [token] of text.matchAll(prefixedToken)) if (isOpaqueWord(token)) memory.learnSecret(token, 'tok')
+  for (const [token] of text.matchAll(prefixedToken)) if (isOpaqueWord(token)) memory.collectSecret(token, 'tok')
   if (isJson) return
   for (const [, name = '', value = ''] of text.matchAll(namedValue)) {
-    if (isUnknownSecret(name) && isOpaqueWord(value)) memory.learnSecret(value, 'tok')
+    if (isUnknownSecret(name) && isOpaqueWord(value)) memory.collectSecret(value, 'tok')
   }
 }
 

@@ -124,7 +124,7 @@ async function tryOne({ line, of_key, of_url, way }: Case, recorders: Recorders,
     if (seen.length > 0 || printed) problem('the key left')
     if (recorders.count() > 0 && !/^qa|^contract/.test(line)) problem('something was sent before the refusal')
     if (code !== 2) problem('not refused')
-    if (way !== 'http' && !(stderr.includes(placeOf(of_url, home)) && stderr.includes(placeOf(of_key, home))))
+    if (way !== 'http' && !(stderr.includes(locatePoint(of_url, home)) && stderr.includes(locatePoint(of_key, home))))
       problem('the refusal does not name both places')
     if (!/--base-url|--allow-http/.test(stderr)) problem('the refusal does not say how to go on')
     tally.refused++
@@ -135,7 +135,7 @@ async function tryOne({ line, of_key, of_url, way }: Case, recorders: Recorders,
   }
 }
 
-function placeOf(source: Source, home: string): string {
+function locatePoint(source: Source, home: string): string {
   const places = {
     flag: '--',
     environment: 'SVC_',

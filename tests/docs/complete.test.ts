@@ -106,7 +106,7 @@ describe('commands', () => {
         ),
       ),
     ]
-    expect(named.flatMap((command) => problemOf(command, tree) ?? [])).toEqual([])
+    expect(named.flatMap((command) => findProblem(command, tree) ?? [])).toEqual([])
   })
 
   test('no text of the repository names a command by its earlier name', () => {
@@ -131,14 +131,14 @@ describe('commands', () => {
   })
 
   test('a command and a flag that do not exist are noticed', () => {
-    expect(problemOf('svc placements crate', tree)).toBe('svc placements crate')
-    expect(problemOf('svc placements create --formats banner', tree)).toBe('svc placements create --formats')
-    expect(problemOf('svc placements create --format banner', tree)).toBeNull()
+    expect(findProblem('svc placements crate', tree)).toBe('svc placements crate')
+    expect(findProblem('svc placements create --formats banner', tree)).toBe('svc placements create --formats')
+    expect(findProblem('svc placements create --format banner', tree)).toBeNull()
   })
 })
 
 /** Returns what a command line names and there is not; null when it names only what there is. */
-function problemOf(command: string, tree: readonly CommandNode[]): string | null {
+function findProblem(command: string, tree: readonly CommandNode[]): string | null {
   const words = command
     .replace(/(^|\s)#.*$/, '')
     .split(' -- ')[0]!
@@ -208,7 +208,7 @@ describe('recipes', () => {
       ].map(([, words = '']) => [file, `svc${words.replace(/\$\{SEED.*$/, '').replace(/"$/, '')}`] as const)
     })
     expect(called.length).toBeGreaterThan(10)
-    expect(called.flatMap(([file, command]) => problemOf(command, tree)?.concat(` in ${file}`) ?? [])).toEqual([])
+    expect(called.flatMap(([file, command]) => findProblem(command, tree)?.concat(` in ${file}`) ?? [])).toEqual([])
   })
 
   test('set variables that exist', () => {

@@ -13,7 +13,7 @@ const textOf = (path: string) => readFileSync(join(root, path), 'utf8')
 const pages = ['README.md', 'action.yml', ...globSync('{docs,deploy}/**/*.{md,yaml,json}', { cwd: root })]
 
 /** The cells of a row of a table, by the text of its first one. */
-function cellsOf(path: string, first: string): string[] {
+function listCells(path: string, first: string): string[] {
   const row = textOf(path)
     .split('\n')
     .find((line) => line.startsWith(`| ${first} |`))
@@ -26,7 +26,7 @@ test('keys.md says what an activation token can do, and how long', () => {
     return (credentials as readonly string[]).includes('activation_token')
   })
   const nouns = new Set(accepted.map(({ id }) => id.split('.')[0]!))
-  const [, , place, abilities] = cellsOf('docs/concepts/keys.md', 'activation token')
+  const [, , place, abilities] = listCells('docs/concepts/keys.md', 'activation token')
   for (const noun of nouns) expect(abilities).toContain(words[noun] ?? noun)
   expect(abilities!.split(', ')).toHaveLength(nouns.size)
   expect(limits.activation_token_ttl_ms).toBe(600_000)
@@ -35,7 +35,7 @@ test('keys.md says what an activation token can do, and how long', () => {
     (credentials as readonly string[]).includes('beacon_token'),
   )
   expect(beacon.map(({ id }) => id)).toEqual(['beacons.send'])
-  expect(cellsOf('docs/concepts/keys.md', 'beacon token').at(-1)).toBe('the beacons of that ad')
+  expect(listCells('docs/concepts/keys.md', 'beacon token').at(-1)).toBe('the beacons of that ad')
 })
 
 test('no page says that keys list shows secrets', () => {

@@ -28,7 +28,7 @@ export async function bundleTarget(file: string, folder: string): Promise<string
         load: (id) => (id === entry ? entryText(file) : null),
         // A module finds the files of the package from where it is in the checkout.
         transform: (code, id) =>
-          id.startsWith(root) ? code.replaceAll(ownPlace, (_, name) => placeOf(id, name)) : null,
+          id.startsWith(root) ? code.replaceAll(ownPlace, (_, name) => locatePoint(id, name)) : null,
       },
     ],
     ssr: { target: 'node', noExternal: true, external: ['zod', 'better-sqlite3', 'playwright-core', 'pg'] },
@@ -50,7 +50,7 @@ export async function bundleTarget(file: string, folder: string): Promise<string
 
 const ownPlace = /\bimport\.meta\.(url|dirname|filename)\b/g
 
-function placeOf(file: string, name: string): string {
+function locatePoint(file: string, name: string): string {
   const places: Readonly<Record<string, string>> = {
     url: pathToFileURL(file).href,
     dirname: dirname(file),

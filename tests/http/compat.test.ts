@@ -213,10 +213,10 @@ describe('2. jobs', () => {
 
   test('the delivery is what was asked for', async () => {
     await using on = await stage()
-    const modeOf = async (delivery: object) =>
+    const readMode = async (delivery: object) =>
       (await serverOf(on).createJob(contractForm({ delivery }))).decision_delivery.mode
-    expect(await modeOf({ mode: 'polling' })).toBe('polling')
-    expect(await modeOf({ mode: 'websocket', callback_url: null })).toBe('websocket')
+    expect(await readMode({ mode: 'polling' })).toBe('polling')
+    expect(await readMode({ mode: 'websocket', callback_url: null })).toBe('websocket')
   })
 })
 

@@ -6,7 +6,7 @@ import { asked, fill, folder, key, type Stage, stage } from './stage.ts'
 
 const half = { rate: 0.5, seed: 7 }
 
-async function statusesOf(on: Stage, count: number): Promise<number[]> {
+async function listStatuses(on: Stage, count: number): Promise<number[]> {
   const statuses: number[] = []
   for (let index = 0; index < count; index++) {
     statuses.push((await on.api.send('POST', '/v1/placements', { as: key, body: asked() })).status)
@@ -19,7 +19,7 @@ let whole: readonly number[] = []
 beforeAll(async () => {
   await using on = await stage()
   await on.api.accept('faults.add', { body: half })
-  whole = await statusesOf(on, 24)
+  whole = await listStatuses(on, 24)
 })
 
 const rules = async (on: Stage) => (await on.api.accept('faults.list')).body.items
@@ -41,21 +41,21 @@ test.each(['memory', 'file'])(
     const database = `${at.path}/sandbox.db`
     await using on = await stage({ database })
     await on.api.accept('faults.add', { body: half })
-    expect(await statusesOf(on, 10)).toEqual(whole.slice(0, 10))
+    expect(await listStatuses(on, 10)).toEqual(whole.slice(0, 10))
     const before = await rules(on)
     await save(on, 'half-way')
-    expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
+    expect(await listStatuses(on, 14)).toEqual(whole.slice(10))
     await on.api.accept('faults.clear')
     await on.api.accept('faults.add', { body: { status: 500 } })
 
     await restore(on, 'half-way')
     expect(await rules(on)).toEqual(before)
-    expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
+    expect(await listStatuses(on, 14)).toEqual(whole.slice(10))
     await on.api.accept('sandbox.reset')
     expect(await rules(on)).toEqual([])
-    expect(await statusesOf(on, 3)).toEqual([200, 200, 200])
+    expect(await listStatuses(on, 3)).toEqual([200, 200, 200])
     await restore(on, 'half-way')
-    expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
+    expect(await listStatuses(on, 14)).toEqual(whole.slice(10))
   },
 )
 
@@ -69,7 +69,7 @@ test('a snapshot without rules removes present ones, and a new rule gets a new n
   await restore(on, 'quiet')
   expect(await rules(on)).toEqual([])
   expect(await active(on)).toEqual([])
-  expect(await statusesOf(on, 2)).toEqual([200, 200])
+  expect(await listStatuses(on, 2)).toEqual([200, 200])
   expect((await on.api.accept('faults.add', { body: {} })).body.fault_id).not.toBe(fault_id)
 })
 
@@ -85,7 +85,7 @@ test('a scenario is restored with its rules and its changes of decisions', { tag
   await restore(on, 'rate-limited')
   expect(await active(on)).toEqual(['rate_limited'])
   expect((await rules(on)).map(({ scenario }) => scenario)).toContain('rate_limited')
-  expect(await statusesOf(on, 1)).toEqual([429])
+  expect(await listStatuses(on, 1)).toEqual([429])
   await restore(on, 'no-fill')
   expect(await active(on)).toEqual(['no_fill'])
   const { body } = await on.api.accept('placements.create', { as: key, body: asked() })
@@ -101,14 +101,14 @@ test('an import brings the rules of the other sandbox, with their counts', { tag
   {
     await using from = await stage()
     await from.api.accept('faults.add', { body: half })
-    await statusesOf(from, 5)
+    await listStatuses(from, 5)
     file = await exported(from)
   }
   await using to = await stage({ database })
   const headers = { 'content-type': 'application/gzip' }
   const reply = await request(`${to.sandbox.url}/_sandbox/import`, { method: 'POST', headers, body: file })
   expect([reply.statusCode, await reply.body.json()]).toMatchObject([200, { ok: true }])
-  expect(await statusesOf(to, 19)).toEqual(whole.slice(5))
+  expect(await listStatuses(to, 19)).toEqual(whole.slice(5))
 })
 
 test('a restart keeps the rules and the scenario, and warns about them', async () => {
@@ -118,12 +118,12 @@ test('a restart keeps the rules and the scenario, and warns about them', async (
     await using on = await stage({ database })
     expect(on.sandbox.warnings).toEqual([])
     await on.api.accept('faults.add', { body: half })
-    await statusesOf(on, 9)
+    await listStatuses(on, 9)
   }
   {
     await using on = await stage({ database })
     expect(on.sandbox.warnings).toEqual(['a fault rule is still in force: svc sandbox faults list'])
-    expect(await statusesOf(on, 15)).toEqual(whole.slice(9))
+    expect(await listStatuses(on, 15)).toEqual(whole.slice(9))
     await use(on, 'no_fill')
   }
   {
@@ -148,7 +148,7 @@ test('a rule for one key is stored without the key, and still matches it', async
     expect(gunzipSync(await exported(on)).includes(key)).toBe(false)
   }
   await using on = await stage({ database })
-  expect(await statusesOf(on, 1)).toEqual([503])
+  expect(await listStatuses(on, 1)).toEqual([503])
   const others = { as: 'sk_test_sandbox_other', body: { ...asked(), client_id: 'proj_other' } }
   expect((await on.api.send('POST', '/v1/placements', others)).status).toBe(200)
 })

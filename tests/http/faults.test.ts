@@ -13,7 +13,7 @@ function place(on: Stage, more: Record<string, unknown> = {}, as = key) {
   return on.api.send('POST', '/v1/placements', { as, body: asked(more) })
 }
 
-async function statusesOf(on: Stage, count: number): Promise<number[]> {
+async function listStatuses(on: Stage, count: number): Promise<number[]> {
   const statuses: number[] = []
   for (let index = 0; index < count; index++) statuses.push((await place(on)).status)
   return statuses
@@ -106,7 +106,7 @@ describe('fault rules', () => {
     await using on = await stage()
     const first = await add(on, { status: 500 })
     const second = await add(on, { after: 1, times: 1, key })
-    expect(await statusesOf(on, 3)).toEqual([500, 503, 500])
+    expect(await listStatuses(on, 3)).toEqual([500, 503, 500])
     const { items } = (await on.api.accept('faults.list')).body
     expect(items).toMatchObject([
       { fault_id: second.fault_id, matched: 3, injected: 1, key: 'sk_test_redacted', scenario: null },

@@ -19,7 +19,7 @@ async function onlyRow(on: Stage): Promise<RequestItem> {
   return (await list())[0]!
 }
 
-async function problemOf(on: Stage, { request_id }: RequestItem): Promise<unknown> {
+async function findProblem(on: Stage, { request_id }: RequestItem): Promise<unknown> {
   const { body } = await on.api.accept('requests.show', { params: { request_id } })
   expect(body.response_body).toBe('')
   return body.response_headers['x-sandbox-problem']
@@ -31,7 +31,7 @@ test('a client that left while it waited got no response: the row has the status
   await askAndLeave(on, async () => (await slots()).length === 1)
   const row = await onlyRow(on)
   expect(row).toMatchObject({ status: 0, reason_code: null, slot_id: (await slots())[0]!.slot_id })
-  expect(await problemOf(on, row)).toBe('The client left before it got the response, 200.')
+  expect(await findProblem(on, row)).toBe('The client left before it got the response, 200.')
 })
 
 test('a client that left while a fault delayed its request is in the journal, and nothing was created', async () => {
@@ -41,7 +41,7 @@ test('a client that left while a fault delayed its request is in the journal, an
   await askAndLeave(on, async () => (await faults()).find((fault) => fault.fault_id === fault_id)?.matched === 1)
   const row = await onlyRow(on)
   expect(row).toMatchObject({ status: 0, reason_code: null, slot_id: null })
-  expect(await problemOf(on, row)).toBe('The client left before the request took effect.')
+  expect(await findProblem(on, row)).toBe('The client left before the request took effect.')
   expect((await on.api.accept('placements.list')).body.items).toEqual([])
 })
 
@@ -57,5 +57,5 @@ test('a client that left in the middle of its body got no response either; the c
   socket.destroy()
   const row = await onlyRow(on)
   expect(row).toMatchObject({ status: 0, reason_code: 'http_malformed' })
-  expect(await problemOf(on, row)).toBe('The client left before it got the response, 400.')
+  expect(await findProblem(on, row)).toBe('The client left before it got the response, 400.')
 })

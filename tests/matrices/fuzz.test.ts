@@ -14,8 +14,8 @@ import { createDice } from '#tests/reliability/dice.ts'
 import { heldCases, wireCase } from '#tests/reliability/malformed-http.ts'
 import { type Malformed, malformed } from '#tests/reliability/malformed-request.ts'
 import { type Known, type Sample, samples } from '#tests/reliability/requests.ts'
-import { problemOf, type Response } from '#tests/reliability/responses.ts'
-import { exchange, responsesIn, statusesOf } from '#tests/reliability/wire.ts'
+import { findProblem, type Response } from '#tests/reliability/responses.ts'
+import { exchange, listStatuses, responsesIn } from '#tests/reliability/wire.ts'
 import { share } from '#tests/share.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
@@ -71,7 +71,7 @@ test.concurrent(`${counts.wires} requests that are not HTTP get a response or ar
     const { received, isSettled } = await exchange(sandbox.url, one, within_ms)
     if (!isSettled) problems.push(`${one.name} (${one.ending}) -> neither responded to nor closed`)
     for (const response of responsesIn(received)) {
-      const problem = problemOf(response, null)
+      const problem = findProblem(response, null)
       if (problem !== null) problems.push(`${one.name} (${one.ending}) -> ${problem}`)
     }
   }
@@ -104,7 +104,7 @@ async function readAll(endpoint: Endpoint): Promise<void> {
   do {
     const path: string = `${endpoint.path}?limit=1000${cursor === null ? '' : `&cursor=${cursor}`}`
     const response = await read(await request(`${sandbox.url}${path}`))
-    expect(problemOf(response, endpoint), path).toBeNull()
+    expect(findProblem(response, endpoint), path).toBeNull()
     cursor = (JSON.parse(response.body) as { next_cursor: string | null }).next_cursor
   } while (cursor !== null)
 }
@@ -123,7 +123,7 @@ async function ask(client: Client, one: Malformed): Promise<string | null> {
       return 'closed'
     }
     const isMeant = method === sample.method && path.split('?')[0] === sample.path.split('?')[0]
-    return problemOf(await read(reply), isMeant ? sample.endpoint : null)
+    return findProblem(await read(reply), isMeant ? sample.endpoint : null)
   } catch (error) {
     const { code, name, message } = error as Error & { code?: string }
     if (code === 'UND_ERR_INVALID_ARG') return null
@@ -201,10 +201,10 @@ function firstFew(problems: string[]): string[] {
 test.concurrent('a body that stalls after its response brings no second one', async () => {
   const head = 'host: localhost\r\ncontent-type: application/json\r\ncontent-length: 90000'
   const requests = [`POST /v1/beacons HTTP/1.1\r\n${head}\r\n\r\n{`, `POST /v1/none HTTP/1.1\r\n${head}\r\n\r\n{`]
-  const all = await Promise.all(requests.map((request) => statusesOf(sandbox.url, [request])))
+  const all = await Promise.all(requests.map((request) => listStatuses(sandbox.url, [request])))
   expect(all).toEqual([[413], [404]])
 })
 
 test.concurrent('a connection on which nothing is sent is closed without a response', async () => {
-  expect(await statusesOf(sandbox.url, [''])).toEqual([])
+  expect(await listStatuses(sandbox.url, [''])).toEqual([])
 })

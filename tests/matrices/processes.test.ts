@@ -10,7 +10,7 @@ import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '#sandbox/index.ts'
 import { root } from '#tests/cli/process.ts'
 import { type ChildOptions, startChild } from '#tests/reliability/child.ts'
-import { problemOf } from '#tests/reliability/responses.ts'
+import { findProblem } from '#tests/reliability/responses.ts'
 import { get, newDatabase, place, placementOf, post, type Served } from '#tests/reliability/served.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
@@ -224,7 +224,7 @@ test('a stop under load responds by the contract to the last and leaves nothing 
         for (;;) {
           const { status, headers, body } = await post(child, '/v1/placements?wait_ms=0', placementOf('load'), client)
           responses++
-          const problem = problemOf({ status, headers, body: JSON.stringify(body) }, contract['placements.create'])
+          const problem = findProblem({ status, headers, body: JSON.stringify(body) }, contract['placements.create'])
           if (problem !== null) problems.push(problem)
         }
       } catch (error) {

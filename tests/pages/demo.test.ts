@@ -179,7 +179,7 @@ describe('a turn', { concurrent: true }, () => {
       await page.locator('.verdict', { hasText: 'would bill' }).waitFor()
       await page.locator(answer, { hasText: surface === 'image' ? '' : /.{20}/ }).waitFor()
 
-      const slot_id = await slotOf(page)
+      const slot_id = await findSlotText(page)
       const detail = await client.placements.explain({ params: { slot_id } })
       expect(detail).toMatchObject({ job_type: surface, format, billing: { would_bill: true } })
       expect(detail.beacons.map(({ event, verdict }) => `${event} ${verdict}`)).toEqual(
@@ -269,7 +269,7 @@ describe('a turn', { concurrent: true }, () => {
     const { page, requests } = demo
     await showAd(page)
     await milestone(page, 'Viewable')
-    const detail = await client.placements.explain({ params: { slot_id: await slotOf(page) } })
+    const detail = await client.placements.explain({ params: { slot_id: await findSlotText(page) } })
     expect(detail).toMatchObject({ topic: null, consent: { source: 'none', purposes: { semantic_targeting: false } } })
     expect(requests).not.toContain('POST /_sandbox/demo/api/consent')
   })
@@ -277,7 +277,7 @@ describe('a turn', { concurrent: true }, () => {
   test('asks the consent tool of the page: its strings are stored; one that is late has none yet', async () => {
     await using ready = await openDemo('?tool=ready')
     await showAd(ready.page)
-    const { consent_strings } = await client.placements.explain({ params: { slot_id: await slotOf(ready.page) } })
+    const { consent_strings } = await client.placements.explain({ params: { slot_id: await findSlotText(ready.page) } })
     expect(consent_strings).toMatchObject(
       [
         { field: 'gpp_string', problem: null, sections: ['tcfeuv2'], vendors: 3 },
@@ -286,7 +286,7 @@ describe('a turn', { concurrent: true }, () => {
     )
     await using late = await openDemo('?tool=late')
     await showAd(late.page)
-    const first = await client.placements.explain({ params: { slot_id: await slotOf(late.page) } })
+    const first = await client.placements.explain({ params: { slot_id: await findSlotText(late.page) } })
     expect(first).toMatchObject({ consent_strings: [], consent: { source: 'none' } })
     expect(late.requests).not.toContain('POST /_sandbox/demo/api/consent')
   })
@@ -340,7 +340,7 @@ describe('a turn', { concurrent: true }, () => {
   })
 })
 
-async function slotOf(page: Page): Promise<string> {
+async function findSlotText(page: Page): Promise<string> {
   await row(page, 'Fill').click()
   return page.locator('.slot-line code').innerText()
 }

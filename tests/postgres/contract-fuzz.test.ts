@@ -11,7 +11,7 @@ import { openapiDocument } from '#contract/openapi/document.ts'
 import { type ManualClock, manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { createDice } from '#tests/reliability/dice.ts'
 import { Conversation, type Operation, readOperations, type Sent } from '#tests/reliability/openapi-requests.ts'
-import { problemOf, type Response } from '#tests/reliability/responses.ts'
+import { findProblem, type Response } from '#tests/reliability/responses.ts'
 import { serverVariable } from './shared-store.ts'
 
 const seed = Number(process.env.SVC_FUZZ_SEED ?? 20261127)
@@ -127,7 +127,7 @@ async function openPair() {
       const name = `${sent.method} ${sent.path.slice(0, 200)} ${sent.odd} (seed ${seed})`
       const endpoint: Endpoint = contract[sent.operation.endpoint_id as EndpointId]
       for (const [kind, response] of Object.entries({ sqlite: one, postgres: other })) {
-        const problem = problemOf(response, endpoint)
+        const problem = findProblem(response, endpoint)
         if (problem !== null) problems.push(`${kind}: ${name} -> ${problem}`)
       }
       const [text, otherText] = [stable(one.body), stable(other.body)]

@@ -14,7 +14,7 @@ import type { PassedExchange } from '#recordings/exchange.ts'
 import { recordEntry } from '#recordings/recorded-entry.ts'
 import { createRewriting } from '#recordings/rewriting.ts'
 import { createSecretMemory } from '#recordings/secret-memory.ts'
-import { learnDocument, learnHeaders, learnParameters, learnUnknown } from '#recordings/secret-sources.ts'
+import { collectFromHeaders, collectFromParameters, learnDocument, learnUnknown } from '#recordings/secret-sources.ts'
 import { findSlowInput, scannerPieces } from '#tests/architecture/linear.ts'
 
 const rewriting = createRewriting('https://ads.example.com', 'http://127.0.0.1:4030')
@@ -39,8 +39,8 @@ test.each<[string, (text: string) => unknown]>([
   ],
   ['headers of responses', (text) => keepResponseHeaders({ link: text, location: text, 'set-cookie': text })],
   ['documents', (text) => learnDocument(memory(), text)],
-  ['credentials', (text) => learnHeaders(memory(), { authorization: text, cookie: text, 'x-a': text })],
-  ['queries', (text) => learnParameters(memory(), { slot_id: text }, text)],
+  ['credentials', (text) => collectFromHeaders(memory(), { authorization: text, cookie: text, 'x-a': text })],
+  ['queries', (text) => collectFromParameters(memory(), { slot_id: text }, text)],
   ['fields', (text) => learnUnknown(memory(), { a: text, [text]: text })],
   ['addresses in JSON', (text) => rewriting.rewriteJson(text)],
   ['addresses in documents', (text) => rewriting.rewriteText(text)],
@@ -65,7 +65,7 @@ test.each<[string, (index: number) => string]>([
 /** Learns as many tokens as a response of this length can have, and looks for them in it. */
 function replaceMany(text: string, nameToken: (index: number) => string): string {
   const tokens = memory()
-  for (let index = 0; index * 20 < text.length; index++) tokens.learnSecret(nameToken(index), 'tok')
+  for (let index = 0; index * 20 < text.length; index++) tokens.collectSecret(nameToken(index), 'tok')
   return tokens.replace('a'.repeat(text.length))
 }
 

@@ -144,7 +144,7 @@ export function requestsOf({ id, path, method, query }: Endpoint): Record<string
   const names = Object.keys(query?.shape ?? {})
   const pages = names.includes('limit') ? ['', '&limit=1000'] : ['']
   for (const name of names) {
-    for (const value of valuesOf(id, name)!) {
+    for (const value of anyValue(id, name)!) {
       for (const page of pages) {
         const text = `${name}=${encodeURIComponent(value)}${name === 'limit' ? '' : page}`
         all[text] = { path: filled, query: text }
@@ -162,6 +162,6 @@ const ownValues: Readonly<Record<string, readonly string[]>> = {
   'placements.list reason': ['schema_invalid', 'BELOW_THRESHOLD', 'no_demand,DUPLICATE'],
 }
 
-function valuesOf(id: string, name: string): readonly string[] | undefined {
+function anyValue(id: string, name: string): readonly string[] | undefined {
   return ownValues[`${id} ${name}`] ?? values[name]
 }

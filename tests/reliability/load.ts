@@ -4,7 +4,7 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { contract } from '#contract/index.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { Sandbox } from '#sandbox/index.ts'
-import { problemOf } from './responses.ts'
+import { findProblem } from './responses.ts'
 
 export interface Load {
   /** Count of placements so far. */
@@ -34,7 +34,7 @@ export function startLoad(sandbox: Sandbox, lanes: number): Load {
       body: body === undefined ? null : JSON.stringify(body),
     })
     const response = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
-    const problem = problemOf(response, endpoint)
+    const problem = findProblem(response, endpoint)
     if (problem !== null) problems.push(`${path}: ${problem}`)
     return response
   }

@@ -9,7 +9,7 @@ export interface Response {
 }
 
 /** Returns what is wrong with a response, or null. `endpoint` is null where the request may have reached another. */
-export function problemOf(response: Response, endpoint: Endpoint | null): string | null {
+export function findProblem(response: Response, endpoint: Endpoint | null): string | null {
   const { status, headers, body } = response
   if (status >= 500) return `${status}: ${body.slice(0, 300)}`
   if (status < 200) return `${status} is not a final response`

@@ -85,7 +85,7 @@ function fromLatin1(text: string): string {
 }
 
 /** Sends pieces, each after the server has responded to the one before, and returns the statuses until the close. */
-export async function statusesOf(url: string, pieces: readonly string[]): Promise<number[]> {
+export async function listStatuses(url: string, pieces: readonly string[]): Promise<number[]> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
   let received = ''

@@ -21,7 +21,7 @@ const schemas: [name: string, schema: z.ZodType, isQuery: boolean][] = [
 
 describe('an acceptor agrees with the parser of the schema', () => {
   test.each(schemas)('%s', (_name, schema, isQuery) => {
-    const values = valuesOf(schema, isQuery ? fc.string() : anything)
+    const values = anyValue(schema, isQuery ? fc.string() : anything)
     fc.assert(
       fc.property(values, (value) => expectAgreement(schema, value)),
       { numRuns: isQuery ? 20 : 100 },
@@ -106,8 +106,8 @@ function expectAgreement(schema: z.ZodType, value: unknown): void {
 }
 
 /** Values that a schema mostly accepts, some with parts that are of another kind, at a bound, missing, or unknown. */
-function valuesOf(schema: z.core.$ZodType, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 24, arbitrary: usualOf(schema, others) }, { weight: 1, arbitrary: others })
+function anyValue(schema: z.core.$ZodType, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 24, arbitrary: anyUsual(schema, others) }, { weight: 1, arbitrary: others })
 }
 
 const anything = fc.oneof(
@@ -115,9 +115,9 @@ const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 )
 
-function usualOf(schema: z.core.$ZodType, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+function anyUsual(schema: z.core.$ZodType, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const { def } = (schema as z.core.$ZodTypes)._zod
-  const inside = (inner: z.core.$ZodType) => valuesOf(inner, others)
+  const inside = (inner: z.core.$ZodType) => anyValue(inner, others)
   switch (def.type) {
     case 'object': {
       const fields = Object.entries(def.shape).map(([name, field]) => [name, inside(field)])
@@ -146,14 +146,14 @@ function usualOf(schema: z.core.$ZodType, others: fc.Arbitrary<unknown>): fc.Arb
     case 'number':
       return fc.oneof(fc.constantFrom(0, 1, 2, 4096, 1_000_000), fc.double(), fc.integer())
     case 'string':
-      return fc.oneof(textsOf(schema), fc.string({ unit: 'grapheme', maxLength: 300 }))
+      return fc.oneof(anyText(schema), fc.string({ unit: 'grapheme', maxLength: 300 }))
     default:
       return others
   }
 }
 
 /** Texts that match the pattern of a schema, if it has one. */
-function textsOf(schema: z.core.$ZodType): fc.Arbitrary<string> {
+function anyText(schema: z.core.$ZodType): fc.Arbitrary<string> {
   const { pattern } = (schema as z.core.$ZodString)._zod
   const isPlain = pattern !== undefined && !/\(\?[=!<]|\\p/.test(pattern.source)
   return isPlain ? fc.stringMatching(pattern) : fc.string()

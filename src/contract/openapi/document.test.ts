@@ -192,10 +192,10 @@ describe('what the parser leaves to rules', () => {
   })
 
   test('identifiers and keys have patterns that real ones match', () => {
-    const patternOf = (name: string) => new RegExp(String(components.schemas?.[name]?.pattern))
-    expect(encodeId('slot', 1_234_567_890_123)).toMatch(patternOf('SlotId'))
-    expect(encodeId('job', Number.MAX_SAFE_INTEGER)).toMatch(patternOf('JobId'))
-    expect('slot_0000000000i').not.toMatch(patternOf('SlotId'))
+    const readPattern = (name: string) => new RegExp(String(components.schemas?.[name]?.pattern))
+    expect(encodeId('slot', 1_234_567_890_123)).toMatch(readPattern('SlotId'))
+    expect(encodeId('job', Number.MAX_SAFE_INTEGER)).toMatch(readPattern('JobId'))
+    expect('slot_0000000000i').not.toMatch(readPattern('SlotId'))
     const { publishable_key } = at(document, '#/components/schemas/ActivationRequest/properties') as Record<
       string,
       Node

@@ -77,13 +77,13 @@ export function recordAroundAds(bases: readonly string[]): void {
     return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
   }
   /** Returns what scrolls an ad: the nearest element around it that does, else the page. */
-  const scrollerOf = (ad: Element): Element => {
+  const findScroller = (ad: Element): Element => {
     for (let at = around(ad); at !== null && at !== document.body; at = around(at)) {
       if (/auto|scroll/.test(getComputedStyle(at).overflowY)) return at
     }
     return document.scrollingElement ?? document.documentElement
   }
-  Object.assign(window, { svcAroundAds: recording, svcScroller: scrollerOf })
+  Object.assign(window, { svcAroundAds: recording, svcScroller: findScroller })
   const describe = (element: Element): string =>
     element.id === '' ? [element.localName, ...element.classList].join('.') : `#${element.id}`
   const isNoMessage = (element: Element): boolean =>
@@ -107,7 +107,7 @@ export function recordAroundAds(bases: readonly string[]): void {
     return bottom <= end + 2 && bottom >= (isPage ? 0 : Math.max(0, box.top))
   }
   const watchMessage = (ad: HTMLElement): void => {
-    const scroller = scrollerOf(ad)
+    const scroller = findScroller(ad)
     const last = lastMessage(scroller)
     if (last === null) return
     // The page without the ad, whose size is there at once.
@@ -159,7 +159,7 @@ export function recordAroundAds(bases: readonly string[]): void {
 export function readAroundAds(): AroundAds {
   const { svcAroundAds: recording, svcScroller, SponsoredPlacement: api } = window as RecordingWindow
   const events = api?.getEvents?.() ?? []
-  const slotOf = (id: string): string =>
+  const findSlotText = (id: string): string =>
     events.find(({ instance_id }) => instance_id === id)?.slot_id ?? 'an unknown slot'
   /** render.js takes an ad out itself when it is over. */
   const isMountedAgain = (id: string): boolean => {
@@ -172,7 +172,7 @@ export function readAroundAds(): AroundAds {
     const finished_at = recording?.finished.get(turn_id ?? '')
     return finished_at === undefined || rendered_at <= finished_at
       ? []
-      : [{ slot_id: slotOf(id), after_ms: rendered_at - finished_at }]
+      : [{ slot_id: findSlotText(id), after_ms: rendered_at - finished_at }]
   })
   const ads = [...document.querySelectorAll<HTMLElement>('[data-sp-placement]')].filter(
     ({ offsetHeight }) => offsetHeight,
@@ -193,8 +193,8 @@ export function readAroundAds(): AroundAds {
   return {
     dropped: (recording?.dropped ?? [])
       .filter(({ id }) => isMountedAgain(id))
-      .map(({ id, slot }) => ({ slot, slot_id: slotOf(id) })),
-    beside: (recording?.beside ?? []).map(({ id, ...seen }) => ({ slot_id: slotOf(id), ...seen })),
+      .map(({ id, slot }) => ({ slot, slot_id: findSlotText(id) })),
+    beside: (recording?.beside ?? []).map(({ id, ...seen }) => ({ slot_id: findSlotText(id), ...seen })),
     late,
     density: densities.sort((one, other) => share(other) - share(one))[0] ?? null,
   }

@@ -133,7 +133,7 @@ export function recordFromStart(bases: readonly string[]): void {
 }
 
 /** Returns the current state of the page. */
-export function lookAtPage(bases: readonly string[]): PageLook {
+export function inspectPage(bases: readonly string[]): PageLook {
   const adWords = /\b(ad|ads|advert|advertisement|sponsored|promoted|anzeige|werbung|publicité|annonce|anuncio)\b/i
   const isShown = (element: Element) => {
     const { width, height } = element.getBoundingClientRect()

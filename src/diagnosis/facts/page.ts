@@ -19,7 +19,7 @@ import { type FrameLoad, openFrameLoads } from './frame-loads.ts'
 import {
   type Blocked,
   bringIntoView,
-  lookAtPage,
+  inspectPage,
   type PageLook,
   type RendererError,
   recordFromStart,
@@ -317,7 +317,7 @@ const maxLookMs = 1_000
 type DocumentLook = PageLook & { around_ads: AroundAds }
 
 async function lookAtDocument(frame: Frame, bases: readonly string[]): Promise<DocumentLook> {
-  const [look, around_ads] = await Promise.all([frame.evaluate(lookAtPage, bases), frame.evaluate(readAroundAds)])
+  const [look, around_ads] = await Promise.all([frame.evaluate(inspectPage, bases), frame.evaluate(readAroundAds)])
   return { ...look, around_ads }
 }
 

@@ -61,13 +61,13 @@ function find(about: keyof typeof subjects | JournalRuleId, seen: Observed) {
   const ids: readonly JournalRuleId[] =
     about in subjects ? subjects[about as keyof typeof subjects] : [about as JournalRuleId]
   const judged = ids.map((id) => ({ rule: journalRules[id], judgement: journalRules[id].judge(seen) }))
-  const found = judged.flatMap(({ rule, judgement }) => findingsOf(rule, judgement))
+  const found = judged.flatMap(({ rule, judgement }) => listFindings(rule, judgement))
   if (found.length > 0) return found
   const isSeen = judged.some(({ judgement }) => judgement.sample_size > 0)
   return [{ level: isSeen ? 'holds' : 'not_seen', message: '', fix: '' }]
 }
 
-function findingsOf({ severity, fix }: RuleText, { findings }: Judgement) {
+function listFindings({ severity, fix }: RuleText, { findings }: Judgement) {
   return findings.map((finding) => ({
     level: finding.severity ?? severity,
     message: finding.message,
@@ -630,7 +630,7 @@ test('secret keys in served files are reported by file and line, without their s
   expect(keys).toEqual([{ line: 2, column: 14, key: 'sk_live_…', hash: expect.stringMatching(/^[0-9a-f]{64}$/) }])
   const place = { place: 'dist', files: 3, problem: null }
   const rule = servedRules['secret-key-served']
-  const served = (files: ServedFiles) => findingsOf(rule, rule.judge({ ...files, renderer_uses: [], has_stub: true }))
+  const served = (files: ServedFiles) => listFindings(rule, rule.judge({ ...files, renderer_uses: [], has_stub: true }))
   expect(served({ ...place, keys: [{ file: 'app.js', ...keys[0]! }] })).toMatchObject([
     { level: 'error', message: 'app.js:2 contains the secret key sk_live_….' },
   ])
@@ -641,7 +641,7 @@ test('secret keys in served files are reported by file and line, without their s
 describe('a page that uses render.js', () => {
   const rule = servedRules['stub-missing']
   const judge = (text: string) =>
-    findingsOf(
+    listFindings(
       rule,
       rule.judge({
         ...{ place: 'dist', files: 1, keys: [], problem: null },

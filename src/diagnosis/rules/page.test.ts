@@ -12,7 +12,7 @@ const price = { metric: 'viewable_impression', gross_cpm: 2.1, currency: 'USD' }
 const paid: BillingVerdict = { ...price, would_bill: true, explanation: 'One viewable impression counted.' }
 const unpaid: BillingVerdict = { ...price, would_bill: false, explanation: 'No viewable impression: too small.' }
 
-const factsOf = (more: Partial<Mount>, bill?: BillingVerdict) =>
+const buildFacts = (more: Partial<Mount>, bill?: BillingVerdict) =>
   ({
     page: { mounts: [{ ...mount, ...visible, ...more }] },
     observed: { exchanges: [frame], bills: new Map(bill ? [['slot_1', bill]] : []) },
@@ -24,7 +24,7 @@ test.each([
   ['label-hidden', { label: null }, 'Nothing visible next to the ad of slot_1 marks it as an ad.'],
 ] as const)('%s says what the service would bill, in the words of svc explain', (id, more, seen) => {
   const messages = [undefined, paid, unpaid].map(
-    (bill) => pageRules[id].judge(factsOf(more, bill)).findings.map(({ message }) => message)[0],
+    (bill) => pageRules[id].judge(buildFacts(more, bill)).findings.map(({ message }) => message)[0],
   )
   expect(messages).toEqual([
     seen,

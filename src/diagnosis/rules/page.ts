@@ -252,9 +252,9 @@ function isRepetition(text: string, { blocked, renderer_errors }: PageSeen): boo
 }
 
 /** Returns one finding for each mount with a problem. */
-function judgeMounts({ page, observed }: Facts['page'], problemOf: (mount: Mount) => string | null): Judgement {
+function judgeMounts({ page, observed }: Facts['page'], findProblem: (mount: Mount) => string | null): Judgement {
   const findings = page.mounts.flatMap((mount) => {
-    const problem = problemOf(mount)
+    const problem = findProblem(mount)
     return problem === null ? [] : { message: withBill(problem, mount.slot_id, observed) }
   })
   return { sample_size: page.mounts.length, findings }

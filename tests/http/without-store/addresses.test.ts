@@ -215,17 +215,17 @@ describe('beyond loopback the control plane', () => {
     const callback_url = 'http://127.0.0.1:9/'
     for (const allow_known_keys of [false, true]) {
       await using on = await stage({ ...named, allow_known_keys })
-      const statusesOf = async (headers: Record<string, string>) => {
+      const listStatuses = async (headers: Record<string, string>) => {
         const calls = [key, liveKey].map((as) => on.api.send('POST', '/v1/placements', { as, headers, body: asked() }))
         const activation = { headers, origin: public_url, body: { publishable_key: publishable } }
         const paths = ['/v1/browser/activate', '/public/browser/v1/activate']
         const activations = paths.map((path) => on.api.send('POST', path, activation))
         return (await Promise.all([...calls, ...activations])).map(({ status }) => status)
       }
-      const served = await statusesOf({})
+      const served = await listStatuses({})
       expect(served.slice(0, 3)).toEqual([200, 200, 200])
       for (const headers of elsewhere) {
-        expect(await statusesOf(headers)).toEqual(allow_known_keys ? served : served.map(() => 401))
+        expect(await listStatuses(headers)).toEqual(allow_known_keys ? served : served.map(() => 401))
       }
       const token = { 'x-sandbox-token': on.sandbox.admin_token }
       const created = await on.api.send('POST', '/_sandbox/projects/proj_demo/keys', {

@@ -31,7 +31,7 @@ async function decided(on: Stage, more: Record<string, unknown> = {}) {
   return (await on.api.accept('placements.create', { as: key, body: asked(more) })).body
 }
 
-async function statusesOf(on: Stage, count: number): Promise<number[]> {
+async function listStatuses(on: Stage, count: number): Promise<number[]> {
   const statuses: number[] = []
   for (let index = 0; index < count; index++) statuses.push((await place(on)).status)
   return statuses
@@ -91,7 +91,7 @@ function rejectsTwice(status: number, retry_after: (on: Stage) => string) {
   return async (on: Stage) => {
     const { headers } = await place(on)
     expect(headers['retry-after']).toBe(retry_after(on))
-    expect(await statusesOf(on, 2)).toEqual([status, 200])
+    expect(await listStatuses(on, 2)).toEqual([status, 200])
   }
 }
 
@@ -204,7 +204,7 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
   async drop_connection(on) {
     await expect(place(on)).rejects.toThrow('socket hang up')
     expect((await on.api.accept('placements.list')).body.items).toEqual([])
-    expect(await statusesOf(on, 1)).toEqual([200])
+    expect(await listStatuses(on, 1)).toEqual([200])
   },
   async lost_acknowledgement(on) {
     const body = beacon(on.clock, await fill(on.api), 'render')
@@ -213,11 +213,11 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
   },
   async garbled_response(on) {
     await expect(place(on)).rejects.toThrow(SyntaxError)
-    expect(await statusesOf(on, 1)).toEqual([200])
+    expect(await listStatuses(on, 1)).toEqual([200])
   },
   async truncated_response(on) {
     await expect(place(on)).rejects.toThrow('aborted')
-    expect(await statusesOf(on, 1)).toEqual([200])
+    expect(await listStatuses(on, 1)).toEqual([200])
   },
   async unknown_status(on) {
     expect(await place(on)).toMatchObject({ status: 200, body: { status: 'deferred', placement: null } })

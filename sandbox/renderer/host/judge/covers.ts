@@ -38,7 +38,7 @@ export function leftBelow(sight: Sight, cover: Cover, point: Point): Range {
   const shown = shareShown(sight, cover, point)
   if (shown[1] === 0) return all
   const style = getComputedStyle(element)
-  const at = locate(boxOf(sight, element), point)
+  const at = locate(readBox(sight, element), point)
   const marks = times(leftByMark(sight, cover, '::before', point), leftByMark(sight, cover, '::after', point))
   let own = all
   if (isHit || !isAround) own = times(own, leftByOwn(cover, style, at, point))
@@ -49,7 +49,7 @@ export function leftBelow(sight: Sight, cover: Cover, point: Point): Range {
   return isUnexplained ? unknown : rest(times(rest(left), shown))
 }
 
-function boxOf({ boxes }: Sight, element: Element): Box {
+function readBox({ boxes }: Sight, element: Element): Box {
   const box = boxes.get(element) ?? findBox(element)
   boxes.set(element, box)
   return box
@@ -80,12 +80,12 @@ function shareShown(sight: Sight, { element, isHit }: Cover, point: Point): Rang
   let isFixed = false
   for (let at: Element | null = element; at && !sight.around.has(at); at = flatParent(at)) {
     const style = getComputedStyle(at)
-    shown = times(shown, shownBy(style, locate(boxOf(sight, at), point)))
+    shown = times(shown, shownBy(style, locate(readBox(sight, at), point)))
     // A hit test has met it within these.
     if (isHit) continue
     if (style.clipPath !== 'none') shown = perhaps(shown)
     const isClipping = !isFixed && at !== element && style.overflow !== 'visible'
-    if (isClipping && !isInside(locate(boxOf(sight, at), point) ?? nowhere)) return none
+    if (isClipping && !isInside(locate(readBox(sight, at), point) ?? nowhere)) return none
     isFixed ||= style.position === 'fixed'
   }
   return shown
@@ -106,8 +106,8 @@ function leftByMark(sight: Sight, cover: Cover, name: '::before' | '::after', po
   const style = getComputedStyle(element, name)
   const isAbove = level === null || isHit || isMarkAbove(style, name, level)
   if (!isMark(style) || !isAbove) return all
-  const at = placeOf(sight, element, style, point)
-  const isHere = at !== null || isInside(locate(boxOf(sight, element), point) ?? nowhere)
+  const at = locatePoint(sight, element, style, point)
+  const isHere = at !== null || isInside(locate(readBox(sight, element), point) ?? nowhere)
   if (!isHere) return all
   const isInk = !/^["']{2}$/.test(style.content) && (at === null || isInside(at))
   const ink = isInk ? perhaps(times(alphaOfColor(style.color), exactly(shareOfText))) : none
@@ -127,7 +127,7 @@ function isMarkAbove({ position, zIndex }: CSSStyleDeclaration, name: string, le
 }
 
 /** Returns the point in the box of a positioned ::before or ::after; null where its place is not known. */
-function placeOf(sight: Sight, element: Element, style: CSSStyleDeclaration, point: Point): BoxPoint | null {
+function locatePoint(sight: Sight, element: Element, style: CSSStyleDeclaration, point: Point): BoxPoint | null {
   const [left, top] = [style.left, style.top].map(Number.parseFloat) as [number, number]
   const isContent = style.boxSizing === 'content-box'
   const sum = (...values: string[]): number => (isContent ? values.reduce((all, value) => all + px(value), 0) : 0)
@@ -142,7 +142,7 @@ function placeOf(sight: Sight, element: Element, style: CSSStyleDeclaration, poi
   while (around && getComputedStyle(around).position === 'static') around = flatParent(around)
   const page = element.ownerDocument.defaultView!
   if (!around) return { x: point[0] + page.scrollX - left, y: point[1] + page.scrollY - top, width, height }
-  const at = locate(boxOf(sight, around), point)
+  const at = locate(readBox(sight, around), point)
   return at && { x: at.x - around.clientLeft - left, y: at.y - around.clientTop - top, width, height }
 }
 

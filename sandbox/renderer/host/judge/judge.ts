@@ -11,7 +11,7 @@ import { type Box, findBox, locate, pointIn } from './box.ts'
 import { type Cover, leftBelow, type Point, type Sight } from './covers.ts'
 import { leftByStyle } from './effects.ts'
 import { alphaOfImages } from './gradient.ts'
-import { chain, isAbove, isInTopLayer, levelOf } from './order.ts'
+import { chain, findLevel, isAbove, isInTopLayer } from './order.ts'
 import { all, none, perhaps, type Range, rest, times } from './range.ts'
 import { findShownPart, type Part } from './screen.ts'
 import { type Survey, survey } from './survey.ts'
@@ -56,10 +56,10 @@ export function judge(ad: JudgedAd): Judgement {
   const { ratio, part } = shown
   if (ratio < ad.needed) return { outcome: 'not_seen', reason: 'off_screen', share: 1, check: 'none', ratio }
   const [outcome, reason, share] = judgePart(ad, part, ad.needed / ratio)
-  return { outcome, reason, share, check: checkOf(outcome, reason), ratio }
+  return { outcome, reason, share, check: chooseCheck(outcome, reason), ratio }
 }
 
-function checkOf(outcome: Outcome, reason: string): Judgement['check'] {
+function chooseCheck(outcome: Outcome, reason: string): Judgement['check'] {
   if (outcome === 'unmeasured') return 'none'
   return reason === 'observed' ? 'observer_v2' : 'hit_test'
 }
@@ -69,7 +69,7 @@ function judgePart({ frame, label, observed }: JudgedAd, part: Part, needed: num
   const own = readOwn(frame)
   if (own.left[1] < minContrast) return ['not_seen', own.isHidden ? 'hidden' : 'faded', 0]
   const page = openPage(frame, observed)
-  const points = pointsOf(findBox(frame), part)
+  const points = spreadPoints(findBox(frame), part)
   const { least, most } = tally(points.map((point) => times(own.left, leftAt(page, frame, point))))
   if (most < needed) return ['not_seen', 'covered', least]
   const words = judgeLabel(page, label)
@@ -88,7 +88,7 @@ function findDoubt({ elements }: Page, frame: Element): string | null {
   if (isAmongOthers()) return 'frame_unknown'
   if (!elements.isReady) return 'pending'
   const around = findFrameAround(frame)
-  return around && findDoubt(openPage(around), around)
+  return around ? findDoubt(openPage(around), around) : null
 }
 
 /** The element of the frame that an element is in; null in the document of the window, and in frames of other origins. */
@@ -130,7 +130,7 @@ function openPage(frame: Element, isClear = false): Page {
 }
 
 /** Returns points of the ad that are in a part of its viewport, spread evenly over it. */
-function pointsOf(box: Box, { left, top, right, bottom }: Part): Point[] {
+function spreadPoints(box: Box, { left, top, right, bottom }: Part): Point[] {
   const shares = Array.from({ length: grid }, (_, step) => (step + 0.5) / grid)
   const spread = (place: (right: number, down: number) => Point): Point[] =>
     shares.flatMap((down) => shares.map((across) => place(across, down)))
@@ -178,27 +178,27 @@ function leftAt(page: Page, element: Element, point: Point): Range {
   let left = masksAt(page, element, point)
   if (page.isClear) return left
   const met = new Set(hit.above)
-  for (const above of met) left = times(left, leftBelow(page, coverOf(page, above, true), point))
+  for (const above of met) left = times(left, leftBelow(page, readCover(page, above, true), point))
   for (const other of page.isBlind ? page.elements.shown : page.elements.missed) {
     if (met.has(other) || (hit.below.has(other) && !page.around.has(other))) continue
-    const isOver = page.around.has(other) || orderOf(page, other)
+    const isOver = page.around.has(other) || findOrder(page, other)
     if (isOver === false) continue
-    const below = leftBelow(page, coverOf(page, other, false), point)
+    const below = leftBelow(page, readCover(page, other, false), point)
     left = times(left, isOver === null ? rest(perhaps(rest(below))) : below)
   }
   const around = findFrameAround(element)
   if (!around || left[1] < minContrast) return left
-  const [x, y] = startOf(around)
+  const [x, y] = findStart(around)
   return times(left, leftAt(openPage(around), around, [x + point[0], y + point[1]]))
 }
 
-function coverOf({ around }: Page, element: Element, isHit: boolean): Cover {
+function readCover({ around }: Page, element: Element, isHit: boolean): Cover {
   const inside = [...around]
   const place = inside.indexOf(element)
-  return { element, isHit, level: place < 0 ? null : levelOf(inside.slice(0, place)) }
+  return { element, isHit, level: place < 0 ? null : findLevel(inside.slice(0, place)) }
 }
 
-function orderOf({ around, orders }: Page, element: Element): boolean | null {
+function findOrder({ around, orders }: Page, element: Element): boolean | null {
   const [frame] = around
   if (!orders.has(element)) orders.set(element, isAbove(element, frame!))
   return orders.get(element)!
@@ -251,18 +251,18 @@ function isExplained(page: Page, frame: Element, ad: Part = findShadowHost(frame
     if (page.around.has(element)) return false
     const { left, right, top, bottom } = element.getBoundingClientRect()
     const isOverlapping = left < ad.right && right > ad.left && top < ad.bottom && bottom > ad.top
-    return isOverlapping && orderOf(page, element) !== false
+    return isOverlapping && findOrder(page, element) !== false
   }
   if (page.elements.shown.some(isOver)) return true
   const around = findFrameAround(frame)
   if (!around) return false
-  const [x, y] = startOf(around)
+  const [x, y] = findStart(around)
   const { left, top, right, bottom } = ad
   return isExplained(openPage(around), around, { left: left + x, top: top + y, right: right + x, bottom: bottom + y })
 }
 
 /** Where the document of a frame begins in the viewport around it. */
-function startOf(frame: Element): Point {
+function findStart(frame: Element): Point {
   const { left, top } = frame.getBoundingClientRect()
   return [left + frame.clientLeft, top + frame.clientTop]
 }

@@ -17,7 +17,7 @@ export function isAbove(one: Element, other: Element): boolean | null {
   const isOurTop = ours.some(isInTopLayer)
   const isTheirTop = theirs.some(isInTopLayer)
   if (isOurTop || isTheirTop) return isOurTop && isTheirTop ? null : isOurTop
-  const [level, base] = [levelOf(ours), levelOf(theirs)]
+  const [level, base] = [findLevel(ours), findLevel(theirs)]
   if (level !== base) return level > base
   const [branch, otherBranch] = [ours.at(-1), theirs.at(-1)]
   if (!branch || !otherBranch) return ours.length === 0 ? false : null
@@ -49,7 +49,7 @@ export function chain(element: Element): Element[] {
 }
 
 /** The outermost stacking context decides; without one, whether anything is positioned. */
-export function levelOf(elements: readonly Element[]): number {
+export function findLevel(elements: readonly Element[]): number {
   let level = inFlow
   for (const element of elements) {
     const style = getComputedStyle(element)

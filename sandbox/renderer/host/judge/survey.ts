@@ -70,7 +70,7 @@ function* visit(page: Document): Generator<void, Survey> {
       const isShown = right > 0 && left < innerWidth && bottom > 0 && top < innerHeight && right > left && bottom > top
       if (isShown) shown.push(element)
       else {
-        const depth = depthOf(element)
+        const depth = countDepth(element)
         if (depth > maxDepth || outside[depth]! >= maxOutside) continue
         outside[depth]! += 1
       }
@@ -80,7 +80,7 @@ function* visit(page: Document): Generator<void, Survey> {
   return { isReady: true, shown, missed }
 }
 
-function depthOf(element: Element): number {
+function countDepth(element: Element): number {
   let depth = 0
   for (let at = element.parentElement; at && depth <= maxDepth; at = at.parentElement) depth += 1
   return depth

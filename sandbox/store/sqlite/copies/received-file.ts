@@ -39,7 +39,7 @@ export async function receiveFile(
   } catch (error) {
     await remove(folder)
     if (error instanceof NoState) return invalid(error.message)
-    throw isOfDisk(error) ? new StorageError(error) : error
+    throw isDiskError(error) ? new StorageError(error) : error
   }
 }
 
@@ -113,7 +113,7 @@ function ownSchema(pid: number): string {
 }
 
 /** Whether a file could not be written: a full or read-only disk. */
-function isOfDisk(error: unknown): boolean {
+function isDiskError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^E(NOSPC|DQUOT|FBIG|IO|ROFS|ACCES)$/.test(String(error.code))
 }
 
