@@ -49,10 +49,10 @@ export function diagnose({ machine, sandbox }: Gathered): Diagnosis[] {
   ]
 }
 
-/** Returns what a rule found, or that it holds. */
+/** Returns what a rule found, or that it holds; nothing where it had nothing to judge. */
 export function runRule<Kind extends keyof Facts>(rule: Rule<Kind>, facts: Facts[Kind]): Outcome[] {
   const { sample_size, findings, holds = '' } = rule.judge(facts)
-  if (sample_size === 0 && findings.length === 0) return [{ level: 'unknown', message: holds, fix: null }]
+  if (sample_size === 0 && findings.length === 0) return []
   return orWell(
     findings.map((finding) => toOutcome(rule, finding)),
     holds,

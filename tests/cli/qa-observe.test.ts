@@ -527,6 +527,6 @@ describe('--serve-dir', () => {
   test('a place that cannot be read is not reported as clean', async () => {
     await using cli = await startTestCli()
     const { code, stdout } = await cli.svc('observe --serve-dir nowhere', { cwd: cli.home })
-    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('nowhere: ') })
+    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('nowhere: no such file.') })
   })
 })

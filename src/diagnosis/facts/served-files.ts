@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { fetchText } from '#client/node-fetch.ts'
+import { readErrorCode, systemReason } from '#foundation/system-error.ts'
 import { readSearchedFile } from '#foundation/text-file.ts'
 import type { SourceLocation } from '#qa/result.ts'
 import { hasStub, type RendererUse, unguardedUses } from './renderer-use.ts'
@@ -64,7 +65,9 @@ export async function gatherServed(place: string, cwd: string): Promise<ServedFi
     has_stub ||= hasStub(text)
   }
   const reading = /^https?:\/\//.test(place) ? readPage(place, add) : readDirectory(resolve(cwd, place), add)
-  const problem = await reading.catch((error: Error) => error.message)
+  const problem = await reading.catch((error: Error) =>
+    readErrorCode(error) === undefined ? error.message : systemReason(error),
+  )
   return { place, files, keys, problem, renderer_uses, has_stub }
 }
 

