@@ -37,7 +37,7 @@ export async function watchOtherSandboxes(system: System, base_url: string): Pro
 
 function openClient(system: System, sandbox: Locator): Client {
   const admin_token = permittedControlToken({ base_url: sandbox.url, allow_http: false, sandbox })
-  return commandClient(system, { base_url: sandbox.url, timeout_ms, validate: false, admin_token })
+  return commandClient(system, { base_url: sandbox.url, timeout_ms, validate: true, admin_token })
 }
 
 /** Resolves to the id of the newest request; null without one, undefined for a sandbox that does not respond. */

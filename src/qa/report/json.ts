@@ -1,11 +1,12 @@
 /** The reporter for programs: JSON with the whole result. */
+import { jsonText } from '#cli/output/terminal.ts'
 import { type CaseExchange, countTotals, type Reporter, type RunResult, type SourceLocation } from '../result.ts'
 import type { Destination } from './text.ts'
 
 /** Writes indented JSON to files and terminals, one line to a pipe. Fields are always in the same order. */
 export function createJsonReporter({ write, stream }: Destination): Reporter {
   const indent = stream === null || stream.is_terminal ? 2 : undefined
-  return { end: (result) => write(`${JSON.stringify(toJsonReport(result), null, indent)}\n`) }
+  return { end: (result) => write(`${jsonText(toJsonReport(result), indent)}\n`) }
 }
 
 /** Returns a run as plain JSON: screenshots as base64 of their PNG, and the totals beside the cases. */
