@@ -213,7 +213,7 @@ export function countAgain(
  * Reports that continue from earlier ones. Only new beacons and new rules change earlier counts, so a report of all
  * time, of everything or of one project, counts again only the slots that have new beacons. Its counts are kept in
  * memory, in a size that does not depend on the number of beacons, and are valid for one generation of the state and
- * the rules it was counted with. Reports of a session or a span of time, and divided ones, are counted from scratch each time.
+ * the rules it was counted with. Reports of a session or a span of time, and by session, are counted from scratch each time.
  */
 
 /** Reports that are kept, one per project. */
@@ -240,7 +240,7 @@ interface ReportSource {
 
 /** Whether reports of a scope continue from each other. */
 export function isOfAllTime({ session_id, since_ms, until_ms, by }: BillingScope): boolean {
-  return by === undefined && session_id === undefined && since_ms === undefined && until_ms === undefined
+  return by !== 'session' && session_id === undefined && since_ms === undefined && until_ms === undefined
 }
 
 export function billingReports({ listProjects, generation, goOn }: ReportSource): BillingStore {

@@ -53,6 +53,26 @@ export function addBeaconConditions(filter: Conditions, table: 'beacon' | 'aside
   if (values !== undefined) filter.add(`${table}.${column} IN (${places(values)})`, ...values)
 }
 
+/** A column with an index, and the values in it that the rows of a list have: at least one. */
+export interface IndexedColumn {
+  table: string
+  column: string
+  values: readonly string[]
+  /** Of the rows in the index, where it has only some. */
+  condition?: string
+}
+
+/** Returns the column by which the rows of a list of beacons are found; null when no filter is on one. */
+export function findIndexedColumn(table: 'beacon' | 'aside_beacon', query: BeaconQuery): IndexedColumn | null {
+  const { event, accepted_events, unaccepted_reasons, verdict } = query
+  if (event !== undefined) return { table, column: 'event', values: [event] }
+  const [column, values] =
+    table === 'beacon'
+      ? ['event', accepted_events]
+      : ['reason_code', unaccepted_reasons ?? (verdict === 'duplicate' ? ['DUPLICATE'] : undefined)]
+  return values === undefined ? null : { table, column, values }
+}
+
 /** Whether a list of beacons has none of a table. */
 export function leavesOut(
   table: 'beacon' | 'aside_beacon',

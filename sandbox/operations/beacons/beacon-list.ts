@@ -1,8 +1,14 @@
 /** Lists beacons, by what the store can select and by their verdict. */
-import { eventMetrics, eventsWith } from '#contract/beacon-verdict.ts'
+import { billed, eventMetrics, eventsWith } from '#contract/beacon-verdict.ts'
 import type { Parsed } from '#contract/endpoint.ts'
 import type { Contract } from '#contract/index.ts'
-import { type AcceptCode, type BeaconEvent, type BeaconItem, beaconEvents } from '#contract/resources/beacons.ts'
+import {
+  type AcceptCode,
+  type BeaconEvent,
+  type BeaconItem,
+  beaconEvents,
+  type Metric,
+} from '#contract/resources/beacons.ts'
 import type { Page } from '#store/store.ts'
 import {
   defined,
@@ -12,6 +18,7 @@ import {
   parsePage,
   parseSinceFilter,
   projectFilter,
+  type Services,
   slotFilter,
 } from '../context.ts'
 import { beaconItems } from './beacon-items.ts'
@@ -30,7 +37,7 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
     project_id: await projectFilter(services, query.client_id),
     since_ms: parseSinceFilter(query.since, context.now_ms),
     until_ms: parseSinceFilter(query.until, context.now_ms),
-    ...selectCandidates(query),
+    ...selectCandidates(query, await listBilledMetrics(services, query)),
   })
   const { reason, billed: isBilled, metric } = query
   const page = parsePage(query)
@@ -69,15 +76,24 @@ export function pageOfJudged<Row>(
   return { rows: page.map(({ row }) => row), next: matching.length > limit ? page.at(-1)!.id : next }
 }
 
-/** Returns the beacons among which those of a verdict are: what the store can select. */
-function selectCandidates({ reason, billed: isBilled, metric }: Parsed<Contract['beacons.list']>['query']) {
-  const counted = metric ?? (isBilled === 'true' ? 'any' : null)
+type Query = Parsed<Contract['beacons.list']>['query']
+
+/** Resolves to the metrics that a project of the list bills; null where others are listed too. */
+async function listBilledMetrics({ store }: Services, { billed: isBilled, client_id }: Query) {
+  if (isBilled !== 'true') return null
+  const projects = await store.listProjects()
+  const own = projects.filter((project) => client_id === undefined || project.client_id === client_id)
+  return own.map(({ settings }) => billed[settings.billing_model])
+}
+
+/**
+ * Returns the beacons among which those of a verdict are: what the store can select.
+ * @param metrics those that are billed; null for any
+ */
+function selectCandidates({ reason, metric }: Query, metrics: readonly Metric[] | null) {
+  const counted = metric === undefined ? metrics : (metrics ?? [metric]).filter((each) => each === metric)
   const metricEvents =
-    counted === null
-      ? null
-      : beaconEvents.filter(
-          (event) => eventMetrics[event] === counted || (counted === 'any' && eventMetrics[event] !== null),
-        )
+    counted === null ? null : beaconEvents.filter((event) => counted.some((each) => eventMetrics[event] === each))
   const codes = reason?.split(',') ?? null
   const reasonEvents = codes === null ? null : selectEvents(codes)
   const accepted_events =

@@ -1,7 +1,7 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 
 import { maxJudged } from '#contract/beacon-verdict.ts'
-import { addBeaconConditions, leavesOut } from '../list-conditions.ts'
+import { addBeaconConditions, findIndexedColumn, leavesOut } from '../list-conditions.ts'
 import {
   beaconColumns as columns,
   mergeBeacons,
@@ -134,6 +134,7 @@ function createListSource(table: 'beacon' | 'aside_beacon', query: BeaconQuery):
     select: `SELECT ${table}.* FROM ${table} ${joins.join(' ')}`,
     filter,
     isIndexed: query.slot_id !== undefined,
+    ordered: query.session_id === undefined ? findIndexedColumn(table, query) : null,
     narrowed: [
       ...narrowedBy(`${table}.slot_id`, slotsOfSession.replace('?', '$1'), query.session_id),
       ...narrowedBy(`${table}.id`, `SELECT id FROM ${table} WHERE received_at_ms >= $1`, query.since_ms),

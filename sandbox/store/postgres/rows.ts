@@ -1,4 +1,5 @@
 /** Code that the tables share: the conditions and pages of lists, and values of the table `meta`. */
+import type { IndexedColumn } from '../list-conditions.ts'
 import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
 import type { KeyListRow, Page, PageQuery } from '../store.ts'
 import type { Value } from './servers/link.ts'
@@ -55,6 +56,8 @@ export interface ListSource {
   isIndexed: boolean
   /** Column values to find the rows by while there are few: the first query that finds few is used. */
   narrowed?: readonly { column: string; by: string; value: Value }[]
+  /** A column by which the next rows are found in the order of ids. */
+  ordered?: IndexedColumn | null
   /** The smallest id of the list, where one is known: older rows are not read. */
   from_id?: number | undefined
   /** Rows that one part looks at in the order of ids, so a filter that matches none stays cheap. */
@@ -67,7 +70,7 @@ const maxFoundRows = 2_000
 /** Resolves to the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export async function listPart<Row extends { id: number }>(
   { read }: Pick<Database, 'read'>,
-  { table, select, filter, isIndexed, narrowed = [], rowsAtOnce = 10_000, from_id = 0 }: ListSource,
+  { table, select, filter, isIndexed, narrowed = [], ordered = null, rowsAtOnce = 10_000, from_id = 0 }: ListSource,
   { limit, before }: PageQuery,
 ): Promise<Page<Row>> {
   const end = before ?? Number.MAX_SAFE_INTEGER
@@ -79,6 +82,15 @@ export async function listPart<Row extends { id: number }>(
       [end, limit + 1, found.map(({ id }) => id), ...filter.values],
     )
     return toPage(rows, limit)
+  }
+  if (ordered !== null && !isIndexed) {
+    const ids = await findOrdered(read, ordered, end)
+    const rows = await read<Row>(
+      `${select} WHERE ${table}.id = ANY($1::bigint[]) AND ${filter.where(3)} ORDER BY ${table}.id + 0 DESC LIMIT $2`,
+      [ids, limit + 1, ...filter.values],
+    )
+    if (rows.length > limit || ids.length < maxFoundRows) return toPage(rows, limit)
+    return { rows, next: ids.at(-1)! }
   }
   const where = filter.where(4)
   const text = (least: string) =>
@@ -94,6 +106,18 @@ export async function listPart<Row extends { id: number }>(
   const start = first?.id ?? 0
   const rows = await read<Row>(text('$3'), [end, limit + 1, start, ...filter.values])
   return rows.length > limit ? toPage(rows, limit) : { rows, next: start <= from_id ? null : start }
+}
+
+/** Resolves to the next ids below `end` of the rows that have one of the values, newest first. */
+async function findOrdered(
+  read: Database['read'],
+  { table, column, values, condition = 'true' }: IndexedColumn,
+  end: number,
+): Promise<number[]> {
+  const part = (_: string, index: number) =>
+    `(SELECT id FROM ${table} WHERE ${column} = $${index + 2} AND ${condition} AND id < $1 ORDER BY id DESC LIMIT ${maxFoundRows})`
+  const text = `${values.map(part).join(' UNION ALL ')} ORDER BY id DESC LIMIT ${maxFoundRows}`
+  return (await read<{ id: number }>(text, [end, ...values])).map(({ id }) => id)
 }
 
 /** The sessions of that name: one of each project. */

@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3'
 import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
 import { maxJudged } from '#contract/beacon-verdict.ts'
-import { addBeaconConditions, leavesOut } from '../list-conditions.ts'
+import { addBeaconConditions, findIndexedColumn, leavesOut } from '../list-conditions.ts'
 import {
   cacheRow,
   beaconColumns as columns,
@@ -17,7 +17,7 @@ import type { Transaction } from '../writes/transaction.ts'
 import type { ConsentTable } from './consent.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
-import { createFilter, indexedBy, type ListSource, listPart, sessionsNamed } from './rows.ts'
+import { createFilter, indexedBy, type ListSource, listPart, orderedBy, sessionsNamed } from './rows.ts'
 import { type SessionBeacons, sessionBeacons } from './session-beacons.ts'
 
 type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
@@ -168,9 +168,19 @@ function toBeacon(stored: StoredBeacon | undefined): BeaconRow | null {
 function beaconLists(db: Database.Database, placements: PlacementTable, sessions: SessionBeacons) {
   return { listAccepted, listUnaccepted }
 
+  function listSource(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
+    const { session_id } = query
+    const column = findIndexedColumn(table, query)
+    const ordered =
+      session_id === undefined
+        ? column && orderedBy(db, column)
+        : (end: number) => sessions.find(table, session_id, query, end)
+    return { ...createListSource(table, query), ordered: ordered ?? undefined }
+  }
+
   function listAccepted(query: BeaconQuery): Page<BeaconListRow> {
     if (leavesOut('beacon', query)) return nothing
-    const { rows, next } = listPart<StoredBeacon>(db, createListSource('beacon', query, sessions), query)
+    const { rows, next } = listPart<StoredBeacon>(db, listSource('beacon', query), query)
     return {
       rows: rows.map((stored) => {
         return { kind: 'accepted', beacon: withMeasurements(stored), slot: placements.slot(stored.slot_id) }
@@ -181,7 +191,7 @@ function beaconLists(db: Database.Database, placements: PlacementTable, sessions
 
   function listUnaccepted(query: BeaconQuery): Page<BeaconListRow> {
     if (leavesOut('aside_beacon', query)) return nothing
-    const { rows, next } = listPart<UnacceptedBeaconRow>(db, createListSource('aside_beacon', query, sessions), query)
+    const { rows, next } = listPart<UnacceptedBeaconRow>(db, listSource('aside_beacon', query), query)
     return {
       rows: rows.map((beacon) => {
         return { kind: 'unaccepted', beacon, slot: beacon.slot_id === null ? null : placements.find(beacon.slot_id) }
@@ -194,7 +204,7 @@ function beaconLists(db: Database.Database, placements: PlacementTable, sessions
 const nothing = { rows: [], next: null }
 
 /** Returns the list of one of the two tables. Other tables are joined where a filter needs them. */
-function createListSource(table: 'beacon' | 'aside_beacon', query: BeaconQuery, sessions: SessionBeacons): ListSource {
+function createListSource(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
   const { session_id } = query
   const filter = createFilter()
   filter.add(`+${table}.slot_id = ?`, query.slot_id)
@@ -219,6 +229,5 @@ function createListSource(table: 'beacon' | 'aside_beacon', query: BeaconQuery, 
       ...indexedBy(`SELECT id FROM ${table} WHERE slot_id = ?`, query.slot_id),
       ...indexedBy(`SELECT id FROM ${table} WHERE received_at_ms >= ?`, query.since_ms),
     ],
-    ordered: session_id === undefined ? undefined : (end) => sessions.find(table, session_id, query, end),
   }
 }

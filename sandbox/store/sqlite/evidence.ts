@@ -6,7 +6,7 @@ import type { EvidenceListRow, EvidenceStore, Page } from '../store.ts'
 import { buildNextEntry, type ChainHead } from '../writes/evidence.ts'
 import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
-import { createFilter, indexedBy, listPart } from './rows.ts'
+import { createFilter, indexedBy, listPart, orderedBy } from './rows.ts'
 
 export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   const { insert, last, after, bySlot, byConsent } = prepareEvidence(db)
@@ -78,9 +78,13 @@ function listEvidence(
     ...indexedBy('SELECT id FROM evidence WHERE project_id = ?', query.project_id),
   ]
   const select = 'SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence'
+  const { kind = 'beacon' } = query
+  // Nearly all entries are of beacons: their index would be another of all rows.
+  const column = { table: 'evidence', column: 'kind', values: [kind], condition: "kind <> 'beacon'" }
+  const ordered = kind === 'beacon' ? undefined : orderedBy(db, column)
   const { rows, next } = listPart<StoredEvidence<EvidenceListRow>>(
     db,
-    { table: 'evidence', select, filter, indexed },
+    { table: 'evidence', select, filter, indexed, ordered },
     query,
   )
   return { rows: rows.map(toEvidence), next }

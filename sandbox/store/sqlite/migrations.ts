@@ -244,6 +244,13 @@ export const migrations: readonly string[] = [
   -- A consent entry has no slot: without an index it would be searched for in the whole chain.
   CREATE INDEX evidence_of_consent ON evidence (ref) WHERE kind = 'consent';
   `,
+  `
+  -- Lists by event, reason and kind read these in the order of ids.
+  CREATE INDEX beacon_by_event ON beacon (event);
+  CREATE INDEX aside_beacon_by_event ON aside_beacon (event);
+  CREATE INDEX aside_beacon_by_reason ON aside_beacon (reason_code);
+  CREATE INDEX evidence_by_kind ON evidence (kind) WHERE kind <> 'beacon';
+  `,
 ]
 
 /** Marks the file as ours: "SvcS". */

@@ -7,6 +7,7 @@
  * from an index that keeps this order or from the table.
  */
 import type Database from 'better-sqlite3'
+import type { IndexedColumn } from '../list-conditions.ts'
 import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
 import type { Page, PageQuery } from '../store.ts'
 import type { MetaName } from './copies/state-problem.ts'
@@ -54,6 +55,21 @@ export interface ListSource {
 export function indexedBy(sql: string, ...wanted: readonly (string | number | null | undefined)[]): IndexedIds[] {
   const values = wanted.filter((value) => value !== undefined && value !== null)
   return values.length < wanted.length ? [] : [{ sql, values }]
+}
+
+/**
+ * Returns the `ordered` of a list whose rows have one of these values in a column with an index.
+ * @param condition of that index, where it has only some of the rows
+ */
+export function orderedBy(db: Database.Database, { table, column, values, condition = '1' }: IndexedColumn) {
+  const part = `SELECT * FROM (
+    SELECT id FROM ${table} WHERE ${column} = ? AND ${condition} AND id < ? ORDER BY id DESC LIMIT ${maxFoundRows})`
+  const sql = `${values.map(() => part).join(' UNION ALL ')} ORDER BY id DESC LIMIT ${maxFoundRows}`
+  return (end: number) => {
+    const found = preparedOnce<{ id: number }>(db, sql).all(...values.flatMap((value) => [value, end]))
+    const ids = found.map(({ id }) => id)
+    return { ids, next: ids.length < maxFoundRows ? null : ids.at(-1)! }
+  }
 }
 
 /** The sessions of that name: one of each project. */
