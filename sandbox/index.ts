@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { clockWarnings } from '#contract/resources/sandbox/sandbox.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { Services } from '#operations/context.ts'
+import { checkSpots } from '#operations/evidence/spot-checks.ts'
 import { restoreClock } from '#operations/sandbox/clock.ts'
 import { createAssets } from '#pipeline/files/assets.ts'
 import { createRates } from '#pipeline/rates.ts'
@@ -126,13 +127,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await end().catch(() => {})
     throw await findStartError(error, parts)
   }
-  const check = setTimeout(() => void store.checkUncleanEnd(), checkDelayMs)
-  check.unref()
+  const endChecks = startChecks(services)
 
   let closing: Promise<void> | undefined
   const close = ({ drain_ms = 0 }: CloseOptions = {}) => {
-    clearTimeout(check)
-    closing ??= drain(services, drain_ms).then(end)
+    closing ??= drain(services, drain_ms).then(endChecks).then(end)
     return closing
   }
   const { url, base_url } = services
@@ -154,6 +153,29 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     playback: () => (services.player === null ? null : { ...services.player.source, ...services.player.report() }),
     close,
     [Symbol.asyncDispose]: () => close(),
+  }
+}
+
+/** Starts the checks of the rows that requests do not wait for. Returns a function that ends them. */
+function startChecks(services: Services): () => Promise<void> {
+  const { store, report, spotWarnings } = services
+  let isEnded = false
+  let running = Promise.resolve()
+  const check = async () => {
+    for (const warning of await checkSpots(services, () => isEnded)) {
+      spotWarnings.push(warning.message)
+      report(warning)
+    }
+  }
+  const timer = setTimeout(() => {
+    void store.checkUncleanEnd()
+    running = check().catch(report)
+  }, checkDelayMs)
+  timer.unref()
+  return () => {
+    isEnded = true
+    clearTimeout(timer)
+    return running
   }
 }
 

@@ -100,6 +100,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     pid: process.pid,
     player: parts.recording?.player ?? null,
     warnings: [...address.warnings, ...store.notes, ...(parts.recording?.warnings ?? [])],
+    spotWarnings: [],
     strict: options.strict ?? false,
     overrides: start.overrides,
     isDraining: false,

@@ -59,6 +59,8 @@ export interface Services extends DecisionServices {
   version: string
   pid: number
   warnings: readonly string[]
+  /** What spot checks found in the evidence of the state in force. */
+  spotWarnings: string[]
   /** Whether only the API document is served, without the additions for old clients. */
   strict: boolean
   /** How responses are changed to those of a service that was recorded; null for most starts. */

@@ -655,6 +655,13 @@ export interface EvidenceStore {
   listSlotEvidence(slot_id: number): Promise<EvidenceRow[]>
   /** Resolves to the newest entry of a consent record, however many others are newer; null without one. */
   findConsentEntry(consent_id: number): Promise<EvidenceRow | null>
+  /** Resolves to the record of how far the chain of a project was verified, as it was saved; null without one. */
+  findVerifiedPrefix(project_id: number): Promise<string | null>
+  /**
+   * Saves that record; null removes it. Saves nothing when the chain has no entry of this hash at position `entries`: the
+   * state may have been replaced while it was verified.
+   */
+  saveVerifiedPrefix(project_id: number, record: { entries: number; head: string; text: string } | null): Promise<void>
   /** Entries of every chain. */
   listEvidence(
     query: PageQuery & { project_id?: number; slot_id?: number; kind?: EvidenceRow['kind']; since_ms?: number },

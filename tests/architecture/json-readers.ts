@@ -35,7 +35,11 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     ...['src/recordings/recorded-entry.ts', 'src/scaffold/project.ts', 'src/scaffold/templates.ts'],
   ],
   'a column of the store, which a request or an import filled within the limit': [
-    ...['sandbox/operations/consent-list.ts', 'sandbox/operations/evidence.ts', 'sandbox/operations/requests.ts'],
+    ...[
+      'sandbox/operations/consent-list.ts',
+      'sandbox/operations/evidence/verification.ts',
+      'sandbox/operations/requests.ts',
+    ],
     ...['sandbox/runtime/replay.ts', 'sandbox/store/postgres/consent.ts', 'sandbox/store/postgres/sharing.ts'],
     'sandbox/store/postgres/copies/state-copy.ts',
   ],

@@ -13,6 +13,12 @@ const sha256 = (text: string) => createHash('sha256').update(text)
  */
 export function addBeacons(database: string, count: number): void {
   const db = new Database(database)
+  addBeaconRows(db, count)
+  db.close()
+}
+
+/** The same in an open database. */
+export function addBeaconRows(db: Database.Database, count: number): void {
   db.transaction(() => {
     const [{ id, now_ms }] = db.prepare('SELECT max(id) AS id, max(decided_at_ms) AS now_ms FROM slot').all() as [
       { id: number; now_ms: number },
@@ -60,7 +66,6 @@ export function addBeacons(database: string, count: number): void {
     }
   })()
   addToSessions(db)
-  db.close()
 }
 
 /** Fills `session_beacon` again, after rows were written past the store. */

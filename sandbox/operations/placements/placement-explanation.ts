@@ -12,7 +12,7 @@ import type { SlotRow, StoredDecision } from '#store/store.ts'
 import { acceptedItem, judgeSlotBeacons, unacceptedItem } from '../beacons/beacon-items.ts'
 import { decodeStrings, findBoundConsent } from '../consent-list.ts'
 import type { Operation, Services } from '../context.ts'
-import { entryItem } from '../evidence.ts'
+import { entryItem } from '../evidence/evidence.ts'
 import { placementResponse } from './placement-response.ts'
 import { lastStep, placementItem } from './placements.ts'
 

@@ -3,7 +3,7 @@ import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
 import { clockWarnings } from '#contract/resources/sandbox/sandbox.ts'
 import type { Operation, Services } from '../context.ts'
-import { verifyChains } from '../evidence.ts'
+import { verifyChains } from '../evidence/verification.ts'
 
 export const getInfo: Operation<Contract['sandbox.info']> = async (services, { now_ms }) => {
   const { store, platform } = services
@@ -30,7 +30,13 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
       config_revision,
     })),
     playback: services.player === null ? null : { ...services.player.source, ...services.player.report() },
-    warnings: [...services.warnings, ...store.warnings(), ...refused, ...clockWarnings(nodes ?? [])],
+    warnings: [
+      ...services.warnings,
+      ...store.warnings(),
+      ...services.spotWarnings,
+      ...refused,
+      ...clockWarnings(nodes ?? []),
+    ],
   }
 }
 

@@ -5,7 +5,7 @@ import type { Contract } from '#contract/index.ts'
 import { systemReason } from '#foundation/system-error.ts'
 import { DamageWarning, isReplaced, type PreparedState, type Refusal } from '#store/store.ts'
 import type { Operation, Services } from '../context.ts'
-import { verifyChains } from '../evidence.ts'
+import { verifyChains } from '../evidence/verification.ts'
 import { restoreClock } from './clock.ts'
 
 export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
@@ -116,6 +116,7 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
         await services.clearRates()
         await tickets.clear()
         services.consoleGrants.clear()
+        services.spotWarnings.length = 0
         services.player?.restart()
         platform.reserveIdsUpTo(await store.largestId())
         await restoreClock(services)
@@ -130,7 +131,7 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
 async function verifyReceived(services: Services): Promise<{ projects: number; evidence_entries: number }> {
   let chains: Output<Contract['evidence.verify']>['chains']
   try {
-    chains = (await verifyChains(services)).chains
+    chains = (await verifyChains(services, { isFull: true })).chains
   } catch {
     throw new ApiError('archive_invalid', { message: 'The evidence of the file cannot be read.' })
   }

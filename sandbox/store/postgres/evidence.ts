@@ -7,7 +7,7 @@ import { createFilter, listPart } from './rows.ts'
 const columns = 'seq, kind, ref, at_ms, entry, hash'
 
 export function evidenceTable(connection: Connection): EvidenceStore {
-  const { read } = connection
+  const { read, change } = connection
   return {
     async findLastPosition(project_id) {
       const sql = 'SELECT coalesce(max(seq), 0) AS seq FROM evidence WHERE project_id = $1'
@@ -33,6 +33,22 @@ export function evidenceTable(connection: Connection): EvidenceStore {
       )
       return rows.map(toEvidence)[0] ?? null
     },
+    async findVerifiedPrefix(project_id) {
+      const sql = 'SELECT verified_prefix FROM project WHERE id = $1'
+      return (await read<{ verified_prefix: string | null }>(sql, [project_id]))[0]?.verified_prefix ?? null
+    },
+    saveVerifiedPrefix: (project_id, record) =>
+      change([project_id], async (_, link) => {
+        if (record === null) {
+          await link.run('UPDATE project SET verified_prefix = NULL WHERE id = $1', [project_id])
+          return
+        }
+        await link.run(
+          `UPDATE project SET verified_prefix = $2 WHERE id = $1 AND EXISTS
+           (SELECT 1 FROM evidence WHERE project_id = $1 AND seq = $3 AND hash = $4)`,
+          [project_id, record.text, record.entries, Buffer.from(record.head, 'hex')],
+        )
+      }),
     async listEvidence(query) {
       const filter = createFilter()
       filter.add('project_id = ?', query.project_id)

@@ -282,6 +282,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX aside_beacon_by_event ON aside_beacon (event, id);
   CREATE INDEX aside_beacon_by_reason ON aside_beacon (reason_code, id);
   CREATE INDEX evidence_by_kind ON evidence (kind, id) WHERE kind <> 'beacon';
+  ALTER TABLE project ADD COLUMN verified_prefix text;  -- JSON: how far its chain was verified, signed
   `,
 ]
 

@@ -8,8 +8,8 @@ import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, indexedBy, listPart, orderedBy } from './rows.ts'
 
-export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
-  const { insert, last, after, bySlot, byConsent } = prepareEvidence(db)
+export function evidenceTable({ db, read, write }: Connection, sha256Hex: Sha256Hex) {
+  const { insert, last, after, bySlot, byConsent, findPrefix, savePrefix, removePrefix } = prepareEvidence(db)
   const heads = new Map<number, ChainHead>()
 
   const readHead = (project_id: number): ChainHead => {
@@ -25,6 +25,12 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
       read(() => after.all(project_id, after_seq, limit).map(toEvidence)),
     listSlotEvidence: async (slot_id) => read(() => bySlot.all(slot_id).map(toEvidence)),
     findConsentEntry: async (consent_id) => read(() => byConsent.all(consent_id).map(toEvidence)[0] ?? null),
+    findVerifiedPrefix: async (project_id) => read(() => findPrefix.get(project_id) ?? null),
+    saveVerifiedPrefix: (project_id, record) =>
+      write(() => {
+        if (record === null) removePrefix.run(project_id)
+        else savePrefix.run(record.text, project_id, record.entries, Buffer.from(record.head, 'hex'))
+      }),
     listEvidence: async (query) => read(() => listEvidence(db, query)),
   }
 
@@ -61,6 +67,12 @@ function prepareEvidence(db: Database.Database) {
     byConsent: db.prepare<[number], StoredEvidence>(
       "SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE kind = 'consent' AND ref = ? ORDER BY seq DESC LIMIT 1",
     ),
+    findPrefix: db.prepare<[number], string | null>('SELECT verified_prefix FROM project WHERE id = ?').pluck(),
+    savePrefix: db.prepare<[string, number, number, Buffer]>(
+      `UPDATE project SET verified_prefix = ? WHERE id = ? AND EXISTS
+       (SELECT 1 FROM evidence WHERE project_id = project.id AND seq = ? AND hash = ?)`,
+    ),
+    removePrefix: db.prepare<[number]>('UPDATE project SET verified_prefix = NULL WHERE id = ?'),
   }
 }
 

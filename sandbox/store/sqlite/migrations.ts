@@ -250,6 +250,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX aside_beacon_by_event ON aside_beacon (event);
   CREATE INDEX aside_beacon_by_reason ON aside_beacon (reason_code);
   CREATE INDEX evidence_by_kind ON evidence (kind) WHERE kind <> 'beacon';
+  ALTER TABLE project ADD COLUMN verified_prefix TEXT;  -- JSON: how far its chain was verified, signed
   `,
 ]
 

@@ -61,8 +61,10 @@ function fieldOption(name: string, field: Field): Option | null {
   const [scalar, ...others] = alternatives(field)
   const placeholder = scalar === undefined || others.length > 0 ? undefined : findEntry(placeholders, fieldKind(scalar))
   if (scalar === undefined || placeholder === undefined) return null
-  const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field, listChoices(scalar)))
-    .preset(scalar.type === 'boolean' ? 'true' : undefined)
+  const isSwitch = listChoices(scalar).join() === 'true'
+  const shown = isSwitch ? '[true]' : placeholder
+  const option = new Option(`--${name.replaceAll('_', '-')} ${shown}`, describe(field, listChoices(scalar)))
+    .preset(scalar.type === 'boolean' || isSwitch ? 'true' : undefined)
     .argParser((text) => parseFlag(scalar, inWords(name, scalar, text)))
   const provenance = [field.provenance, field.decision].filter(Boolean).join(' ')
   const suggested = scalar.keywords?.examples ?? listChoices(scalar)

@@ -151,7 +151,7 @@ function verify(): Command {
   const live = endpointCommand('evidence.verify', {
     details:
       'With an export it checks the file offline, up to its first wrong line: its entries as the sandbox does, its checkpoints, its manifest, and the spelling of each line. With a bundle it checks each part and the page around it. A broken chain or a changed part is exit code 5, and so is evidence without an entry.',
-    examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
+    examples: ['evidence verify', 'evidence verify --full', 'evidence verify evidence.jsonl -o json'],
     arguments: [
       new Argument('[file]', 'file written by svc evidence export or svc bundle create; default: the sandbox'),
     ],
@@ -236,5 +236,12 @@ function chainTable({ chains }: EvidenceVerification, style: Style): string[] {
     head: head?.slice(0, 16),
     problem,
   }))
-  return tableLines(chainColumns, rows, style)
+  const before = chains.flatMap(({ client_id, verified_before = 0 }) =>
+    verified_before === 0
+      ? []
+      : [
+          `${client_id}: ${plural(verified_before, 'entry', 'entries')} verified before. --full reads all of them again.`,
+        ],
+  )
+  return [...tableLines(chainColumns, rows, style), ...before.map((line) => style.dim(line))]
 }

@@ -40,6 +40,7 @@ const examples: Readonly<Record<string, string | number>> = {
   decided: 'true',
   billed: 'false',
   checkpoint: 'true',
+  full: 'true',
   foreign: 'false',
   media: 'false',
   details: 'true',

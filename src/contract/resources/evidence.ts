@@ -78,6 +78,12 @@ export const EvidenceVerification = assumedObject('A77', () => ({
         head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
         broken_at: z.int().nullable().describe('Position of the first broken entry; null when the chain holds.'),
         problem: z.string().nullable().describe('What is wrong there.'),
+        verified_before: z
+          .int()
+          .optional()
+          .describe(
+            'Entries that an earlier verification covered and this one did not read again; absent: it read all.',
+          ),
       })),
     )
     .describe('One chain per project.'),
@@ -218,7 +224,10 @@ export const control = declareEndpoints({
     path: '/_sandbox/evidence/verify',
     summary: 'Verify the evidence chains',
     description:
-      'Recomputes every hash, compares each entry with the row it records, and names the first broken entry.',
+      'Recomputes the hashes, compares each entry with the row it records, and names the first broken entry. Continues from where an earlier verification ended; `full` reads every entry again.',
+    query: assumedObject('A77', () => ({
+      full: z.enum(['true']).optional().describe('Read every entry, also those that were verified before.'),
+    })),
     response: EvidenceVerification,
   },
 })

@@ -103,13 +103,14 @@ function Verification() {
       {problem !== null && <Problem problem={problem} retry={verify} />}
       {result !== null && (
         <ul className="bar wrapping">
-          {result.chains.map(({ client_id, entries, broken_at, problem }) => (
+          {result.chains.map(({ client_id, entries, broken_at, problem, verified_before = 0 }) => (
             <li key={client_id} className="bar wrapping">
               <Chip tone={broken_at === null && problem === null ? 'good' : 'bad'}>
                 {broken_at === null && problem === null ? 'holds' : 'broken'}
               </Chip>
               <span>
                 {client_id}, {entries.toLocaleString('en')} {entries === 1 ? 'entry' : 'entries'}
+                {verified_before > 0 && `, ${verified_before.toLocaleString('en')} of them verified before`}
               </span>
               {broken_at !== null && (
                 <Id kind="evidence" id={`${client_id}~${broken_at}`}>{`first broken entry: ${broken_at}`}</Id>

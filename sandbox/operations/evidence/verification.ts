@@ -1,132 +1,55 @@
-/**
- * Evidence chains (A77): listed, exported with a signed checkpoint, and verified. Verification checks each chain, and
- * whether each entry still matches the row that it records.
- */
-
-import { ApiError } from '#contract/errors.ts'
+/** Verifies evidence chains: each entry by itself, after the one before it, and by the row that it records. */
 import { encodeId } from '#contract/ids.ts'
-import type { Contract } from '#contract/index.ts'
-import { checkpointText, genesis, manifestText } from '#contract/resources/evidence.ts'
+import { genesis } from '#contract/resources/evidence.ts'
 import { verifyChain } from '#domain/evidence.ts'
 import { decisionDigest } from '#runtime/decisions.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
-import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '#store/store.ts'
-import { recordDigest } from './beacons/beacons.ts'
-import {
-  defined,
-  encodeCursor,
-  fullPage,
-  type Operation,
-  parsePage,
-  parseSinceFilter,
-  projectFilter,
-  requireProject,
-  type Services,
-  slotFilter,
-} from './context.ts'
+import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError, type Store } from '#store/store.ts'
+import { recordDigest } from '../beacons/beacons.ts'
+import { findPrefix, findPrefixProblem, savePrefix, type VerifyServices } from './verified-prefix.ts'
 
-/** Entries in an export without a limit. */
-const defaultLimit = 1_000
 /**
  * Entries, or sessions, that are verified before other requests get a turn: each reads its row, 0.1 to 0.2 ms. The rows
  * are read in parallel, since each sequential read from a store on another computer takes a round trip.
  */
 const chunk = 64
 
-export const listEvidence: Operation<Contract['evidence.list']> = async (services, context, { query }) => {
-  const filter = defined({
-    project_id: await projectFilter(services, query.client_id),
-    slot_id: slotFilter(query.slot_id),
-    kind: query.kind,
-    since_ms: parseSinceFilter(query.since, context.now_ms),
-  })
-  const { rows, next } = await fullPage(context, parsePage(query), (part) =>
-    services.store.listEvidence({ ...part, ...filter }),
-  )
-  const items = []
-  for (const row of rows) {
-    const { client_id } = await services.store.findProjectById(row.project_id)
-    items.push({ client_id, slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id), ...entryItem(row) })
-  }
-  return { items, next_cursor: encodeCursor(next) }
-}
-
-export function entryItem({ seq, kind, at_ms, entry, hash }: EvidenceRow) {
-  return { seq, kind, at_ms, entry, hash }
-}
-
-export const exportEvidence: Operation<Contract['evidence.export']> = async (services, context, { params, query }) => {
-  const { store } = services
-  const { after_seq = 0, limit = defaultLimit } = query
-  const project = await requireProject(services, params.client_id)
-  const { client_id } = project
-  const read = async () => (await store.listChainEntries(project.id, after_seq, limit)).map(entryItem)
-  const entries = await read()
-  const isFull = entries.length === limit
-  if (query.checkpoint === 'false' || isFull) {
-    return { client_id, entries, next_seq: isFull ? entries.at(-1)!.seq : null, checkpoint: null }
-  }
-  const verified = await verifyBeforeSigning(services, project)
-  // Read again: entries may have been appended during the verification.
-  const signed = (await read()).filter(({ seq }) => seq <= verified.entries)
-  const next_seq = after_seq + signed.length < verified.entries ? (signed.at(-1)?.seq ?? null) : null
-  const checkpoint = next_seq === null ? signCheckpoint(services, client_id, verified, context.now_ms) : null
-  return { client_id, entries: signed, next_seq, checkpoint }
-}
-
-export const signEvidence: Operation<Contract['evidence.manifest']> = async (services, context, { query }) => {
-  const { client_id = null } = query
-  const projects =
-    client_id === null ? await services.store.listProjects() : [await requireProject(services, client_id)]
-  const at_ms = context.now_ms
-  const checkpoints = []
-  for (const project of projects) {
-    const verified = await verifyBeforeSigning(services, project)
-    checkpoints.push(signCheckpoint(services, project.client_id, verified, at_ms))
-  }
-  const chains = checkpoints.map((chain) => ({ client_id: chain.client_id, entries: chain.entries, head: chain.head }))
-  const facts = { client_id, at_ms, chains }
-  return { checkpoints, manifest: { ...facts, ...services.platform.signPublicly(manifestText(facts)) } }
-}
-
-function signCheckpoint({ platform }: Services, client_id: string, { entries, head }: Verified, at_ms: number) {
-  const facts = { client_id, entries, head, at_ms }
-  return { ...facts, ...platform.signPublicly(checkpointText(facts)) }
-}
-
-/**
- * Resolves to how far a chain goes, once all of it has been verified.
- * @throws ApiError when it is broken
- */
-async function verifyBeforeSigning(services: Services, project: ProjectRow): Promise<Verified> {
-  const { client_id, entries, head, problem } = await verifyOneChain(services, project)
-  if (problem === null) return { entries, head }
-  throw new ApiError('evidence_broken', { message: `The evidence chain of ${client_id} is not signed. ${problem}` })
-}
-
-export const verifyEvidence: Operation<Contract['evidence.verify']> = (services) => verifyChains(services)
-
-type VerifyServices = Pick<Services, 'store' | 'platform'>
-
-interface Verified {
+export interface Verified {
   entries: number
   head: string | null
 }
 
 type Verdict = Verified & { broken_at: number | null; problem: string | null }
 
-export async function verifyChains(services: VerifyServices) {
+export async function verifyChains(services: VerifyServices, { isFull = false } = {}) {
   const chains = []
-  for (const project of await services.store.listProjects()) chains.push(await verifyOneChain(services, project))
+  for (const project of await services.store.listProjects()) chains.push(await verifyChainOf(services, project, isFull))
   return { ok: chains.every((chain) => chain.broken_at === null), chains }
 }
 
-/** Verifies the chain of a project. Entries that cannot be read are a problem of the chain. */
-async function verifyOneChain(services: VerifyServices, project: ProjectRow): Promise<Verdict & { client_id: string }> {
+/** Entries beyond the verified prefix from which a longer one is stored: to verify fewer takes some milliseconds. */
+const prefixStep = 1_000
+
+/**
+ * Verifies the chain of a project, from its verified prefix on; a full verification reads all of it. Entries that cannot
+ * be read are a problem of the chain.
+ */
+export async function verifyChainOf(services: VerifyServices, project: ProjectRow, isFull = false) {
   const { client_id } = project
-  const verified: Verified = { entries: 0, head: null }
+  let verified: Verified = { entries: 0, head: null }
   try {
-    return { client_id, ...(await verifyProject(services, project, verified)) }
+    const prefix = await findPrefix(services, project)
+    const mismatch = prefix && (await findPrefixProblem(services, project, prefix))
+    const continues = prefix !== null && mismatch === null && !isFull
+    if (continues) verified = { ...prefix }
+    const before = continues ? { verified_before: prefix.entries } : {}
+    const verdict = await verifyProject(services, project, verified)
+    const { entries, head, problem } = verdict
+    // The first broken entry comes first.
+    if (problem === null && mismatch !== null) return { client_id, ...verdict, ...mismatch }
+    const isLonger = head !== null && entries >= (prefix?.entries ?? 0) + prefixStep
+    if (problem === null && isLonger) await savePrefix(services, project, { entries, head })
+    return { client_id, ...verdict, ...before }
   } catch (error) {
     if (!(error instanceof StorageError || error instanceof SyntaxError)) throw error
     const broken_at = verified.entries + 1
@@ -245,7 +168,7 @@ async function decisionProblem(services: VerifyServices, { ref, seq }: EvidenceR
 }
 
 /** A replaced asset token has its own entry: the last decision entry of the slot must hold the stored hash. */
-async function isTokenExchanged(store: Services['store'], slot: SlotRow, entry: Entry): Promise<boolean> {
+async function isTokenExchanged(store: Store, slot: SlotRow, entry: Entry): Promise<boolean> {
   const outcome = slot.decision?.outcome
   const hash = outcome?.status === 'filled' ? outcome.asset_token_hash.toString('base64url') : null
   if (entry.asset_token_sha256 === hash) return false

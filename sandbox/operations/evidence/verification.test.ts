@@ -4,7 +4,7 @@ import { createPlatform, sha256Hex } from '#platform/platform.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { openSqliteStore } from '#store/sqlite/index.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { verifyChains } from './evidence.ts'
+import { verifyChains } from './verification.ts'
 
 test('a chain that grows faster than it is verified is verified up to where it was', async () => {
   const path = `${temporaryDirectory()}/sandbox.db`
@@ -49,7 +49,7 @@ test('a chain that grows faster than it is verified is verified up to where it w
     },
   })
   const platform = createPlatform({ clock: manualClock(), signingKey: new Uint8Array(32) })
-  const { ok, chains } = await verifyChains({ store: growing, platform })
+  const { ok, chains } = await verifyChains({ store: growing, platform, report: () => {} })
   expect(chains.map(({ entries, problem }) => ({ entries, problem }))).toContainEqual({ entries: 5, problem: null })
   expect([ok, appended]).toEqual([true, 1])
   await store.close()
