@@ -1,6 +1,7 @@
 /** Lists beacons, by what the store can select and by their verdict. */
 import { billed, eventMetrics, eventsWith } from '#contract/beacon-verdict.ts'
 import type { Parsed } from '#contract/endpoint.ts'
+import type { Format } from '#contract/fields.ts'
 import type { Contract } from '#contract/index.ts'
 import {
   type AcceptCode,
@@ -9,6 +10,7 @@ import {
   beaconEvents,
   type Metric,
 } from '#contract/resources/beacons.ts'
+import { notCountedAtMost } from '#contract/resources/billing.ts'
 import type { Page } from '#store/store.ts'
 import {
   defined,
@@ -24,6 +26,7 @@ import {
 import { beaconItems } from './beacon-items.ts'
 
 export const listBeacons: Operation<Contract['beacons.list']> = async (services, context, { query }) => {
+  const metrics = await listCountedMetrics(services, query)
   const filter = defined({
     slot_id: slotFilter(query.slot_id),
     without_slot: query.without_slot === 'true' ? true : undefined,
@@ -37,7 +40,7 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
     project_id: await projectFilter(services, query.client_id),
     since_ms: parseSinceFilter(query.since, context.now_ms),
     until_ms: parseSinceFilter(query.until, context.now_ms),
-    ...selectCandidates(query, await listBilledMetrics(services, query)),
+    ...selectCandidates(query, metrics),
   })
   const { reason, billed: isBilled, metric } = query
   const page = parsePage(query)
@@ -50,7 +53,11 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
     (reasons === null || reasons.has(item.reason_code)) &&
     (isBilled === undefined || item.would_bill === (isBilled === 'true')) &&
     (metric === undefined || item.metric === metric)
+  let parts = 0
   const { rows, next } = await fullPage(context, page, async (part) => {
+    if (++parts === partsBeforeCounting && metrics !== null && (await countsNone(services, filter, metrics))) {
+      return { rows: [], next: null }
+    }
     const { rows, next } = await services.store.listBeacons({ ...part, limit: judgedAtOnce, ...filter })
     const items = await beaconItems(services, rows)
     const judged = rows.map(({ beacon }, index) => ({ id: beacon.id, row: items[index]! }))
@@ -66,6 +73,19 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
 /** Rows that are judged before those that do not match a filter are left out. */
 export const judgedAtOnce = 100
 
+/** Parts that are judged before the billing report says whether there is anything to find, which costs more. */
+const partsBeforeCounting = 10
+
+/** Whether no beacon counts for one of these metrics: then none that a further filter selects does. */
+async function countsNone(
+  { store }: Services,
+  { project_id, format }: { project_id?: number; format?: Format },
+  metrics: readonly Metric[],
+): Promise<boolean> {
+  const { counted } = await store.countBilling(defined({ project_id }), notCountedAtMost)
+  return !counted.some((line) => metrics.includes(line.metric) && (format ?? line.format) === line.format)
+}
+
 /** Returns the page of a list whose rows were selected by their verdict, as far as they were read. */
 export function pageOfJudged<Row>(
   matching: readonly { id: number; row: Row }[],
@@ -78,22 +98,22 @@ export function pageOfJudged<Row>(
 
 type Query = Parsed<Contract['beacons.list']>['query']
 
-/** Resolves to the metrics that a project of the list bills; null where others are listed too. */
-async function listBilledMetrics({ store }: Services, { billed: isBilled, client_id }: Query) {
-  if (isBilled !== 'true') return null
+/** Resolves to the metrics that the beacons of a list count for; null where others are listed too. */
+async function listCountedMetrics({ store }: Services, { billed: isBilled, client_id, metric }: Query) {
+  if (isBilled !== 'true') return metric === undefined ? null : [metric]
   const projects = await store.listProjects()
   const own = projects.filter((project) => client_id === undefined || project.client_id === client_id)
-  return own.map(({ settings }) => billed[settings.billing_model])
+  const metrics = own.map(({ settings }) => billed[settings.billing_model])
+  return metrics.filter((each) => (metric ?? each) === each)
 }
 
 /**
  * Returns the beacons among which those of a verdict are: what the store can select.
- * @param metrics those that are billed; null for any
+ * @param metrics what they count for; null for any
  */
-function selectCandidates({ reason, metric }: Query, metrics: readonly Metric[] | null) {
-  const counted = metric === undefined ? metrics : (metrics ?? [metric]).filter((each) => each === metric)
+function selectCandidates({ reason }: Query, metrics: readonly Metric[] | null) {
   const metricEvents =
-    counted === null ? null : beaconEvents.filter((event) => counted.some((each) => eventMetrics[event] === each))
+    metrics === null ? null : beaconEvents.filter((event) => metrics.some((each) => eventMetrics[event] === each))
   const codes = reason?.split(',') ?? null
   const reasonEvents = codes === null ? null : selectEvents(codes)
   const accepted_events =

@@ -172,40 +172,60 @@ function check(pragma: string, limit: number): string[] {
   }
 }
 
-/** Returns the first row whose values no sandbox writes, as `table row: problem`. Reads every row. */
+/** A constraint of a table: the condition of a row that violates it, and the problem. */
+interface Constraint {
+  table: string
+  condition: string
+  problem: string
+}
+
+/** Returns the first row whose values no sandbox writes, as `table row: problem`. Reads every row, each table once. */
 function rowProblem(db: Database.Database): string | null {
-  const first = (table: string, condition: string, problem: string): string | null => {
-    const row = db.prepare(`SELECT rowid FROM ${table} WHERE ${condition} LIMIT 1`).pluck().get()
-    return row === undefined ? null : `${table} ${row}: ${problem}`
+  const first = (table: string, condition: string) =>
+    db.prepare<[], number>(`SELECT rowid FROM ${table} WHERE ${condition} LIMIT 1`).pluck().get()
+  const all = listConstraints()
+  const suspects = new Set<string>()
+  for (const [table, own] of Map.groupBy(all, ({ table }) => table)) {
+    const any = own.map(({ condition }) => `(${condition})`).join(' OR ')
+    if (first(table, any) !== undefined) suspects.add(table)
   }
-  for (const [table, columns] of Object.entries(times)) {
-    for (const column of columns) {
-      const problem = first(table, `${column} NOT BETWEEN 0 AND ${latestStoredMs}`, `${column} is not a time`)
-      if (problem !== null) return problem
-    }
+  for (const { table, condition, problem } of all) {
+    const row = suspects.has(table) ? first(table, condition) : undefined
+    if (row !== undefined) return `${table} ${row}: ${problem}`
   }
+  return null
+}
+
+/** Lists the constraints in the order in which the first violation is named. */
+function listConstraints(): Constraint[] {
+  const named = (tables: typeof times) =>
+    Object.entries(tables).flatMap(([table, columns]) => columns.map((column) => ({ table, column })))
   // A client may send any number: consent that never expires.
   const isNumber = `expires_at_ms BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}`
-  const expiry = first('consent', `NOT (${isNumber})`, 'expires_at_ms is not a time')
-  if (expiry !== null) return expiry
-  for (const [table, columns] of Object.entries(objects)) {
-    for (const column of columns) {
-      const isObject = `iif(json_valid(${column}), json_type(${column}) = 'object', 0)`
-      const problem = first(table, `${column} IS NOT NULL AND NOT ${isObject}`, `${column} is not a JSON object`)
-      if (problem !== null) return problem
-    }
-  }
-  for (const [table, columns] of Object.entries(words)) {
-    for (const [column, values] of Object.entries(columns)) {
-      const list = values.map((value) => `'${value}'`).join(', ')
-      const problem = first(table, `${column} NOT IN (${list})`, `${column} is none of ${values.join(', ')}`)
-      if (problem !== null) return problem
-    }
-  }
-  for (const [table, column, parent] of references) {
-    const isOrphan = `${column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${parent} WHERE ${parent}.id = ${table}.${column})`
-    const problem = first(table, isOrphan, `its ${parent} is not there`)
-    if (problem !== null) return problem
-  }
-  return first('beacon', unprovenBeacon, 'the evidence has no entry of it')
+  return [
+    ...named(times).map(({ table, column }) => ({
+      table,
+      condition: `${column} NOT BETWEEN 0 AND ${latestStoredMs}`,
+      problem: `${column} is not a time`,
+    })),
+    { table: 'consent', condition: `NOT (${isNumber})`, problem: 'expires_at_ms is not a time' },
+    ...named(objects).map(({ table, column }) => ({
+      table,
+      condition: `${column} IS NOT NULL AND NOT iif(json_valid(${column}), json_type(${column}) = 'object', 0)`,
+      problem: `${column} is not a JSON object`,
+    })),
+    ...Object.entries(words).flatMap(([table, columns]) =>
+      Object.entries(columns).map(([column, values]) => ({
+        table,
+        condition: `${column} NOT IN (${values.map((value) => `'${value}'`).join(', ')})`,
+        problem: `${column} is none of ${values.join(', ')}`,
+      })),
+    ),
+    ...references.map(([table, column, parent]) => ({
+      table,
+      condition: `${column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${parent} WHERE ${parent}.id = ${table}.${column})`,
+      problem: `its ${parent} is not there`,
+    })),
+    { table: 'beacon', condition: unprovenBeacon, problem: 'the evidence has no entry of it' },
+  ]
 }
