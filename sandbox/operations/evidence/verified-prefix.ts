@@ -11,7 +11,7 @@ import type { Services } from '../context.ts'
 export type VerifyServices = Pick<Services, 'store' | 'platform' | 'report'>
 
 /** `entries` is the position of the last entry that was verified, `head` its hash. */
-export interface VerifiedPrefix {
+interface VerifiedPrefix {
   entries: number
   head: string
 }
