@@ -25,7 +25,7 @@ const named = creatives.flatMap((creative): File[] => {
     ].map((file) => ({ ...file, name: join('creatives', file.name) }))
   const file = { ...creative, name: join('creatives', creative.file) }
   if (creative.format === 'banner') return [file]
-  const poster = join('creatives', creative.poster_file)
+  const poster = join('creatives', creative.poster_file ?? 'missing')
   return [file, { name: poster, width: creative.width, height: creative.height, mime_type: 'image/webp' }]
 })
 

@@ -44,6 +44,20 @@ export function readDemand(demand: unknown): Demand {
   return { text, data: JSON.parse(text) }
 }
 
+/** Returns the catalogue with your own campaigns, before the seeded ones or without them. */
+export function joinDemand(own: Pick<MarketData, 'partners' | 'campaigns' | 'files'>, isOnly: boolean): Demand {
+  const seeded: MarketData = JSON.parse(readDemand(undefined).text)
+  const { revision } = seeded
+  const data = isOnly
+    ? { revision, ...own }
+    : {
+        ...{ revision, files: own.files },
+        partners: [...seeded.partners, ...own.partners],
+        campaigns: [...seeded.campaigns, ...own.campaigns],
+      }
+  return { text: JSON.stringify(data), data }
+}
+
 function checkDemand(demand: unknown): MarketData {
   const read = MarketData.safeParse(demand)
   if (read.success) return read.data

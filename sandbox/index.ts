@@ -21,7 +21,15 @@ import { stateFiles } from '#store/sqlite/copies/state-files.ts'
 import { explain as explainFile } from '#store/sqlite/file/explain.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
 import { type OpenedStore, type Seed, StorageError, type StoreOptions } from '#store/store.ts'
-import { listCreativeFiles, packageVersion, readDemand, readFixture, root, type SeededProject } from './fixtures.ts'
+import {
+  joinDemand,
+  listCreativeFiles,
+  packageVersion,
+  readDemand,
+  readFixture,
+  root,
+  type SeededProject,
+} from './fixtures.ts'
 import { readOptions, type SandboxOptions, type StoreAddress } from './options.ts'
 import { listenError } from './sandbox-error.ts'
 import { createServices, type Parts } from './services.ts'
@@ -115,7 +123,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     urlAt: start.address.urlAt,
     import_idle_ms: options.import_idle_ms,
     isJournalOn: start.journal_limit > 0,
-    assets: createAssets(root, listCreativeFiles(parts.demand.data.campaigns), parts.recording?.player.media ?? null),
+    assets: createAssets(root, {
+      creatives: listCreativeFiles(parts.demand.data.campaigns),
+      media: parts.recording?.player.media ?? null,
+      findOwn: services.markets.findFile,
+    }),
     seeded_projects: [keys, ...seeded.slice(1).map(({ client_id, keys }) => ({ client_id, ...keys }))],
   })
   const end = startBackgroundWork(services, server)
@@ -188,7 +200,7 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
   const seeded = readFixture<{ projects: SeededProject[] }>('projects.json').projects
   const recording = await loadRecording(options)
-  const own = readDemand(options.demand)
+  const own = await loadDemand(options)
   const demand = recording?.extendDemand(own) ?? own
   const clock = options.clock ?? sandboxClock()
   const metrics = createNodeMetrics()
@@ -214,6 +226,13 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   platform.reserveIdsUpTo(await store.largestId())
   const tracing = await loadTracing(options, metrics, report)
   return { options, start, seeded, demand, recording, store, platform, metrics, tracing, report }
+}
+
+/** Loaded only here: a start without a file of demand pays nothing for its readers. */
+async function loadDemand({ demand, only = false }: SandboxOptions) {
+  if (typeof demand !== 'string') return readDemand(demand)
+  const { openDemand } = await import('./demand/open-demand.ts')
+  return joinDemand((await openDemand(demand)).market, only)
 }
 
 /** Loaded only here: a start that plays nothing pays nothing for it. */
@@ -329,4 +348,41 @@ function listFaultWarnings({ scenario, list }: Faults): string[] {
   if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario use none`]
   if (rules === 0) return []
   return [`${rules === 1 ? 'a fault rule is' : `${rules} fault rules are`} still in force: svc sandbox faults list`]
+}
+
+/** A campaign of a file of demand that is valid. */
+export interface CheckedCampaign {
+  campaign_id: string
+  file: string
+  line: number
+  sponsor_name: string
+  price_cpm: number
+  currency: string
+  topics: readonly string[]
+  /** `banner 300x250`, `clip 640x360 6000 ms`. */
+  creatives: readonly string[]
+}
+
+/**
+ * Reads a file of your own campaigns, or a folder of them, without starting anything.
+ * @throws SandboxError demand_invalid, whose message has everything that is wrong, a line each
+ */
+export async function checkDemand(path: string): Promise<CheckedCampaign[]> {
+  const { openDemand } = await import('./demand/open-demand.ts')
+  const { market } = await openDemand(path)
+  return market.campaigns.map(
+    ({ campaign_id, source, sponsor_name, price_cpm, currency, topics, creatives }): CheckedCampaign => ({
+      ...{ campaign_id, ...source!, sponsor_name, price_cpm, currency, topics },
+      creatives: creatives.map((creative) => {
+        const { format, width, height } = creative
+        if (format === 'native') return 'native'
+        return `${format} ${width}x${height}${creative.format === 'clip' ? ` ${creative.duration_ms} ms` : ''}`
+      }),
+    }),
+  )
+}
+
+/** Resolves to the JSON schema of files of demand, for editors. */
+export async function demandSchema(): Promise<object> {
+  return (await import('./demand/demand-file.ts')).demandSchema()
 }

@@ -40,8 +40,13 @@ export interface SandboxOptions {
   clock?: Clock
   /** `5/s`, `1/min` or `off`: wins over every project's own limits. */
   rate_limit?: string
-  /** Your own catalogue in the shape of `fixtures/demand.json`; its files are those in `fixtures/creatives`. */
+  /**
+   * Your own campaigns: the path of a file as `svc demand check` takes it, or of a folder of them, beside the seeded ones.
+   * Or a whole catalogue in the shape of `fixtures/demand.json`, whose files are those in `fixtures/creatives`.
+   */
   demand?: unknown
+  /** With a path of demand: without the seeded campaigns. Default false. */
+  only?: boolean
   /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
   decision_latency_ms?: Latency
   /** A scenario from `fixtures/scenarios`, in use from the start. */
@@ -125,6 +130,12 @@ export function readOptions(options: SandboxOptions): StartOptions {
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
   const storeAddress = readStoreAddress(options, database, seed !== null)
   checkScenario(options.scenario)
+  if (options.only === true && typeof options.demand !== 'string')
+    throw new SandboxError(
+      'option_invalid',
+      'only is an option of demand.',
+      'Name the file: svc start --demand FILE --only',
+    )
   checkOtlp(options.otlp)
   checkPlayback(options)
   const overrides = readOverridesOption(options.overrides)

@@ -9,6 +9,7 @@ export type SandboxFailure =
   | 'database_unwritable'
   | 'database_unreachable'
   | 'option_invalid'
+  | 'demand_invalid'
   | 'recording_invalid'
   | 'recording_old'
 

@@ -21,6 +21,7 @@ export const commands: readonly CommandEntry[] = [
   entry('open', 'Sandbox', 'the inspector, or a frame, in a browser', () => import('#commands/open.ts')),
   entry('sandbox', 'Sandbox', 'status, stop, logs, clock, faults, keys', () => import('#commands/sandbox/index.ts')),
   entry('exec', 'Sandbox', 'run a command with a new sandbox, and end both', () => import('#commands/exec.ts')),
+  entry('demand', 'Sandbox', 'check your own campaigns', () => import('#commands/demand.ts')),
   entry('trigger', 'Placements', 'play a whole turn, up to the verdict', () => import('#commands/trigger/index.ts')),
   entry('placements', 'Placements', 'create, list, count', () => import('#commands/placements/index.ts')),
   entry('explain', 'Placements', 'why one filled, what it would bill', () => import('#commands/placements/index.ts')),

@@ -15,6 +15,7 @@ import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import { gamedaySchema } from '#gameday/gameday-file.ts'
 import { qaSuiteSchema } from '#qa/suite/schema.ts'
+import { demandSchema } from '#sandbox/demand/demand-file.ts'
 import { groupNames, writeGroup } from './codes.ts'
 import { commandsMarkdown } from './commands.ts'
 import { writeHostPages } from './host-pages.ts'
@@ -39,6 +40,7 @@ const files: Record<string, string> = {
   '../fixtures/svc.config.schema.json': json(configFileSchema()),
   '../fixtures/svc.gameday.schema.json': json(gamedaySchema()),
   '../fixtures/svc.qa.schema.json': json(qaSuiteSchema()),
+  '../fixtures/svc.demand.schema.json': json(demandSchema()),
   '../fixtures/svc.observe.schema.json': json(observeFileSchema(await observeFileRules())),
   '../fixtures/svc.overrides.schema.json': json(overridesSchema()),
 }

@@ -1,7 +1,7 @@
-/** The demand catalogue: the shape of `fixtures/demand.json` (A43). */
+/** The demand catalogue: the shape of `fixtures/demand.json` (A43), and of your own demand once it was read (A107). */
 
 import { z } from 'zod'
-import { Currency, Domain, EpochMs, IabCategory, JobType } from '#contract/fields.ts'
+import { Currency, Domain, EpochMs, IabCategory, JobType, Purpose } from '#contract/fields.ts'
 import { strictObject } from '#contract/objects.ts'
 import { hasUsdRate } from './currencies.ts'
 import { isStandardSize } from './sizes.ts'
@@ -10,13 +10,15 @@ import { normalizeTopic } from './topics.ts'
 const id = (prefix: string) =>
   z.string().regex(new RegExp(`^${prefix}_[a-z0-9_]{1,64}$`), `must be ${prefix}_ and a name`)
 
-const KnownCurrency = Currency.refine(hasUsdRate, 'must be a currency of the rate table')
-const Country = z.string().regex(/^[A-Z]{2}$/, 'must be ISO 3166-1 alpha-2, such as DE')
-const TopicSlug = z
+export const KnownCurrency = Currency.refine(hasUsdRate, 'must be a currency of the rate table')
+export const Country = z.string().regex(/^[A-Z]{2}$/, 'must be ISO 3166-1 alpha-2, such as DE')
+export const TopicSlug = z
   .string()
   .refine((topic) => topic !== '' && normalizeTopic(topic) === topic, 'must be a lower-case slug')
 
 const File = z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+\.[a-z0-9]+$/, 'must be <folder>/<file>.<extension>')
+/** Where the files of your own demand are, in the names of creatives. */
+export const ownFolder = 'demand/'
 const MediaType = z.string().regex(/^(image|video)\/[a-z0-9.+-]+$/, 'must be an image or video media type')
 const shortText = z.string().min(1).max(256)
 const longText = z.string().min(1).max(2_000)
@@ -35,7 +37,7 @@ export const Creative = z.discriminatedUnion('format', [
     format: z.literal('clip'),
     duration_ms: z.int().min(1),
     file: File,
-    poster_file: File,
+    poster_file: File.optional(),
     mime_type: MediaType,
   })).refine((creative) => isStandardSize('clip', creative), standard),
   strictObject(() => ({
@@ -50,6 +52,19 @@ export const Creative = z.discriminatedUnion('format', [
 ])
 
 export type Creative = z.infer<typeof Creative>
+
+const capCount = z.int().min(1).max(1_000_000).optional()
+
+/** The most fills of a campaign; without a session, the caps of sessions do not apply. */
+export const capFields = () => ({
+  session: capCount.describe('In one session.'),
+  user_per_day: capCount.describe('In one session in a day.'),
+  global_per_hour: capCount.describe('Of the project in an hour.'),
+})
+
+export function campaignId(name: string): string {
+  return `cmp_${name}`
+}
 
 /** An empty `topics`, `job_types` or `countries` means any. A campaign without topics is run-of-network. */
 export const Campaign = strictObject(() => ({
@@ -67,17 +82,34 @@ export const Campaign = strictObject(() => ({
   /** Includes the start, excludes the end; null is no bound. */
   flight: strictObject(() => ({ starts_at_ms: EpochMs.nullable(), ends_at_ms: EpochMs.nullable() })),
   creatives: z.array(Creative).min(1),
+  caps: strictObject(capFields).optional(),
+  /** Purposes without which it makes no offer. */
+  needs_consent: z.array(Purpose).optional(),
+  /** Where it is written: a file of yours, and its line. The seeded ones have none. */
+  source: strictObject(() => ({ file: z.string(), line: z.int() })).optional(),
 }))
 
 export type Campaign = z.infer<typeof Campaign>
 
+export const Partner = strictObject(() => ({
+  partner_id: id('ptn'),
+  name: shortText,
+  seat: shortText,
+  currency: KnownCurrency,
+}))
+
 /** The shape of `fixtures/demand.json` (A43). */
 export const MarketData = strictObject(() => ({
   revision: z.int().min(1),
-  partners: z.array(
-    strictObject(() => ({ partner_id: id('ptn'), name: shortText, seat: shortText, currency: KnownCurrency })),
-  ),
+  partners: z.array(Partner),
   campaigns: z.array(Campaign),
+  /** The bytes of your own creatives, base64, by their name in creatives: whatever has the catalogue can show them. */
+  files: z
+    .record(
+      File,
+      strictObject(() => ({ media_type: MediaType, base64: z.base64() })),
+    )
+    .optional(),
 })).superRefine(({ partners, campaigns }, context) => {
   const known = new Set(partners.map((partner) => partner.partner_id))
   const seen = new Set<string>()

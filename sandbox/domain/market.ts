@@ -23,6 +23,7 @@ export interface Market {
   readonly campaigns: readonly Campaign[]
   /** The campaigns in the same order, indexed for the rules. */
   readonly offers: readonly Offer[]
+  readonly files: NonNullable<MarketData['files']>
 }
 
 export type MarketOutcome =
@@ -47,7 +48,8 @@ export const outbid = 'o'
 
 /** Indexes a catalogue once, for many decisions. */
 export function prepareMarket(data: MarketData): Market {
-  return { campaigns: data.campaigns, offers: data.campaigns.map(prepareOffer) }
+  const { campaigns, files = {} } = data
+  return { campaigns, offers: campaigns.map(prepareOffer), files }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { once } from '#contract/objects.ts'
-import { MarketData } from '#domain/catalogue.ts'
+import { MarketData, ownFolder } from '#domain/catalogue.ts'
 import { type Market, prepareMarket } from '#domain/market.ts'
 import { deriveTopic, isHighRisk, prepareTopics } from '#domain/topics.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
@@ -17,10 +17,12 @@ export interface Markets {
   /** Returns the high-risk topic of a text; it outweighs every other topic. */
   deriveRisk(text: string): string | null
   isHighRisk(topic: string): boolean
+  /** Returns a file of your own demand, of the catalogue in force or an older one; null without one of this name. */
+  findFile(name: string): MaybePromise<{ media_type: string; body: Buffer } | null>
 }
 
 export function createMarkets(options: {
-  store: Pick<Store, 'catalogue' | 'catalogue_id'>
+  store: Pick<Store, 'catalogue' | 'catalogue_id' | 'findCatalogueWith'>
   demand: unknown
   topics: () => { topics: Record<string, string[]> }
   safety: () => { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
@@ -37,6 +39,16 @@ export function createMarkets(options: {
     older.set(catalogue_id, market)
     return market
   }
+  const at = (catalogue_id: number) =>
+    catalogue_id === options.store.catalogue_id ? current() : (older.get(catalogue_id) ?? readOlder(catalogue_id))
+  const findFile = async (name: string) => {
+    if (!name.startsWith(ownFolder)) return null
+    const market = current()
+    if (market.files[name] !== undefined) return decodeFile(market.files[name])
+    const id = await options.store.findCatalogueWith(name)
+    const file = id === null ? undefined : (await at(id))?.files[name]
+    return file === undefined ? null : decodeFile(file)
+  }
   return {
     get current() {
       return current()
@@ -44,13 +56,15 @@ export function createMarkets(options: {
     get catalogue_id() {
       return options.store.catalogue_id
     },
-    at(catalogue_id) {
-      if (catalogue_id === options.store.catalogue_id) return current()
-      return older.get(catalogue_id) ?? readOlder(catalogue_id)
-    },
+    at,
+    findFile,
     clearCache: () => older.clear(),
     deriveTopic: (text) => deriveTopic(topics(), text),
     deriveRisk: (text) => deriveTopic(risks(), text),
     isHighRisk: (topic) => isHighRisk(safety().blocked_topics, topic),
   }
+}
+
+function decodeFile({ media_type, base64 }: NonNullable<MarketData['files']>[string]) {
+  return { media_type, body: Buffer.from(base64, 'base64') }
 }

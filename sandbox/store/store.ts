@@ -457,6 +457,8 @@ export interface PlacementStore {
   hasFillWithin(interval: IntervalGuard): Promise<boolean>
   /** Resolves to a catalogue that decisions were made with, as JSON. */
   catalogue(id: number): Promise<string | null>
+  /** Resolves to the newest catalogue that contains a text, such as the name of a file. */
+  findCatalogueWith(text: string): Promise<number | null>
 }
 
 /* Callbacks: the decisions that are posted to a URL of their job */

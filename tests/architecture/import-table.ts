@@ -195,6 +195,12 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   {
+    path: 'src/commands/demand.ts',
+    modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
+    packages: ['commander'],
+    builtins: ['node:path'],
+  },
+  {
     path: 'src/commands/team/tokens.ts',
     modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
     packages: ['commander'],
@@ -408,6 +414,13 @@ export const importTable: readonly ImportRule[] = [
     path: 'sandbox/recording-file.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],
     builtins: ['node:fs'],
+  },
+  {
+    // Your own demand: the one room that reads pictures, clips and YAML, loaded by a start that has such a file.
+    path: 'sandbox/demand',
+    modules: ['src/foundation', 'src/contract', 'src/yaml', 'sandbox/domain', 'sandbox/sandbox-error.ts'],
+    packages: ['zod', 'sax', 'image-size', 'mediabunny'],
+    builtins: ['node:crypto', 'node:fs', 'node:path'],
   },
   { path: 'sandbox/options.ts', modules: ['src/foundation', 'src/contract', 'sandbox'], builtins: 'none' },
   {

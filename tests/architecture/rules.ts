@@ -212,6 +212,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
   'src/qa/browser/screenshot.ts': 'pictures',
   'src/cli/process/certificate.ts': 'certificates that svc wrote, and lists of certificates',
+  'sandbox/demand/own-file.ts': 'pictures and clips',
   'src/cli/process/trust.ts': 'lists of certificates',
   'src/cli/process/background.ts': 'the log of a sandbox',
   'src/cli/process/port-holder.ts': '/proc',

@@ -12,7 +12,7 @@ import type {
   Placement,
   PlacementResponse,
 } from '#contract/resources/placements.ts'
-import type { Campaign, Creative } from '#domain/catalogue.ts'
+import { type Campaign, type Creative, ownFolder } from '#domain/catalogue.ts'
 import { consentDeclaration } from '#domain/consent.ts'
 import type { Market } from '#domain/market.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
@@ -240,15 +240,15 @@ export function creativeUrls(services: Services, slot: SlotRow, fill: Fill): Cre
 
 /**
  * Returns test substitutes for banners and clips in test traffic; the catalogue's own files for native and live traffic
- * (A42).
+ * (A42). What you brought yourself needs no substitute (A107), but with `strict`.
  */
-function ownUrls({ base_url }: Services, slot: SlotRow, { creative }: Fill): CreativeUrls {
+function ownUrls({ base_url, strict }: Services, slot: SlotRow, { creative }: Fill): CreativeUrls {
   const size = `width=${creative.width}&height=${creative.height}`
   if (creative.format === 'native') {
     const image_url = flatString(base_url, '/assets/creatives/', creative.image_file)
     return { image_url, video_url: null, poster_url: null, mime_type: 'application/json' }
   }
-  if (slot.job.mode === 'test') {
+  if (slot.job.mode === 'test' && (strict || !creative.file.startsWith(ownFolder))) {
     if (creative.format === 'banner') {
       const image_url = flatString(base_url, '/v1/test-assets/banner?', size)
       return { image_url, video_url: null, poster_url: null, mime_type: 'image/png' }
@@ -259,7 +259,8 @@ function ownUrls({ base_url }: Services, slot: SlotRow, { creative }: Fill): Cre
   const url = flatString(base_url, '/assets/creatives/', creative.file)
   const { mime_type } = creative
   if (creative.format === 'banner') return { image_url: url, video_url: null, poster_url: null, mime_type }
-  const poster_url = flatString(base_url, '/assets/creatives/', creative.poster_file)
+  const { poster_file } = creative
+  const poster_url = poster_file === undefined ? null : flatString(base_url, '/assets/creatives/', poster_file)
   return { image_url: null, video_url: url, poster_url, mime_type }
 }
 

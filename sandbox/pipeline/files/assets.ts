@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { contract } from '#contract/index.ts'
 import { findEntry } from '#foundation/table-entry.ts'
+import type { Markets } from '#runtime/markets.ts'
 import type { RecordedMedia } from '#runtime/playback/recorded-media.ts'
 import { publicHeaders } from '../cors.ts'
 import { type Coding, codingFor, readEncoded } from '../encodings.ts'
@@ -25,6 +26,8 @@ export interface Asset {
   body: Buffer
   media_type: string
   etag: string
+  /** Whether someone else made it: an SVG may be a document. */
+  isForeign?: true
   /** Resolves to the compressed form of a text; absent for what is compressed by its nature. */
   encoded?: (coding: Coding) => Promise<Buffer>
 }
@@ -74,8 +77,17 @@ const clipDurations = new Map([
   ['15000', '15s'],
 ])
 
-/** `root` is the package's folder; `creatives` are the files that the catalogue names, `media` those of a recording. */
-export function createAssets(root: string, creatives: ReadonlySet<string>, media: RecordedMedia | null): Assets {
+interface CreativeFiles {
+  /** The files that the catalogue names. */
+  creatives: ReadonlySet<string>
+  /** Those of a recording. */
+  media: RecordedMedia | null
+  /** Those of your own demand, which are in a catalogue. */
+  findOwn: Markets['findFile']
+}
+
+/** `root` is the package's folder. */
+export function createAssets(root: string, { creatives, media, findOwn }: CreativeFiles): Assets {
   const cached = new Map<string, Asset>()
   let pages: Promise<ReadonlyMap<string, string>> | undefined
   let texts: typeof pages
@@ -102,7 +114,11 @@ export function createAssets(root: string, creatives: ReadonlySet<string>, media
     renderPart: async (file) => (/^(mounts|judge|activation)\.js$/.test(file) ? load(`${renderer}/${file}`) : null),
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
     consoleScript: () => load(`${renderer}/console.js`),
-    creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),
+    async creative(file) {
+      const own = await findOwn(file)
+      if (own !== null) return { ...own, etag: createTag(own.body), isForeign: true }
+      return creatives.has(file) && !file.startsWith('demand/') ? load(`fixtures/creatives/${file}`) : null
+    },
     recorded(url) {
       const file = media?.find(url) ?? null
       return file === null ? null : { ...file, etag: createTag(file.body) }
@@ -175,7 +191,9 @@ function fileRoute(path: string, cache: string, find: FindAsset): Route {
     method: 'GET',
     path,
     async respond(exchange) {
-      return assetResponse(exchange, await find(exchange.request), { ...publicHeaders, 'cache-control': cache })
+      const asset = await find(exchange.request)
+      const policy = asset?.isForeign === true ? { 'content-security-policy': inertPolicy } : {}
+      return assetResponse(exchange, asset, { ...publicHeaders, ...policy, 'cache-control': cache })
     },
   }
 }

@@ -67,6 +67,11 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
       const [row] = await read<{ demand: string }>('SELECT demand FROM catalogue WHERE id = $1', [id])
       return row?.demand ?? null
     },
+    async findCatalogueWith(text) {
+      const sql = 'SELECT id FROM catalogue WHERE position($1 in demand) > 0 ORDER BY id DESC LIMIT 1'
+      const [row] = await read<{ id: number }>(sql, [text])
+      return row?.id ?? null
+    },
   }
 
   return { find, findAll, methods }

@@ -74,6 +74,7 @@ export function placementTable(
     countFills: async (scope, since_ms, most) => read(() => caps.countFills(scope, since_ms, most)),
     hasFillWithin: async (interval) => read(() => caps.hasFillWithin(interval)),
     catalogue: async (id) => read(() => statements.findDemand.get(id) ?? null),
+    findCatalogueWith: async (text) => read(() => statements.findCatalogueWith.get(text) ?? null),
   }
 
   return { find, slot, clear: () => recent.clear(), transaction, methods }
@@ -133,6 +134,9 @@ function preparePlacements(db: Database.Database) {
     setFirstFrame: db.prepare('UPDATE slot SET first_frame_at_ms = ? WHERE id = ? AND first_frame_at_ms IS NULL'),
     setAssetHash: db.prepare('UPDATE slot SET asset_token_hash = ? WHERE id = ?'),
     findDemand: db.prepare<[number], string>('SELECT demand FROM catalogue WHERE id = ?').pluck(),
+    findCatalogueWith: db
+      .prepare<[string], number>('SELECT id FROM catalogue WHERE instr(demand, ?) > 0 ORDER BY id DESC LIMIT 1')
+      .pluck(),
   }
 }
 

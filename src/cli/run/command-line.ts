@@ -112,7 +112,7 @@ async function renderHelp(
 }
 
 /** Only problems of suites and of rows have their own lines: elsewhere a line end belongs to a name or a value. */
-const linedCodes: ReadonlySet<string> = new Set(['suite_invalid', 'rows_invalid'])
+const linedCodes: ReadonlySet<string> = new Set(['demand_invalid', 'suite_invalid', 'rows_invalid'])
 
 /** A usage error needs neither the client nor the contract. */
 async function describe(error: unknown): Promise<Failure> {

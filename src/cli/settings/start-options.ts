@@ -115,6 +115,18 @@ const table = {
     flag: '--scenario <name>',
     description: 'a scenario of the catalogue: svc sandbox scenario list',
   },
+  demand: {
+    schema: z.string().min(1),
+    flag: '--demand <file>',
+    description: 'your own campaigns: a YAML file, or a folder of them; svc demand check FILE',
+    env: 'SVC_DEMAND',
+  },
+  only: {
+    schema: z.boolean(),
+    flag: '--only',
+    description: 'with --demand: without the seeded campaigns',
+    env: 'SVC_ONLY',
+  },
   playback: {
     schema: z.string().min(1),
     flag: '--playback <file>',

@@ -38,6 +38,7 @@ export const categories: Record<SandboxFailure['code'], Category> = {
   database_unwritable: 'usage',
   database_unreachable: 'usage',
   option_invalid: 'usage',
+  demand_invalid: 'usage',
   recording_invalid: 'usage',
   recording_old: 'usage',
 }
@@ -110,12 +111,14 @@ async function isSandboxPort(context: CommandContext, host: string, port: number
   return context.system.respondsAt(`http://${address.includes(':') ? `[${address}]` : address}:${port}`)
 }
 
-/** Resolves to the content of --overrides and the path of --playback. Throws CliError. */
+/** Resolves to the content of --overrides and the paths of --playback and --demand. Throws CliError. */
 async function readStartFiles(
   { system }: CommandContext,
-  { overrides, playback }: StartOptions,
-): Promise<Pick<SandboxOptions, 'overrides' | 'playback'>> {
+  { overrides, playback, demand, only }: StartOptions,
+): Promise<Pick<SandboxOptions, 'overrides' | 'playback' | 'demand' | 'only'>> {
   return {
+    ...(demand !== undefined && { demand: resolve(system.cwd, demand) }),
+    ...(only !== undefined && { only }),
     ...(overrides !== undefined && { overrides: await readOverridesFile(system, overrides) }),
     ...(playback !== undefined && { playback: resolve(system.cwd, playback) }),
   }

@@ -181,7 +181,7 @@ async function startOptions(
   const { config } = await readSettingFiles(system, settings)
   if (config?.values.sandbox === undefined) return given
   const section = notPlayed(config, given, out)
-  for (const name of ['db', 'playback', 'overrides', 'tls_cert', 'tls_key'] as const) {
+  for (const name of ['db', 'demand', 'playback', 'overrides', 'tls_cert', 'tls_key'] as const) {
     if (section[name] !== undefined && section[name] !== memory)
       section[name] = resolve(dirname(config.path), section[name])
   }
