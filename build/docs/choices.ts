@@ -66,6 +66,7 @@ export const choices: Readonly<Record<string, string>> = {
   A104: 'In view is what a screen shows, not only the viewport',
   A105: 'A sandbox belongs to a folder, and a command says when it uses the one of another',
   A106: 'Each moment of an ad is seen, not seen or unmeasured; only seen counts, only what is certain clears',
+  A107: 'Sandbox only: your own demand by file; a forced campaign is marked, never billed, and refused by consent and policy',
   A111: 'Sandbox only: metrics of a node in the formats of Prometheus, without identifiers in labels',
   A112: 'Sandbox only: the trace of a request, which is that of its placement, in the journal, in callbacks and as spans',
   A114: 'Sandbox only: the console on a page reads the slots it has asset tokens of, and steers after a grant',

@@ -17,7 +17,7 @@ export interface Media {
 }
 
 /** Bytes. */
-export const maxPictureBytes = 2_000_000
+const maxPictureBytes = 2_000_000
 export const maxClipBytes = 20_000_000
 /** Pixels of a side: a larger one is not an ad but takes the memory of the page. */
 const maxSide = 4096

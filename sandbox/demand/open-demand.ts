@@ -1,6 +1,7 @@
 /** Opens your own demand for a start, with what is wrong in it as one failure. */
+
+import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { SuiteError } from '#yaml/problems.ts'
-import { SandboxError } from '../sandbox-error.ts'
 import { type OwnDemand, readDemandFiles } from './read-demand.ts'
 
 /** @throws SandboxError demand_invalid, whose message has everything that is wrong, a line each */

@@ -35,10 +35,13 @@ export function judgeBilling(
   }
   return {
     metric,
-    would_bill: codes.has('OK'),
+    would_bill: codes.has('OK') && creative.gross_cpm !== 0,
     gross_cpm: creative.gross_cpm,
     currency: creative.currency,
-    explanation: explainMetric(metric, creative.format, codes),
+    explanation:
+      creative.gross_cpm === 0
+        ? 'Its price is 0, as of every forced ad.'
+        : explainMetric(metric, creative.format, codes),
   }
 }
 

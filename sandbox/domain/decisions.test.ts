@@ -13,6 +13,7 @@ import { type Opportunity, prepareQuery } from './offers.ts'
 const data = MarketData.parse(demand)
 const market = prepareMarket(data)
 const summer = Date.UTC(2025, 5, 15)
+const none: ReadonlySet<string> = new Set()
 const free = { banner: 0, clip: 0, native: 0 }
 
 /** A chat turn without topic, with every format and no bounds. */
@@ -32,6 +33,9 @@ function opportunity(change: Partial<Opportunity> = {}): Opportunity {
     blocked_categories: [],
     blocked_domains: [],
     preferred_partner_id: null,
+    force_campaign_id: null,
+    purposes: { semantic_targeting: true, prompt_shared: false },
+    capped: none,
     fill_rate: 1,
     seed: 1,
     now_ms: summer,
@@ -280,6 +284,9 @@ describe('any opportunity', () => {
     blocked_categories: fc.subarray(categories, { maxLength: 10 }),
     blocked_domains: fc.subarray(['latchwell.example', 'notewick.example', 'example']),
     preferred_partner_id: fc.option(fc.constantFrom('ptn_meridian', 'ptn_unknown')),
+    force_campaign_id: fc.option(fc.constantFrom('cmp_latchwell', 'cmp_notewick'), { freq: 9 }),
+    purposes: fc.record({ semantic_targeting: fc.boolean(), prompt_shared: fc.boolean() }),
+    capped: fc.constant(none),
     fill_rate: fc.constantFrom(0, 0.5, 1),
     seed: fc.nat(),
     now_ms: fc.constant(summer),

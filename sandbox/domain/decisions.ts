@@ -7,7 +7,7 @@ import type { NoFillReason } from '#contract/no-fill.ts'
 import type { TraceStep } from '#contract/resources/placements.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
 import type { ForcedNoFill } from '#contract/resources/sandbox/scenarios.ts'
-import { decide, type Market, type MarketOutcome, outbid, won } from './market.ts'
+import { decide, forced, type Market, type MarketOutcome, outbid, readTrace, unforced, won } from './market.ts'
 import { rules } from './market-rules.ts'
 import type { Opportunity } from './offers.ts'
 
@@ -61,21 +61,31 @@ export function decideSlot(market: Market, input: DecisionInput): MarketOutcome 
  */
 export function explainTrace(market: Market, trace: string): TraceStep[] {
   if (trace === '') return []
-  if (trace.length !== market.campaigns.length) {
+  const asked = readTrace(market, trace)
+  if (asked === null) {
     throw new RangeError(
-      `The trace is of ${trace.length} campaigns, the catalogue has ${market.campaigns.length}. Explain it with the catalogue it was decided on.`,
+      `The trace is not of this catalogue, which has ${market.campaigns.length} campaigns. Explain it with the catalogue it was decided on.`,
     )
   }
-  return market.campaigns.map(({ campaign_id }, position) => explainStep(campaign_id, trace.charAt(position)))
+  return asked.map(({ position, letter }) => {
+    const { campaign_id, source } = market.campaigns[position]!
+    const step = explainStep(campaign_id, letter)
+    return source === undefined ? step : { ...step, source }
+  })
 }
 
 function explainStep(campaign_id: string, letter: string): TraceStep {
   if (letter === won) return { campaign_id, outcome: 'won', rule: null, explanation: 'The best offer.' }
   if (letter === outbid) return { campaign_id, outcome: 'outbid', rule: null, explanation: 'Another offer was better.' }
+  if (letter === forced) return { campaign_id, outcome: 'won', rule: 'forced', explanation: forcedText }
+  if (letter === unforced) return { campaign_id, outcome: 'removed', rule: 'forced', explanation: unforcedText }
   const rule = rulesByCode.get(letter)
   if (rule === undefined) throw new RangeError(`The trace has ${JSON.stringify(letter)}, which belongs to no rule.`)
   return { campaign_id, outcome: 'removed', rule: rule.name, explanation: rule.explanation }
 }
+
+const forcedText = 'Forced by overrides.force_campaign_id: it was not sold, and is never billed.'
+const unforcedText = 'Not asked: another campaign was forced.'
 
 function findPolicyReason(input: DecisionInput): NoFillReason | null {
   if (input.test_forced) return 'test_forced'
@@ -90,5 +100,9 @@ function findPolicyReason(input: DecisionInput): NoFillReason | null {
 /** Returns the outcome without its fill: every campaign that still had an offer is removed for the reason. */
 export function withhold({ trace }: MarketOutcome, reason: WithheldReason): MarketOutcome {
   const { code } = withheldSteps[reason]
-  return { status: 'no_fill', reason, trace: trace.replaceAll(won, code).replaceAll(outbid, code) }
+  return {
+    status: 'no_fill',
+    reason,
+    trace: [won, outbid, forced].reduce((text, letter) => text.replaceAll(letter, code), trace),
+  }
 }

@@ -10,6 +10,8 @@ interface Rule {
   /** Why it removes a campaign, in one sentence. */
   readonly explanation: string
   readonly reason: NoFillReason
+  /** Whether it is the buyer's own wish, or chance: a forced campaign is shown all the same. */
+  readonly yieldsToForce?: true
   /** Returns the given formats that the campaign can still fill; 0 removes it. */
   readonly keep: (offer: Offer, query: Query, formats: number) => number
 }
@@ -20,6 +22,7 @@ export const rules: readonly Rule[] = [
     name: 'flight',
     explanation: 'Not running at this time.',
     reason: 'no_demand',
+    yieldsToForce: true,
     keep: ({ campaign: { flight } }, { opportunity: { now_ms } }, formats) =>
       now_ms >= (flight.starts_at_ms ?? 0) && now_ms < (flight.ends_at_ms ?? Number.POSITIVE_INFINITY) ? formats : 0,
   },
@@ -28,6 +31,7 @@ export const rules: readonly Rule[] = [
     name: 'country',
     explanation: 'Does not buy the country of the request, or the request names none.',
     reason: 'no_demand',
+    yieldsToForce: true,
     keep: ({ campaign: { countries } }, { opportunity: { country } }, formats) =>
       countries.length === 0 || (country !== null && countries.includes(country)) ? formats : 0,
   },
@@ -36,6 +40,7 @@ export const rules: readonly Rule[] = [
     name: 'job_type',
     explanation: 'Does not buy this job type.',
     reason: 'no_demand',
+    yieldsToForce: true,
     keep: ({ campaign: { job_types } }, { opportunity: { job_type } }, formats) =>
       job_types.length === 0 || job_types.includes(job_type) ? formats : 0,
   },
@@ -44,8 +49,17 @@ export const rules: readonly Rule[] = [
     name: 'topic',
     explanation: 'Buys other topics; a topic counts only with semantic_targeting.',
     reason: 'no_demand',
+    yieldsToForce: true,
     keep: ({ topics }, { topic }, formats) =>
       topics.size === 0 || (topic !== null && topics.has(topic)) ? formats : 0,
+  },
+  {
+    code: 'g',
+    name: 'consent',
+    explanation: 'Needs a purpose that the consent does not permit.',
+    reason: 'consent_not_granted',
+    keep: ({ campaign: { needs_consent = [] } }, { opportunity: { purposes } }, formats) =>
+      needs_consent.every((purpose) => purposes[purpose]) ? formats : 0,
   },
   {
     code: 'b',
@@ -84,10 +98,20 @@ export const rules: readonly Rule[] = [
     keep: keepAffordable,
   },
   {
+    code: 'k',
+    name: 'cap',
+    explanation: 'A cap of the campaign was reached.',
+    reason: 'frequency_cap_exceeded',
+    yieldsToForce: true,
+    keep: ({ campaign: { campaign_id } }, { opportunity: { capped } }, formats) =>
+      capped.has(campaign_id) ? 0 : formats,
+  },
+  {
     code: 'r',
     name: 'fill_rate',
     explanation: "The project's fill rate left this request without demand.",
     reason: 'no_demand',
+    yieldsToForce: true,
     keep: (_offer, query, formats) => (query.hash / 2 ** 32 < query.opportunity.fill_rate ? formats : 0),
   },
 ]

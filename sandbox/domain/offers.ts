@@ -1,5 +1,5 @@
 /** Campaigns and opportunities, prepared once for the rules of the market. */
-import { type Format, formats, type JobType, type NativeTemplateId } from '#contract/fields.ts'
+import { type Format, formats, type JobType, type NativeTemplateId, type Purpose } from '#contract/fields.ts'
 import type { Campaign, Creative } from './catalogue.ts'
 import { usdRate } from './currencies.ts'
 import { findBestSize, findNativeSize } from './sizes.ts'
@@ -39,6 +39,12 @@ export interface Opportunity {
   blocked_categories: readonly string[]
   blocked_domains: readonly string[]
   preferred_partner_id: string | null
+  /** The only campaign that may fill, whatever it would pay (A107). */
+  force_campaign_id: string | null
+  /** What the consent permits. */
+  purposes: Readonly<Record<Purpose, boolean>>
+  /** Campaigns of which a cap was reached. */
+  capped: ReadonlySet<string>
   /** The share of opportunities with demand, 0 to 1. */
   fill_rate: number
   seed: number

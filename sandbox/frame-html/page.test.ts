@@ -10,7 +10,7 @@ const banner: FramePageInput = {
   beacon_token: 'bt_1_secret',
   viewability,
   server_time_ms: 1_790_000_000_000,
-  is_test: false,
+  mark: null,
   creative: { format: 'banner', image_url: 'http://127.0.0.1:4010/a.png?x=1&y=2', width: 300, height: 250 },
   sponsor_name: 'Larkfield Coffee',
   label_text: 'Sponsored',
@@ -89,8 +89,8 @@ describe('the frame page', () => {
 
   test('marks test substitutes', () => {
     expect(framePage(banner).html).not.toContain('>TEST<')
-    expect(framePage({ ...banner, is_test: true }).html).toContain('>TEST<')
-    expect(framePage({ ...native, is_test: true }).html).toContain('>TEST<')
+    expect(framePage({ ...banner, mark: 'TEST' }).html).toContain('>TEST<')
+    expect(framePage({ ...native, mark: 'TEST' }).html).toContain('>TEST<')
   })
 
   test('declares neither language nor direction of a card, so both follow its title', () => {

@@ -22,8 +22,8 @@ export interface FramePageInput {
   beacon_token: string | null
   server_time_ms: number
   viewability: ViewabilityThresholds
-  /** Whether it is a test substitute, which is visibly marked. */
-  is_test: boolean
+  /** Visible on it: a test substitute, or an ad that was forced. */
+  mark: 'TEST' | 'FORCED' | null
   creative: FrameCreative
   sponsor_name: string
   label_text: string
@@ -130,8 +130,8 @@ const closedFeatures =
   payment picture-in-picture publickey-credentials-get screen-wake-lock serial storage-access usb
   window-management xr-spatial-tracking`.split(/\s+/)
 
-function creativeHtml({ creative, sponsor_name, click_url, is_test }: FramePageInput): string {
-  const test_badge = is_test ? '<bdi class="test">TEST</bdi>' : ''
+function creativeHtml({ creative, sponsor_name, click_url, mark }: FramePageInput): string {
+  const test_badge = mark === null ? '' : `<bdi class="test">${mark}</bdi>`
   const size = `width="${creative.width}" height="${creative.height}"`
   switch (creative.format) {
     case 'banner': {

@@ -166,6 +166,7 @@ export function storedFields(
     prompt_length: processed && intake.text !== null ? intake.text.length : undefined,
     frequency_cap: overrides.frequency_cap === undefined ? undefined : defined(overrides.frequency_cap),
     test_forced: intake.test_forced ? true : undefined,
+    force_campaign_id: overrides.force_campaign_id,
     predicted_latency_ms: intake.predicted_latency_ms ?? undefined,
     callback_url: intake.callback_url ?? undefined,
   })

@@ -1,6 +1,7 @@
 /**
  * Creates jobs with their slots. Prompt text ends here: it is read with consent or discarded, never stored.
  */
+
 import { ApiError } from '#contract/errors.ts'
 import { type AuthoritativeConsent, isIabCategory, type Overrides } from '#contract/fields.ts'
 import { encodeId } from '#contract/ids.ts'
@@ -9,6 +10,7 @@ import { type BrowserJobRequest, isBrowserBranch, type JobRequest } from '#contr
 import { type DeliveryMode, variantFieldNames } from '#contract/variant-fields.ts'
 import { type ConsentResolution, mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import { hasUsdRate } from '#domain/currencies.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
 import { decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
 import { describeDecision, type RequestTrace, storeTrace } from '#runtime/traces/request-trace.ts'
 import type { JobRow, NewSlot } from '#store/store.ts'
@@ -92,6 +94,7 @@ export async function openJob(
   if (intake.test_forced && (caller.mode !== 'test' || caller.credential !== 'secret_key')) {
     throw new ApiError('test_outcome_requires_test_key')
   }
+  checkForced(services, context, caller, intake.overrides)
   if (intake.callback_url !== null) {
     await acceptCallback(services, context, intake.callback_url, intake.fieldPath('callback_url'))
   }
@@ -103,6 +106,28 @@ export async function openJob(
     if (opened !== null) return opened
   }
   throw new Error('the consent or the caps of this session change faster than a job can be created')
+}
+
+/** Only test traffic can force a campaign, and only one that there is (A107). @throws ApiError 400, 403 */
+function checkForced(
+  { markets }: Services,
+  context: Context,
+  { mode }: Caller,
+  { force_campaign_id }: Overrides,
+): void {
+  if (force_campaign_id === undefined) return
+  if (mode !== 'test')
+    throw new ApiError('test_outcome_requires_test_key', {
+      message: 'overrides.force_campaign_id needs a key of test mode.',
+      hint: 'Use a key that begins with sk_test_ or pk_test_, and never send it in production.',
+    })
+  if (!markets.current.positions.has(force_campaign_id)) {
+    const near = nearestName(force_campaign_id, [...markets.current.positions.keys()])
+    const expected = near === null ? 'a campaign of GET /_sandbox/demand' : `a campaign, such as ${near}`
+    const message = 'names no campaign of this sandbox'
+    throw new ApiError('schema_invalid', { fields: [{ path: 'overrides.force_campaign_id', message, expected }] })
+  }
+  addWarning(context, 'campaign_forced')
 }
 
 /** A category that the IAB does not have blocks nothing (C02). */

@@ -21,7 +21,7 @@ type FrameResult =
   | {
       status: 'shown'
       creative: FrameCreative
-      is_test: boolean
+      mark: 'TEST' | 'FORCED' | null
       beacon_token: string | null
       sponsor_name: string
       label_text: string
@@ -57,7 +57,7 @@ export async function loadFrame(
   return {
     status: 'shown',
     creative: frameCreative(services, slot, fill),
-    is_test: slot.job.mode === 'test' && fill.creative.format !== 'native',
+    mark: findMark(slot),
     beacon_token: isPeek ? null : await createBeaconToken(services, context, slot),
     sponsor_name: fill.campaign.sponsor_name,
     label_text: decision.label_text,
@@ -80,13 +80,20 @@ export async function previewFrame(services: Services, slot_id: string) {
   if (fill === null) return null
   return {
     creative: frameCreative(services, slot, fill),
-    is_test: slot.job.mode === 'test' && fill.creative.format !== 'native',
+    mark: findMark(slot),
     beacon_token: null,
     sponsor_name: fill.campaign.sponsor_name,
     label_text: decision.label_text,
     click_url: fill.campaign.click_url,
     viewability: slot.project.settings.viewability,
   }
+}
+
+/** What is written on an ad that is none of a customer: native test traffic keeps its usual shape (A42). */
+function findMark({ job, decision }: SlotRow): 'TEST' | 'FORCED' | null {
+  if (job.facts.force_campaign_id !== undefined) return 'FORCED'
+  const isNative = decision?.outcome.status === 'filled' && decision.outcome.format === 'native'
+  return job.mode === 'test' && !isNative ? 'TEST' : null
 }
 
 /** The pages that may embed the frame, as sources of `frame-ancestors`: those whose origin may act for the project. */

@@ -7,10 +7,11 @@ import type { AuthoritativeConsent, Mode } from '#contract/fields.ts'
 import { encodeId, formatToken } from '#contract/ids.ts'
 import type { Latency } from '#contract/resources/projects.ts'
 import type { ScenarioChanges } from '#contract/resources/sandbox/scenarios.ts'
+import type { Campaign } from '#domain/catalogue.ts'
 import { mayProcessPrompt } from '#domain/consent.ts'
 import { decideSlot, unplayedStep } from '#domain/decisions.ts'
 import { decisionEntry } from '#domain/evidence.ts'
-import { won } from '#domain/market.ts'
+import { type MarketOutcome, won } from '#domain/market.ts'
 import type { Opportunity } from '#domain/offers.ts'
 import { unitsMs } from '#foundation/duration.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
@@ -39,7 +40,7 @@ interface JobSlot {
 /** Returns the request to the market (A51: partners would receive this, and nothing more). */
 export function createOpportunity(
   { job, project }: Pick<JobSlot, 'project' | 'job'>,
-  { topic, seed, now_ms }: Pick<Opportunity, 'topic' | 'seed' | 'now_ms'>,
+  { topic, purposes, seed, now_ms }: Pick<Opportunity, 'topic' | 'purposes' | 'seed' | 'now_ms'>,
 ): Opportunity {
   const { facts } = job
   return {
@@ -57,12 +58,16 @@ export function createOpportunity(
     blocked_categories: facts.blocked_categories ?? [],
     blocked_domains: facts.blocked_domains ?? [],
     preferred_partner_id: facts.preferred_partner_id ?? null,
+    force_campaign_id: facts.force_campaign_id ?? null,
+    purposes,
+    capped: noneCapped,
     fill_rate: project.settings.fill_rate,
     seed,
     now_ms,
   }
 }
 
+const noneCapped: ReadonlySet<string> = new Set()
 const noFloors = { banner: 0, clip: 0, native: 0 }
 
 interface DecisionTerms {
@@ -85,11 +90,14 @@ export function decideJobSlot(
   const changes = services.scenarios.changesFor(job.mode)
   const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
   const topic = consent.purposes.semantic_targeting ? subject : null
-  const opportunity = createOpportunity({ job, project }, { topic, seed: platform.seed ?? 0, now_ms })
+  const opportunity = createOpportunity(
+    { job, project },
+    { topic, purposes: consent.purposes, seed: platform.seed ?? 0, now_ms },
+  )
   const asScenario = applyScenario(opportunity, changes)
   const caps = listCaps(job, now_ms)
   return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => {
-    const outcome = decideSlot(markets.current, {
+    const input = {
       settings,
       consent,
       test_forced: job.facts.test_forced === true,
@@ -97,8 +105,8 @@ export function decideJobSlot(
       isCapped,
       forced: changes.no_fill_reason ?? null,
       opportunity: asScenario,
-    })
-    return {
+    }
+    return andThen(decideWithin(services, job, input), (outcome) => ({
       decided_at_ms: now_ms,
       outcome:
         outcome.status === 'no_fill'
@@ -121,8 +129,38 @@ export function decideJobSlot(
       trace: outcome.trace,
       catalogue: markets.catalogue_id,
       topic,
-    }
+    }))
   })
+}
+
+/** Decides again without each campaign that has won and reached a cap of its own, until one is below its caps. */
+function decideWithin(
+  services: DecisionServices,
+  job: JobRow,
+  input: Parameters<typeof decideSlot>[1],
+): MaybePromise<MarketOutcome> {
+  const outcome = decideSlot(services.markets.current, input)
+  const { force_campaign_id, capped, now_ms } = input.opportunity
+  if (outcome.status === 'no_fill' || outcome.campaign.caps === undefined || force_campaign_id !== null) return outcome
+  const { campaign_id, caps } = outcome.campaign
+  return isCampaignCapped(services, job, { campaign_id, caps, now_ms }).then((isCapped) => {
+    if (!isCapped) return outcome
+    const opportunity = { ...input.opportunity, capped: new Set([...capped, campaign_id]) }
+    return decideWithin(services, job, { ...input, opportunity })
+  })
+}
+
+async function isCampaignCapped(
+  { store }: DecisionServices,
+  { project_id, session_id }: JobRow,
+  { campaign_id, caps, now_ms }: { campaign_id: string; caps: NonNullable<Campaign['caps']>; now_ms: number },
+): Promise<boolean> {
+  const count = async (session: string | null, since_ms: number, most: number | undefined) =>
+    most !== undefined &&
+    (await store.countFills({ project_id, session_id: session, campaign_id }, since_ms, most)) >= most
+  if (await count(null, now_ms - unitsMs.h, caps.global_per_hour)) return true
+  if (session_id === null) return false
+  return (await count(session_id, 0, caps.session)) || count(session_id, now_ms - unitsMs.d, caps.user_per_day)
 }
 
 /** Decides a slot as a recording says. The fields of the fill that it leaves out are those of its campaign. */
@@ -133,7 +171,7 @@ function decideAsRecorded(
   { outcome, names, label_text }: ScriptedDecision,
 ): StoredDecision {
   const { campaigns } = markets.current
-  const position = campaigns.findIndex(({ campaign_id }) => campaign_id === names?.campaign_id)
+  const position = markets.current.positions.get(names?.campaign_id ?? '') ?? -1
   const campaign = campaigns[position]
   const decided = {
     decided_at_ms: now_ms,

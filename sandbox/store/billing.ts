@@ -101,7 +101,7 @@ export function countSlot(
   for (const { id, received_at_ms } of beacons) {
     const { metric, reason_code } = verdicts.get(id)!
     if (received_at_ms < since_ms || received_at_ms >= until_ms) continue
-    if (metric !== null) {
+    if (metric !== null && slot.gross_cpm !== 0) {
       const group = scope.by === undefined ? undefined : groupName(scope, slot.grouping, received_at_ms)
       countMetric(counts, slot, { metric, group }, times)
     } else if (reason_code !== 'OK') {

@@ -306,6 +306,8 @@ export interface StoredJobFields {
   prompt_length?: number
   frequency_cap?: { session?: number; prompt_interval?: number; global_per_hour?: number; user_per_day?: number }
   test_forced?: boolean
+  /** The campaign that fills, of test traffic alone (A107). */
+  force_campaign_id?: string
   /** How long the generation takes, milliseconds. */ predicted_latency_ms?: number
   /** The URL that each slot's decision is sent to. */
   callback_url?: string
@@ -451,8 +453,12 @@ export interface PlacementStore {
   recordFrame(slot_id: number, at_ms: number, token: NewActivation): Promise<void>
   /** Replaces the hash of an asset token whose secret this install cannot derive. */
   replaceAssetToken(slot_id: number, hash: Uint8Array, evidence: EvidenceDraft): Promise<void>
-  /** Counts the fills of a session or a project since a time, up to `most`. */
-  countFills(scope: { project_id: number; session_id: string | null }, since_ms: number, most: number): Promise<number>
+  /** Counts the fills of a session or a project since a time, up to `most`; of one campaign, where it is named. */
+  countFills(
+    scope: { project_id: number; session_id: string | null; campaign_id?: string },
+    since_ms: number,
+    most: number,
+  ): Promise<number>
   /** Whether a job that an interval keeps free of fills was filled. */
   hasFillWithin(interval: IntervalGuard): Promise<boolean>
   /** Resolves to a catalogue that decisions were made with, as JSON. */

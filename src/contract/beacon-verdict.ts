@@ -34,7 +34,7 @@ export interface PricedCreative {
 }
 
 /** The facts of a creative that a verdict depends on. */
-export type Creative = Omit<PricedCreative, 'gross_cpm' | 'currency'>
+export type Creative = Omit<PricedCreative, 'gross_cpm' | 'currency'> & Partial<Pick<PricedCreative, 'gross_cpm'>>
 
 export interface BeaconVerdict {
   reason_code: AcceptCode
@@ -98,6 +98,8 @@ export function judgeBeacons(
 ): Map<number, BeaconVerdict> {
   const started = findStart(beacons)
   const counted = new Set<Metric>()
+  // The price of a forced ad: it was not sold.
+  const isSold = creative.gross_cpm !== 0
   const verdicts = new Map<number, BeaconVerdict>()
   for (const beacon of beacons.toSorted(byOccurrence)) {
     const metric = eventMetrics[beacon.event]
@@ -107,7 +109,7 @@ export function judgeBeacons(
     if (counts) counted.add(metric)
     verdicts.set(beacon.id, {
       reason_code,
-      would_bill: counts && isBilled(model, metric),
+      would_bill: counts && isSold && isBilled(model, metric),
       metric: counts ? metric : null,
     })
   }

@@ -7,7 +7,7 @@ import { consentStates, modes } from './facts/stored-words.ts'
 import type { IdPrefix } from './ids.ts'
 import { limits } from './limits.ts'
 import { noFillReasons } from './no-fill.ts'
-import { assumedFields, assumedObject, documented, observed, strictObject, withKeywords } from './objects.ts'
+import { assumed, assumedFields, assumedObject, documented, observed, strictObject, withKeywords } from './objects.ts'
 
 export { consentStates, formats, modes }
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
@@ -35,6 +35,7 @@ export type Mode = z.infer<typeof Mode>
 export const ConsentMechanism = z.enum(consentMechanisms)
 /** The purposes that the service acts on. */
 export const Purpose = z.enum(['semantic_targeting', 'prompt_shared'])
+export type Purpose = z.infer<typeof Purpose>
 /** A boolean in a query. */
 export const BooleanText = z.enum(['true', 'false'])
 export const NoFillReasonCode = z.enum(tableNames(noFillReasons))
@@ -209,6 +210,14 @@ export const Overrides = strictObject(() => ({
   pacing: observed(Opaque.optional(), 'A39', 'Accepted and journalled; not acted on.'),
   preferred_partner_id: observed(shortText.optional(), 'A39', 'Partner preferred at equal prices.'),
   gdpr_applies: observed(z.boolean().optional(), 'A39', 'Whether the GDPR applies to this request.'),
+  force_campaign_id: assumed(
+    z
+      .string()
+      .regex(/^cmp_[a-z0-9_]{1,64}$/, 'must be cmp_ and a name, such as cmp_larkfield_coffee')
+      .optional(),
+    'A107',
+    'Sandbox only, test traffic: this campaign fills, whatever others offer, or the rule that forbids it is the reason. Never billed.',
+  ),
 }))
 export type Overrides = z.infer<typeof Overrides>
 

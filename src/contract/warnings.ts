@@ -50,6 +50,11 @@ export const warnings = {
     meaning: 'The sandbox has no exchange rate for bidfloor_currency: the floor was taken as USD.',
     fix: 'Send the floor in USD, EUR or GBP to test it.',
   },
+  campaign_forced: {
+    meaning:
+      'overrides.force_campaign_id was followed: this fill, or the rule that forbids it, says nothing about the market.',
+    fix: 'Leave it out to see which campaign wins. A forced ad is never billed.',
+  },
   callback_ignored: {
     meaning: 'callback_url was ignored: with --strict there are no callbacks, as in the API document.',
     fix: 'Poll GET /v1/decisions/{slot_id}, or start the sandbox without --strict.',

@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { asked, fill, stage } from './stage.ts'
+import { asked, beacon, fill, key, liveKey, stage } from './stage.ts'
 
 const seeded = JSON.parse(readFileSync(new URL('../../fixtures/demand.json', import.meta.url), 'utf8'))
 const [campaign] = seeded.campaigns
@@ -43,6 +43,9 @@ function writeDemand(price_cpm: number): string {
   return join(folder, 'demand.yaml')
 }
 
+const seen = {
+  measurements: { visible_ratio: 1, visible_ms: 1_500, width_px: 300, height_px: 250, page_visible: true },
+}
 const coffee = asked({ prompt: { topic: 'coffee' }, consent: { semantic_targeting: true } })
 
 describe('a file of demand', () => {
@@ -81,4 +84,97 @@ describe('a file of demand', () => {
     const { placement } = await fill(on.api, { format: 'banner', body: coffee })
     expect(placement.image_url).toContain('/v1/test-assets/banner')
   })
+})
+
+describe('a forced campaign', () => {
+  const force = (force_campaign_id: string, more: Record<string, unknown> = {}) =>
+    asked({ overrides: { force_campaign_id, ...more } })
+
+  test('fills whatever others offer and its buyer asked for, is marked, and is never billed', async () => {
+    await using on = await stage({ demand: writeDemand(0.01) })
+    const response = await on.api.accept('placements.create', { as: key, body: force('cmp_fernhill_tea') })
+    const { slot_id, placement, decision } = response.body
+    expect(placement?.sponsor_name).toBe('Fernhill Tea')
+    expect(decision).toMatchObject({ revenue_estimate: { gross_cpm: 0 } })
+    expect(response.headers['x-sandbox-warning']).toBe('campaign_forced')
+    expect(await (await fetch(placement!.render.frame_url)).text()).toContain('>FORCED<')
+    for (const event of ['render', 'visible'])
+      await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, placement!, event, seen) })
+    const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id } })
+    expect(detail).toMatchObject({ forced: true, billing: { would_bill: false } })
+    expect(detail.trace.find(({ outcome }) => outcome === 'won')).toMatchObject({
+      ...{ campaign_id: 'cmp_fernhill_tea', rule: 'forced', source: { file: 'demand.yaml', line: 2 } },
+    })
+  })
+
+  test.each([
+    ['format', 'format_mismatch', { allowed_formats: ['native'] }],
+    ['blocked_domain', 'advertiser_blocked', { blocked_domains: ['fernhill.example'] }],
+    ['blocked_category', 'category_blocked', { blocked_categories: ['IAB24'] }],
+    ['floor', 'below_floor', { bidfloor: 50 }],
+  ])('is refused by the rule %s, by name', async (rule, reason, overrides) => {
+    await using on = await stage({ demand: writeDemand(40) })
+    const { body } = await on.api.accept('placements.create', { as: key, body: force('cmp_fernhill_tea', overrides) })
+    expect(body.decision).toMatchObject({ fill: false, no_fill_reason: reason })
+    const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id: body.slot_id } })
+    expect(detail.trace.filter((step) => step.rule !== 'forced')).toMatchObject([{ outcome: 'removed', rule }])
+  })
+
+  test('is refused by consent', async () => {
+    await using on = await stage({ demand: writeDemand(40) })
+    await on.api.accept('consent.set', {
+      as: key,
+      body: {
+        client_id: 'proj_demo',
+        session_id: 'sess_1',
+        decision: 'denied',
+        purposes: { semantic_targeting: false },
+      },
+    })
+    const { body } = await on.api.accept('placements.create', { as: key, body: force('cmp_fernhill_tea') })
+    expect(body.decision).toMatchObject({ no_fill_reason: 'consent_not_granted' })
+  })
+
+  test('needs a key of test mode, and a campaign that there is', async () => {
+    await using on = await stage({ demand: writeDemand(40) })
+    const live = await on.api.refuse('placements.create', { as: liveKey, body: force('cmp_fernhill_tea') })
+    expect([live.status, live.body]).toMatchObject([403, { reason_code: 'test_outcome_requires_test_key' }])
+    const wrong = await on.api.refuse('placements.create', { as: key, body: force('cmp_fernhil_tea') })
+    expect([wrong.status, wrong.body]).toMatchObject([
+      400,
+      { fields: [{ path: 'overrides.force_campaign_id', expected: 'a campaign, such as cmp_fernhill_tea' }] },
+    ])
+  })
+})
+
+test('caps and consent needs of a campaign hold', async () => {
+  const campaign = { ...seeded.campaigns[0], topics: [], job_types: [], countries: [] }
+  const capped = { ...campaign, campaign_id: 'cmp_capped', caps: { session: 1 } }
+  const needing = { ...campaign, campaign_id: 'cmp_needing', needs_consent: ['prompt_shared'] }
+  await using on = await stage({ demand: { ...seeded, campaigns: [capped, needing] } })
+  const ask = async () => {
+    const { body } = await on.api.accept('placements.create', { as: key, body: asked() })
+    const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id: body.slot_id } })
+    return [detail.campaign_id, ...detail.trace.map(({ rule }) => rule)]
+  }
+  expect(await ask()).toEqual(['cmp_capped', null, 'consent'])
+  expect(await ask()).toEqual([null, 'cap', 'consent'])
+})
+
+test('ten thousand campaigns are asked by topic and price, and decide as a small market does', async () => {
+  const many = Array.from({ length: 10_000 }, (_, number) => ({
+    ...seeded.campaigns[0],
+    ...{ campaign_id: `cmp_many_${number}`, topics: [`topic-${number % 100}`], price_cpm: 1 + (number % 7) },
+  }))
+  const decideWith = async (campaigns: unknown[]) => {
+    await using on = await stage({ demand: { ...seeded, campaigns } })
+    const body = asked({ prompt: { topic: 'topic-3' }, consent: { semantic_targeting: true } })
+    const { slot_id, decision } = await fill(on.api, { format: 'banner', body })
+    const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id } })
+    return { decision: decision.revenue_estimate, campaign_id: detail.campaign_id, asked: detail.trace.length }
+  }
+  const large = await decideWith(many)
+  const small = await decideWith(many.filter(({ topics }) => topics[0] === 'topic-3'))
+  expect({ ...large, asked: 0 }).toEqual({ ...small, asked: 0 })
+  expect(large.asked).toBeLessThan(30)
 })

@@ -81,7 +81,12 @@ function personalData(request: PartnerRequest | null): PersonalFinding[] {
 }
 
 function partnerRequest(slot: SlotRow, decision: StoredDecision): PartnerRequest {
-  const opportunity = createOpportunity(slot, { topic: decision.topic, seed: 0, now_ms: decision.decided_at_ms })
+  const opportunity = createOpportunity(slot, {
+    topic: decision.topic,
+    purposes: decision.consent.purposes,
+    seed: 0,
+    now_ms: decision.decided_at_ms,
+  })
   return {
     job_type: opportunity.job_type,
     formats: [...opportunity.allowed_formats],

@@ -91,7 +91,7 @@ export function findFill(services: Services, { outcome, catalogue }: StoredDecis
 }
 
 function fillIn(market: Market | null, outcome: FilledOutcome): Fill {
-  const campaign = market?.campaigns.find((candidate) => candidate.campaign_id === outcome.campaign_id)
+  const campaign = market?.campaigns[market.positions.get(outcome.campaign_id) ?? -1]
   const creative = campaign?.creatives.find((candidate) => candidate.creative_id === outcome.creative_id)
   if (campaign === undefined || creative === undefined) {
     throw new Error(`creative ${outcome.creative_id} is in no catalogue of this database`)

@@ -252,6 +252,7 @@ export function placementItem(slot: SlotRow, now_ms: number): PlacementItem {
     fill: outcome === null ? null : fill !== null,
     no_fill_reason: outcome?.status === 'no_fill' ? outcome.reason : null,
     campaign_id: fill?.campaign_id ?? null,
+    ...(slot.job.facts.force_campaign_id === undefined ? {} : { forced: true as const }),
     created_at_ms: slot.created_at_ms,
     decided_at_ms: slot.decision?.decided_at_ms ?? null,
   }

@@ -9,6 +9,7 @@ import { capQueries, type NearJob, nearJobsValues } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
+import type { Link } from './servers/link.ts'
 
 const selectSlots = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
@@ -53,7 +54,8 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
             'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL AND due_at_ms <= $1 ORDER BY due_at_ms LIMIT 2000',
             [due_at_ms],
           ),
-    async countFills({ project_id, session_id }, since_ms, most) {
+    async countFills({ project_id, session_id, campaign_id }, since_ms, most) {
+      if (campaign_id !== undefined) return countCampaignFills(read, { project_id, session_id, campaign_id }, since_ms)
       const [row] = await (session_id === null
         ? read<{ fills: number }>(capQueries.projectFills, [project_id, since_ms, most])
         : read<{ fills: number }>(capQueries.sessionFills, [project_id, session_id, since_ms, most]))
@@ -90,4 +92,18 @@ function listSlots(
   const isIndexed = [query.session_id, query.job_id, query.slot_ids].some((value) => value !== undefined)
   const source = { table: 'slot', select: selectSlots, filter, isIndexed, from_id: query.from_id }
   return listPart<StoredSlot>(connection, source, query)
+}
+
+async function countCampaignFills(
+  read: Link['query'],
+  { project_id, session_id, campaign_id }: { project_id: number; session_id: string | null; campaign_id: string },
+  since_ms: number,
+): Promise<number> {
+  const [row] = await read<{ fills: number }>(
+    `SELECT count(*) AS fills FROM job JOIN slot ON slot.job_id = job.id LEFT JOIN session ON session.id = job.session
+      WHERE job.project_id = $1 AND ($2::text IS NULL OR session.session_id = $2) AND slot.campaign_id = $3
+      AND slot.decided_at_ms >= $4`,
+    [project_id, session_id, campaign_id, since_ms],
+  )
+  return row?.fills ?? 0
 }

@@ -145,12 +145,12 @@ function toJob(stored: StoredJob | undefined): JobRow | null {
 }
 
 function fillCaps(db: Database.Database, consent: ConsentTable) {
-  const sessionFills = db.prepare<[number, number], { decided_at_ms: number }>(
-    `SELECT slot.decided_at_ms FROM job JOIN slot ON slot.job_id = job.id
+  const sessionFills = db.prepare<[number, number], { campaign_id: string }>(
+    `SELECT slot.campaign_id FROM job JOIN slot ON slot.job_id = job.id
      WHERE job.session = ? AND slot.format IS NOT NULL AND slot.decided_at_ms >= ? ORDER BY job.id DESC`,
   )
-  const projectFills = db.prepare<[number, number], { decided_at_ms: number }>(
-    `SELECT slot.decided_at_ms FROM slot JOIN job ON job.id = slot.job_id
+  const projectFills = db.prepare<[number, number], { campaign_id: string }>(
+    `SELECT slot.campaign_id FROM slot JOIN job ON job.id = slot.job_id
      WHERE job.project_id = ? AND slot.format IS NOT NULL AND slot.decided_at_ms >= ? ORDER BY slot.id DESC`,
   )
   const nearFilled = db
@@ -165,7 +165,7 @@ function fillCaps(db: Database.Database, consent: ConsentTable) {
   return { countFills, hasFillWithin }
 
   function countFills(
-    { project_id, session_id }: { project_id: number; session_id: string | null },
+    { project_id, session_id, campaign_id }: Parameters<PlacementStore['countFills']>[0],
     since_ms: number,
     most: number,
   ): number {
@@ -173,7 +173,7 @@ function fillCaps(db: Database.Database, consent: ConsentTable) {
     if (session_id !== null && session === null) return 0
     const rows = session === null ? projectFills.iterate(project_id, since_ms) : sessionFills.iterate(session, since_ms)
     let count = 0
-    for (const _ of rows) if (++count >= most) break
+    for (const row of rows) if ((campaign_id ?? row.campaign_id) === row.campaign_id && ++count >= most) break
     return count
   }
 

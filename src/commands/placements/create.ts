@@ -22,6 +22,7 @@ type CreateOptions = {
   format?: string[]
   fill: boolean
   topic?: string
+  campaign?: string
   prompt?: string
   promptShared?: true
   jobType?: string
@@ -72,6 +73,7 @@ export const create = endpointCommand('placements.create', {
     new Option('--format <format...>', 'formats that may fill').choices(formats),
     new Option('--no-fill', 'force a no-fill; needs a test key'),
     new Option('--topic <text>', 'topic of the prompt; implies semantic targeting consent'),
+    new Option('--campaign <id>', 'this campaign fills, or the rule that forbids it is the reason; sandbox, test key'),
     new Option('--prompt <text>', 'prompt text; discarded unless --prompt-shared is given'),
     new Option('--prompt-shared', 'consent to the processing of prompt text'),
     new Option('--job-type <type>', 'workload category; default: chat').choices(choices('job_type')),
@@ -175,6 +177,10 @@ function bodyFields(options: CreateOptions): Record<string, unknown> {
     'slot_hint.max_height': options.maxHeight,
     'overrides.allowed_formats': options.format,
     'overrides.native_template_id': options.nativeTemplate,
+    'overrides.force_campaign_id':
+      options.campaign === undefined || options.campaign.startsWith('cmp_')
+        ? options.campaign
+        : `cmp_${options.campaign}`,
     'consent.semantic_targeting': isTargeted ? true : undefined,
     'consent.prompt_shared': isSent ? options.promptShared : undefined,
   }

@@ -163,9 +163,13 @@ function describePartnerRequest({ partner_request, personal_data }: PlacementDet
   return [...describeValue(partner_request, style), ...found]
 }
 
-function outcomeText({ status, fill, format, campaign_id, no_fill_reason }: PlacementDetail, style: Style): string {
+function outcomeText(
+  { status, fill, format, campaign_id, forced, no_fill_reason }: PlacementDetail,
+  style: Style,
+): string {
   if (fill === null) return style.yellow(status)
-  if (fill) return `${status}, ${style.green('fill')}: ${format} of ${formatValue(campaign_id)}`
+  if (fill)
+    return `${status}, ${style.green('fill')}: ${format} of ${formatValue(campaign_id)}${forced ? ', forced' : ''}`
   if (no_fill_reason === null) return `${status}, ${style.yellow('no fill')}`
   return `${status}, ${style.yellow('no fill')}: ${no_fill_reason}. ${noFillReasons[no_fill_reason].meaning}`
 }

@@ -42,7 +42,7 @@ export const fieldRoles: Readonly<Record<string, FieldRole>> = {
   ...named('value', 'candidate_partner_ids categories clip clip_duration_ms clip_ratio consent consent_source'),
   ...named('value', 'constraints context contract_version cross_session_persistence decision_delivery'),
   ...named('value', 'decision_path_template default defaults delivery device disclosure enabled'),
-  ...named('value', 'estimated_window_ms event fallback_mode formats frequency_cap gdpr_applies geo'),
+  ...named('value', 'estimated_window_ms event fallback_mode formats force_campaign_id frequency_cap gdpr_applies geo'),
   ...named('value', 'global_per_hour gpp_sections gpp_string heartbeat_interval_ms height_px human inference job'),
   ...named('value', 'job_type label_required label_text large_area_px2 large_ratio latency_hint lifecycle_state'),
   ...named('value', 'locale max_age_ms max_creative_duration_ms max_future_skew_ms max_height max_render_delay_ms'),

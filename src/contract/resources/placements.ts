@@ -267,6 +267,7 @@ const item = assumedFields('A93', () => ({
   fill: z.boolean().nullable().describe('null while pending.'),
   no_fill_reason: assumed(NoFillReasonCode.nullable(), 'A31', 'Reason for the no-fill.'),
   campaign_id: assumed(z.string().nullable(), 'A43', 'Campaign that filled it.'),
+  forced: assumed(z.literal(true).optional(), 'A107', 'Its campaign was forced: it says nothing about the market.'),
   created_at_ms: EpochMs.describe('When the job was created.'),
   decided_at_ms: EpochMs.nullable().describe('When it was decided.'),
   reached: assumed(
@@ -291,6 +292,14 @@ export const TraceStep = assumedObject('A43', () => ({
   outcome: z.enum(['won', 'outbid', 'removed']).describe('The outcome of the campaign.'),
   rule: z.string().nullable().describe('The rule that removed it.'),
   explanation: z.string().describe('The rule in one sentence.'),
+  source: assumed(
+    assumedObject('A107', () => ({
+      file: z.string().describe('The name of the file.'),
+      line: z.int().describe('Counted from 1.'),
+    })).optional(),
+    'A107',
+    'Where the campaign is written, if it is of your own demand.',
+  ),
 }))
 export type TraceStep = z.infer<typeof TraceStep>
 

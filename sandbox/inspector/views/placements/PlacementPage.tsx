@@ -168,6 +168,7 @@ function SummaryPanel({ placement }: { placement: PlacementDetail }) {
             <span key="outcome" className="bar wrapping">
               <Chip>{readOutcome(placement)}</Chip>
               <Chip tone="warn">{placement.no_fill_reason}</Chip>
+              <Chip tone="warn">{placement.forced && 'forced, never billed'}</Chip>
             </span>,
           ],
           ['Format', placement.format],
