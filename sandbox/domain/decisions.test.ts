@@ -458,11 +458,13 @@ describe('traces', () => {
       'c country',
       'j job_type',
       't topic',
+      'g consent',
       'b blocked_category',
       'd blocked_domain',
       'm format',
       's size',
       'p floor',
+      'k cap',
       'r fill_rate',
     ])
   })
@@ -491,7 +493,7 @@ describe('traces', () => {
   })
 
   test('a trace of another catalogue is refused', () => {
-    expect(() => explainTrace(three, 'Wo')).toThrow('The trace is of 2 campaigns, the catalogue has 3.')
+    expect(() => explainTrace(three, 'Wo')).toThrow('The trace is not of this catalogue, which has 3 campaigns.')
     expect(() => explainTrace(three, 'W?o')).toThrow('The trace has "?", which belongs to no rule.')
   })
 
