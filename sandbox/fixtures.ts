@@ -45,13 +45,13 @@ export function readDemand(demand: unknown): Demand {
 }
 
 /** Returns the catalogue with your own campaigns, before the seeded ones or without them. */
-export function joinDemand(own: Pick<MarketData, 'partners' | 'campaigns' | 'files'>, isOnly: boolean): Demand {
+export function joinDemand(own: Omit<MarketData, 'revision'>, isOnly: boolean): Demand {
   const seeded: MarketData = JSON.parse(readDemand(undefined).text)
   const { revision } = seeded
   const data = isOnly
     ? { revision, ...own }
     : {
-        ...{ revision, files: own.files },
+        ...{ ...own, revision },
         partners: [...seeded.partners, ...own.partners],
         campaigns: [...seeded.campaigns, ...own.campaigns],
       }

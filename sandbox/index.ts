@@ -130,7 +130,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     }),
     seeded_projects: [keys, ...seeded.slice(1).map(({ client_id, keys }) => ({ client_id, ...keys }))],
   })
-  const end = startBackgroundWork(services, server)
+  const unwatch = await watchDemand(parts, services)
+  const endWork = startBackgroundWork(services, server)
+  const end = async () => {
+    await unwatch()
+    await endWork()
+  }
   let online: Online
   try {
     online = await goOnline(parts, services, server)
@@ -201,7 +206,7 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
   const seeded = readFixture<{ projects: SeededProject[] }>('projects.json').projects
   const recording = await loadRecording(options)
   const own = await loadDemand(options)
-  const demand = recording?.extendDemand(own) ?? own
+  const demand = { ...(recording?.extendDemand(own) ?? own), read: own.read }
   const clock = options.clock ?? sandboxClock()
   const metrics = createNodeMetrics()
   const { store, signing_key } = await openStore(start.storeAddress, {
@@ -230,9 +235,27 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
 
 /** Loaded only here: a start without a file of demand pays nothing for its readers. */
 async function loadDemand({ demand, only = false }: SandboxOptions) {
-  if (typeof demand !== 'string') return readDemand(demand)
+  if (typeof demand !== 'string') return { ...readDemand(demand), read: [] }
   const { openDemand } = await import('./demand/open-demand.ts')
-  return joinDemand((await openDemand(demand)).market, only)
+  const { market, read } = await openDemand(demand)
+  return { ...joinDemand(market, only), read }
+}
+
+/** Loaded only for a start that watches. */
+async function watchDemand({ options, demand, report }: Parts, { drainLock, markets }: Services) {
+  const { demand: path, only = false, watch = false } = options
+  if (!watch || typeof path !== 'string') return async () => {}
+  const { followDemand } = await import('./demand-changes.ts')
+  return followDemand({
+    ...{ path, isOnly: only, read: demand.read, report },
+    replace: ({ text, data }) =>
+      drainLock.run(() =>
+        drainLock.runExclusive(
+          () => markets.replace({ sha256: sha256Hex(text), text, data }),
+          () => {},
+        ),
+      ),
+  })
 }
 
 /** Loaded only here: a start that plays nothing pays nothing for it. */

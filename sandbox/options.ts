@@ -47,6 +47,8 @@ export interface SandboxOptions {
   demand?: unknown
   /** With a path of demand: without the seeded campaigns. Default false. */
   only?: boolean
+  /** With a path of demand: takes its changes over while the sandbox runs. Default false. */
+  watch?: boolean
   /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
   decision_latency_ms?: Latency
   /** A scenario from `fixtures/scenarios`, in use from the start. */
@@ -130,10 +132,10 @@ export function readOptions(options: SandboxOptions): StartOptions {
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
   const storeAddress = readStoreAddress(options, database, seed !== null)
   checkScenario(options.scenario)
-  if (options.only === true && typeof options.demand !== 'string')
+  if ((options.only === true || options.watch === true) && typeof options.demand !== 'string')
     throw new SandboxError(
       'option_invalid',
-      'only is an option of demand.',
+      'only and watch are options of a path of demand.',
       'Name the file: svc start --demand FILE --only',
     )
   checkOtlp(options.otlp)

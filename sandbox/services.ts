@@ -33,7 +33,8 @@ export interface Parts {
   options: SandboxOptions
   start: StartOptions
   seeded: SeededProject[]
-  demand: Demand
+  /** With the files that were read for it. */
+  demand: Demand & { read: readonly string[] }
   /** Null when nothing is played. */
   recording: OpenedRecording | null
   store: Store

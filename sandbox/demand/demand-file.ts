@@ -1,7 +1,7 @@
 /** The shape of a file of demand: your own campaigns, with the names of the API's fields where it has them. */
 import { z } from 'zod'
 import { IabCategory, JobType, Purpose } from '#contract/fields.ts'
-import { Country, campaignId, capFields, KnownCurrency, Partner, TopicSlug } from '#domain/catalogue.ts'
+import { Country, campaignId, capFields, KnownCurrency, Partner, TopicSlug, WindowMs } from '#domain/catalogue.ts'
 
 const text = (most: number) => z.string().min(1, 'must not be empty').max(most, `must be at most ${most} characters`)
 const file = (what: string) => text(200).describe(`${what}, a path below the folder of this file.`)
@@ -53,6 +53,7 @@ export type OwnCreative = OwnCampaign['creatives'][number]
 const { partner_id: _, seat: __, ...partnerFields } = Partner.shape
 
 export const DemandFile = z.strictObject({
+  window_ms: WindowMs.optional().describe('How long partners are waited for, milliseconds. Default: 300.'),
   partners: z
     .array(z.strictObject({ ...partnerFields, id, name: text(256).optional(), currency: KnownCurrency.optional() }))
     .optional()

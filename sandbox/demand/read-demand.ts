@@ -15,7 +15,7 @@ import { FileProblem, readOwnFile } from './own-file.ts'
 
 /** Your own demand, in the shape of the catalogue. */
 export interface OwnDemand {
-  market: Pick<MarketData, 'partners' | 'campaigns'> & { files: NonNullable<MarketData['files']> }
+  market: Pick<MarketData, 'partners' | 'campaigns' | 'window_ms'> & { files: NonNullable<MarketData['files']> }
   /** The files that were read, for whoever watches them. */
   read: string[]
 }
@@ -77,6 +77,7 @@ class Reader {
     }
     const data = (value ?? {}) as DemandFile
     this.#addPartners(data, places)
+    if (data.window_ms !== undefined) this.#market.window_ms = data.window_ms
     for (const [index, campaign] of (data.campaigns ?? []).entries())
       await this.#addCampaign(campaign, { file, path: ['campaigns', index], places })
   }

@@ -24,6 +24,7 @@ interface PageSettings {
   token: string
   client_id: string
   publishable_key: string
+  campaigns: { campaign_id: string; sponsor_name: string }[]
   since_seq: number
   consent_strings: ToolStrings
 }
@@ -48,6 +49,8 @@ interface SponsoredTurn {
   slot_hint: SlotHint
   template: NativeTemplateId
   choices: Choices
+  /** The campaign that must fill; empty: the market decides. */
+  force_campaign_id: string
   /** Aborted when the user stops the turn or asks something else. */
   signal: AbortSignal
 }
@@ -85,7 +88,7 @@ export async function withSponsoredTurn<Result>(
 
 /** Returns the v1 request. The backend, or the browser's activation, adds the project and its key. */
 function placementRequest(sponsored: SponsoredTurn): Omit<PlacementRequest, 'client_id'> {
-  const { session_id, job_type, prompt, slot_hint, choices } = sponsored
+  const { session_id, job_type, prompt, slot_hint, choices, force_campaign_id } = sponsored
   const { format, outcome } = choices
   const template = choices.template === 'fitting' ? sponsored.template : choices.template
   return {
@@ -96,6 +99,7 @@ function placementRequest(sponsored: SponsoredTurn): Omit<PlacementRequest, 'cli
     overrides: {
       timing: 'during',
       ...(format !== 'auto' && { allowed_formats: [format] }),
+      ...(force_campaign_id !== '' && { force_campaign_id }),
       ...((format === 'native' || format === 'auto') && { native_template_id: template }),
     },
     ...(outcome === 'no_fill' && { test_outcome: 'no_fill' }),

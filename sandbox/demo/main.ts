@@ -13,6 +13,8 @@ import { createTimeline } from './timeline.ts'
 
 let choices = readChoices(location.search)
 let turns = 0
+/** Chosen in the controls; empty: the market decides. */
+let force_campaign_id = ''
 const products = new Map<JobType, Product>()
 /** The turn of each product that is running. */
 const running = new Map<Product, AbortController>()
@@ -32,10 +34,16 @@ const page = createPage(
       const product = products.get(choices.surface)
       if (name !== 'keep' && product !== undefined) void run(product, product.prompt, true)
     },
+    force(campaign_id) {
+      force_campaign_id = campaign_id
+      const product = products.get(choices.surface)
+      if (product !== undefined) void run(product, product.prompt, true)
+    },
     withdraw,
     address: () => `${location.origin}${location.pathname}${writeChoices(choices)}`,
   },
   timeline.element,
+  settings.campaigns,
 )
 
 window.SponsoredPlacement?.on('*', recorder.onPageEvent)
@@ -122,6 +130,7 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
     slot_hint: { position: plan.position, max_width: Math.max(1, slot.width), max_height },
     template: isWide ? template.wide : template.narrow,
     choices,
+    force_campaign_id,
     signal,
   }
   const onStart = (turn: Turn) => {

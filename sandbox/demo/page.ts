@@ -20,11 +20,17 @@ interface PageActions {
   choose(some: Partial<Choices>): void
   /** A control has been changed: the choice, and perhaps the turn again. */
   control(name: ChoiceRow, value: string): void
+  /** A campaign must fill; empty: the market decides. */
+  force(campaign_id: string): void
   withdraw(): void
   address(): string
 }
 
-export function createPage({ choose, control, withdraw, address }: PageActions, timeline: HTMLElement) {
+export function createPage(
+  { choose, control, force, withdraw, address }: PageActions,
+  timeline: HTMLElement,
+  campaigns: readonly { campaign_id: string; sponsor_name: string }[],
+) {
   const stage = html`<main class="stage"></main>`
   const tabs = createTabs((surface) => choose({ surface }))
   const themes = segments(
@@ -33,6 +39,7 @@ export function createPage({ choose, control, withdraw, address }: PageActions, 
     ({ value, label }) => [icon(value), unseen(label)],
   )
   const controls = createControls(control, withdraw)
+  controls.element.append(createPicker(campaigns, force))
 
   const badge = html`<span class="chip" data-tone="good"></span>`
   const views = createViews(badge, (view) => {
@@ -110,6 +117,25 @@ function createControls(control: PageActions['control'], withdraw: () => void) {
       find(withdrawal, 'span').textContent = consent === 'withdrawn' ? 'Withdrawn' : 'Withdraw now'
     },
   }
+}
+
+/** The campaign that must fill, or the rule that forbids it is the reason. */
+function createPicker(
+  campaigns: readonly { campaign_id: string; sponsor_name: string }[],
+  force: PageActions['force'],
+) {
+  const picker = html<HTMLSelectElement>`
+    <select aria-label="Campaign" aria-describedby="hint-campaign">
+      <option value="">The best offer</option>
+      ${campaigns.map(({ campaign_id, sponsor_name }) => html`<option value="${campaign_id}">${sponsor_name}</option>`)}
+    </select>`
+  picker.addEventListener('change', () => force(picker.value))
+  return html`
+    <fieldset class="choice" data-row="campaign">
+      <legend class="soft">Campaign</legend>
+      ${picker}
+      <div class="hint-line bar spread"><p class="hint faint" id="hint-campaign">A forced ad is marked, and never billed.</p></div>
+    </fieldset>`
 }
 
 /** On phones, the buttons that show one part of the page at a time. */

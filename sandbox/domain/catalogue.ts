@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { Currency, Domain, EpochMs, IabCategory, JobType, Purpose } from '#contract/fields.ts'
 import { strictObject } from '#contract/objects.ts'
+import { Latency } from '#contract/resources/projects.ts'
 import { hasUsdRate } from './currencies.ts'
 import { isStandardSize } from './sizes.ts'
 import { normalizeTopic } from './topics.ts'
@@ -91,17 +92,28 @@ export const Campaign = strictObject(() => ({
 
 export type Campaign = z.infer<typeof Campaign>
 
+const share = z.number().min(0).max(1).optional()
+
+/** How long partners are waited for, milliseconds. */
+export const WindowMs = z.int().min(1).max(10_000)
+
 export const Partner = strictObject(() => ({
   partner_id: id('ptn'),
   name: shortText,
   seat: shortText,
   currency: KnownCurrency,
+  latency_ms: Latency.optional().describe('When it answers, milliseconds, or a distribution. Default: at once.'),
+  error_rate: share.describe('Share of opportunities that it answers with an error.'),
+  malformed_rate: share.describe('Share that it answers with a creative that cannot be read.'),
+  oversized_rate: share.describe('Share that it answers with a creative that is too large.'),
+  below_floor_rate: share.describe('Share that it answers with a bid below the floor.'),
 }))
 
 /** The shape of `fixtures/demand.json` (A43). */
 export const MarketData = strictObject(() => ({
   revision: z.int().min(1),
   partners: z.array(Partner),
+  window_ms: WindowMs.optional(),
   campaigns: z.array(Campaign),
   /** The bytes of your own creatives, base64, by their name in creatives: whatever has the catalogue can show them. */
   files: z

@@ -206,7 +206,9 @@ describe('who wins', () => {
       (_, session) => decide(tied, opportunity({ session_id: `${session}` })).trace,
     )
     expect(dealt).toEqual(['Wooo', 'oWoo', 'oWoo', 'Wooo', 'Wooo', 'oooW', 'ooWo', 'Wooo'])
-    const hashes = [{}, { session_id: null }, { topic: 'tea' }].map((change) => prepareQuery(opportunity(change)).hash)
+    const hashes = [{}, { session_id: null }, { topic: 'tea' }].map(
+      (change) => prepareQuery(opportunity(change), 300).hash,
+    )
     expect(hashes).toEqual([3765001935, 1085765061, 884038430])
   })
 
@@ -464,6 +466,11 @@ describe('traces', () => {
       'm format',
       's size',
       'p floor',
+      'T partner_timeout',
+      'E partner_error',
+      'M partner_malformed',
+      'L partner_oversized',
+      'U partner_floor',
       'k cap',
       'r fill_rate',
     ])

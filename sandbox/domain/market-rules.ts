@@ -2,6 +2,7 @@
 import { formats } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
 import { bestCreative, type Offer, type Query } from './offers.ts'
+import type { AnswerOutcome } from './partners.ts'
 
 interface Rule {
   /** Its letter in traces. Traces are stored: a letter never gets another meaning. */
@@ -98,6 +99,46 @@ export const rules: readonly Rule[] = [
     keep: keepAffordable,
   },
   {
+    code: 'T',
+    name: 'partner_timeout',
+    explanation: 'Its partner answered after the window.',
+    reason: 'timeout',
+    yieldsToForce: true,
+    keep: keepUnless('late'),
+  },
+  {
+    code: 'E',
+    name: 'partner_error',
+    explanation: 'Its partner answered with an error.',
+    reason: 'partner_error',
+    yieldsToForce: true,
+    keep: keepUnless('failed'),
+  },
+  {
+    code: 'M',
+    name: 'partner_malformed',
+    explanation: 'Its partner sent a creative that cannot be read.',
+    reason: 'partner_error',
+    yieldsToForce: true,
+    keep: keepUnless('malformed'),
+  },
+  {
+    code: 'L',
+    name: 'partner_oversized',
+    explanation: 'Its partner sent a creative that is too large.',
+    reason: 'partner_error',
+    yieldsToForce: true,
+    keep: keepUnless('oversized'),
+  },
+  {
+    code: 'U',
+    name: 'partner_floor',
+    explanation: 'Its partner bid below the floor.',
+    reason: 'below_floor',
+    yieldsToForce: true,
+    keep: keepUnless('under_floor'),
+  },
+  {
     code: 'k',
     name: 'cap',
     explanation: 'A cap of the campaign was reached.',
@@ -115,6 +156,12 @@ export const rules: readonly Rule[] = [
     keep: (_offer, query, formats) => (query.hash / 2 ** 32 < query.opportunity.fill_rate ? formats : 0),
   },
 ]
+
+/** Returns the rule that removes the offers of a partner that did one thing. */
+function keepUnless(outcome: AnswerOutcome): Rule['keep'] {
+  return ({ partner }, query, formats) =>
+    partner !== null && query.findAnswer(partner).outcome === outcome ? 0 : formats
+}
 
 function includesAny(keys: readonly string[], blocked: ReadonlySet<string> | null): boolean {
   if (blocked === null) return false

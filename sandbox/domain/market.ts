@@ -8,16 +8,10 @@
 import { type Format, formats } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
 import type { Campaign, Creative, MarketData } from './catalogue.ts'
+import { mixHash } from './hash.ts'
 import { rules } from './market-rules.ts'
-import {
-  bestCreative,
-  mixHash,
-  type Offer,
-  type Opportunity,
-  prepareOffer,
-  prepareQuery,
-  type Query,
-} from './offers.ts'
+import { bestCreative, type Offer, type Opportunity, prepareOffer, prepareQuery, type Query } from './offers.ts'
+import { type AnswerOutcome, defaultWindowMs, type Partner } from './partners.ts'
 
 /** Positions of campaigns, the dearest first. */
 interface MarketIndex {
@@ -37,6 +31,9 @@ export interface Market {
   readonly index: MarketIndex | null
   /** The position of each campaign, by its identifier. */
   readonly positions: ReadonlyMap<string, number>
+  readonly partners: readonly Partner[]
+  /** How long partners are waited for, milliseconds. */
+  readonly window_ms: number
   readonly files: NonNullable<MarketData['files']>
 }
 
@@ -67,10 +64,40 @@ export const unforced = 'z'
 
 /** Indexes a catalogue once, for many decisions. */
 export function prepareMarket(data: MarketData): Market {
-  const { campaigns, files = {} } = data
+  const { campaigns, partners, files = {}, window_ms = defaultWindowMs } = data
+  const behaving = new Map(partners.filter(behaves).map((partner) => [partner.partner_id, partner]))
   const positions = new Map(campaigns.map(({ campaign_id }, position) => [campaign_id, position]))
-  const offers = campaigns.map(prepareOffer)
-  return { campaigns, positions, offers, files, index: offers.length > maxAsked ? indexOffers(offers) : null }
+  const offers = campaigns.map((campaign) => prepareOffer(campaign, behaving.get(campaign.partner_id) ?? null))
+  const index = offers.length > maxAsked ? indexOffers(offers) : null
+  return { campaigns, positions, offers, partners, window_ms, files, index }
+}
+
+function behaves({ latency_ms, error_rate, malformed_rate, oversized_rate, below_floor_rate }: Partner): boolean {
+  return (latency_ms ?? error_rate ?? malformed_rate ?? oversized_rate ?? below_floor_rate) !== undefined
+}
+
+/** A partner that was asked, in the auction of a decision (A107). */
+interface AuctionStep {
+  partner_id: string
+  name: string
+  answered_at_ms: number
+  outcome: AnswerOutcome
+}
+
+/** Returns when each partner answered an opportunity and what, the first ones first; empty where all answer at once. */
+export function listAnswers(market: Market, opportunity: Opportunity): AuctionStep[] {
+  if (!market.partners.some(behaves)) return []
+  const query = prepareQuery(opportunity, market.window_ms)
+  const steps = market.partners.map((partner): AuctionStep => {
+    const { outcome, latency_ms } = query.findAnswer(partner)
+    return { partner_id: partner.partner_id, name: partner.name, answered_at_ms: latency_ms, outcome }
+  })
+  return steps.toSorted((a, b) => a.answered_at_ms - b.answered_at_ms)
+}
+
+/** Returns how long a decision waits for its partners: for the last one, but no longer than the window. */
+export function auctionMs(market: Market, opportunity: Opportunity): number {
+  return Math.min(market.window_ms, listAnswers(market, opportunity).at(-1)?.answered_at_ms ?? 0)
 }
 
 function indexOffers(offers: readonly Offer[]): MarketIndex {
@@ -116,7 +143,7 @@ export function readTrace(market: Market, trace: string): { position: number; le
  * asked: see `sparse`.
  */
 export function decide(market: Market, opportunity: Opportunity): MarketOutcome {
-  const query = prepareQuery(opportunity)
+  const query = prepareQuery(opportunity, market.window_ms)
   if (opportunity.force_campaign_id !== null) return decideForced(market, query, opportunity.force_campaign_id)
   const { index } = market
   const auction = createAuction(market, query)

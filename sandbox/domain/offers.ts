@@ -2,12 +2,16 @@
 import { type Format, formats, type JobType, type NativeTemplateId, type Purpose } from '#contract/fields.ts'
 import type { Campaign, Creative } from './catalogue.ts'
 import { usdRate } from './currencies.ts'
+import { hashText, mixHash } from './hash.ts'
+import { type Answer, findAnswer, type Partner } from './partners.ts'
 import { findBestSize, findNativeSize } from './sizes.ts'
 import { normalizeTopic } from './topics.ts'
 
 /** A campaign as the rules read it. */
 export interface Offer {
   readonly campaign: Campaign
+  /** Its partner, where that does not simply answer at once. */
+  readonly partner: Partner | null
   readonly price_usd: number
   /** One bit per format, in the order of the contract's `formats`. */
   readonly formats: number
@@ -61,13 +65,16 @@ export interface Query {
   readonly usd_rate: number
   /** Hash of seed, project, session and topic, 32 bits. */
   readonly hash: number
+  /** What a partner does with it. */
+  readonly findAnswer: (partner: Partner) => Answer
 }
 
-export function prepareOffer(campaign: Campaign): Offer {
+export function prepareOffer(campaign: Campaign, partner: Partner | null): Offer {
   const creatives: Record<Format, Creative[]> = { banner: [], clip: [], native: [] }
   for (const creative of campaign.creatives) creatives[creative.format].push(creative)
   return {
     campaign,
+    partner,
     price_usd: campaign.price_cpm * usdRate(campaign.currency),
     formats: maskFormats(campaign.creatives.map((creative) => creative.format)),
     creatives,
@@ -78,9 +85,11 @@ export function prepareOffer(campaign: Campaign): Offer {
   }
 }
 
-export function prepareQuery(opportunity: Opportunity): Query {
+export function prepareQuery(opportunity: Opportunity, window_ms: number): Query {
   const topic = opportunity.topic === null ? null : normalizeTopic(opportunity.topic)
   const { seed, client_id, session_id, blocked_categories, blocked_domains } = opportunity
+  const hash = mixHash(hashText(`${seed}|${client_id}|${session_id ?? ''}|${topic ?? ''}`))
+  const answers = new Map<string, Answer>()
   return {
     opportunity,
     topic,
@@ -88,7 +97,14 @@ export function prepareQuery(opportunity: Opportunity): Query {
     blocked_domains: blocked_domains.length === 0 ? null : new Set(blocked_domains),
     formats: maskFormats(opportunity.allowed_formats),
     usd_rate: usdRate(opportunity.floor_currency),
-    hash: mixHash(hashText(`${seed}|${client_id}|${session_id ?? ''}|${topic ?? ''}`)),
+    hash,
+    findAnswer(partner) {
+      const known = answers.get(partner.partner_id)
+      if (known !== undefined) return known
+      const answer = findAnswer(partner, window_ms, hash)
+      answers.set(partner.partner_id, answer)
+      return answer
+    },
   }
 }
 
@@ -115,18 +131,4 @@ function maskFormats(list: readonly Format[]): number {
   let mask = 0
   for (const format of list) mask |= 1 << formats.indexOf(format)
   return mask
-}
-
-/** FNV-1a over UTF-16 code units, 32 bits. */
-function hashText(text: string): number {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
-  return hash >>> 0
-}
-
-/** Spreads a hash evenly over 32 bits (the finalizer of MurmurHash3). */
-export function mixHash(hash: number): number {
-  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
-  return (mixed ^ (mixed >>> 16)) >>> 0
 }

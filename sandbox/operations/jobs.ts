@@ -11,7 +11,7 @@ import { type DeliveryMode, variantFieldNames } from '#contract/variant-fields.t
 import { type ConsentResolution, mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import { hasUsdRate } from '#domain/currencies.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
+import { auctionLatency, decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
 import { describeDecision, type RequestTrace, storeTrace } from '#runtime/traces/request-trace.ts'
 import type { JobRow, NewSlot } from '#store/store.ts'
 import { acceptCallback } from './callbacks.ts'
@@ -225,7 +225,8 @@ async function decideSlots(
   for (let index = 0; index < count; index++) {
     const id = services.platform.newId()
     const recorded = played?.decisions[index] ?? null
-    const latency_ms = recorded === null ? drawLatency(services, project, mode) : 0
+    const latency_ms =
+      recorded === null ? drawLatency(services, project, mode) + auctionLatency(services, { project, job }, consent) : 0
     const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
     const slot = { project, job, slot_id: id }
     const terms = { consent, now_ms, fills_before: fills, recorded }

@@ -11,7 +11,7 @@ import type { Campaign } from '#domain/catalogue.ts'
 import { mayProcessPrompt } from '#domain/consent.ts'
 import { decideSlot, unplayedStep } from '#domain/decisions.ts'
 import { decisionEntry } from '#domain/evidence.ts'
-import { type MarketOutcome, won } from '#domain/market.ts'
+import { auctionMs, type MarketOutcome, won } from '#domain/market.ts'
 import type { Opportunity } from '#domain/offers.ts'
 import { unitsMs } from '#foundation/duration.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
@@ -89,7 +89,7 @@ export function decideJobSlot(
   const { settings } = project
   const changes = services.scenarios.changesFor(job.mode)
   const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
-  const topic = consent.purposes.semantic_targeting ? subject : null
+  const topic = matchedTopic(job, consent)
   const opportunity = createOpportunity(
     { job, project },
     { topic, purposes: consent.purposes, seed: platform.seed ?? 0, now_ms },
@@ -271,6 +271,23 @@ export function decisionDigest(services: Crypto, decision: StoredDecision): stri
     consent,
   ])
   return services.platform.digest(text)
+}
+
+/** Returns how long the partners of the market take, milliseconds: 0 where all answer at once, or nobody is asked. */
+export function auctionLatency(
+  { markets, platform }: DecisionServices,
+  { project, job }: Pick<JobSlot, 'project' | 'job'>,
+  consent: AuthoritativeConsent,
+): number {
+  if (job.facts.force_campaign_id !== undefined || consent.lifecycle_state !== 'granted') return 0
+  const terms = { topic: matchedTopic(job, consent), purposes: consent.purposes, seed: platform.seed ?? 0 }
+  return auctionMs(markets.current, createOpportunity({ project, job }, { ...terms, now_ms: job.created_at_ms }))
+}
+
+/** The topic that partners are asked with: derived from the prompt, or sent; only with semantic_targeting. */
+function matchedTopic(job: JobRow, consent: AuthoritativeConsent): string | null {
+  const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
+  return consent.purposes.semantic_targeting ? subject : null
 }
 
 /** Returns how long this decision takes (A44), whole milliseconds. */

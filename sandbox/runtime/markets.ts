@@ -17,17 +17,20 @@ export interface Markets {
   /** Returns the high-risk topic of a text; it outweighs every other topic. */
   deriveRisk(text: string): string | null
   isHighRisk(topic: string): boolean
+  /** Puts another demand in force. Call it while no decision is made. */
+  replace(demand: { sha256: string; text: string; data: unknown }): Promise<void>
   /** Returns a file of your own demand, of the catalogue in force or an older one; null without one of this name. */
   findFile(name: string): MaybePromise<{ media_type: string; body: Buffer } | null>
 }
 
 export function createMarkets(options: {
-  store: Pick<Store, 'catalogue' | 'catalogue_id' | 'findCatalogueWith'>
+  store: Pick<Store, 'catalogue' | 'catalogue_id' | 'findCatalogueWith' | 'replaceCatalogue'>
   demand: unknown
   topics: () => { topics: Record<string, string[]> }
   safety: () => { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
 }): Markets {
-  const current = once(() => prepareMarket(options.demand as MarketData))
+  const prepare = (demand: unknown) => once(() => prepareMarket(demand as MarketData))
+  let current = prepare(options.demand)
   const topics = once(() => prepareTopics(options.topics()))
   const safety = once(options.safety)
   const risks = once(() => prepareTopics({ topics: safety().keywords }))
@@ -58,6 +61,11 @@ export function createMarkets(options: {
     },
     at,
     findFile,
+    async replace({ sha256, text, data }) {
+      older.set(options.store.catalogue_id, current())
+      await options.store.replaceCatalogue({ sha256, demand: text })
+      current = prepare(data)
+    },
     clearCache: () => older.clear(),
     deriveTopic: (text) => deriveTopic(topics(), text),
     deriveRisk: (text) => deriveTopic(risks(), text),

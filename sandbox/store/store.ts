@@ -66,6 +66,8 @@ export interface Store
    * reported. Until it has resolved, the next start checks again.
    */
   checkUncleanEnd(): Promise<void>
+  /** Puts another catalogue in force, for decisions and resets from now on. */
+  replaceCatalogue(catalogue: Seed['catalogue']): Promise<void>
   /** Removes everything but the seeded rows, in one transaction. */
   reset(at_ms: number): Promise<void>
   /** Returns warnings about the rows in force: what an unclean shutdown damaged or lost. */

@@ -410,6 +410,7 @@ export const importTable: readonly ImportRule[] = [
     modules: ['src/contract', 'sandbox/domain', 'sandbox/sandbox-error.ts'],
     builtins: ['node:fs', 'node:path', 'node:url'],
   },
+  { path: 'sandbox/demand-changes.ts', modules: ['sandbox'], builtins: ['node:fs'] },
   {
     path: 'sandbox/recording-file.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],

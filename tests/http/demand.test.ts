@@ -178,3 +178,120 @@ test('ten thousand campaigns are asked by topic and price, and decide as a small
   expect({ ...large, asked: 0 }).toEqual({ ...small, asked: 0 })
   expect(large.asked).toBeLessThan(30)
 })
+
+describe('partners', () => {
+  const market = (slow: object) => {
+    const campaign = { ...seeded.campaigns[0], topics: [], job_types: [], countries: [] }
+    const partner = { seat: 'seat', currency: 'USD' }
+    return {
+      ...{ revision: 1, window_ms: 300 },
+      partners: [
+        { ...partner, partner_id: 'ptn_dear', name: 'Dear', ...slow },
+        { ...partner, partner_id: 'ptn_quick', name: 'Quick', latency_ms: 40 },
+      ],
+      campaigns: [
+        { ...campaign, campaign_id: 'cmp_dear', partner_id: 'ptn_dear', price_cpm: 9 },
+        { ...campaign, campaign_id: 'cmp_quick', partner_id: 'ptn_quick', price_cpm: 5 },
+      ],
+    }
+  }
+
+  test('slower than the window loses; explain shows when each answered', async () => {
+    await using on = await stage({ demand: market({ latency_ms: 500 }) })
+    const { body } = await on.api.accept('placements.create', { as: key, body: asked({ wait_ms: 0 }) })
+    expect(body.status).toBe('pending')
+    on.clock.advance(300)
+    const { slot_id } = body
+    await expect
+      .poll(async () => (await on.api.accept('decisions.get', { as: key, params: { slot_id } })).body.status)
+      .toBe('ready')
+    const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id } })
+    expect(detail.campaign_id).toBe('cmp_quick')
+    expect(detail.trace.map(({ rule }) => rule)).toEqual(['partner_timeout', null])
+    expect(detail.auction).toEqual([
+      { partner_id: 'ptn_quick', name: 'Quick', answered_at_ms: 40, outcome: 'offered' },
+      { partner_id: 'ptn_dear', name: 'Dear', answered_at_ms: 500, outcome: 'late' },
+    ])
+  })
+
+  test.each([
+    ['error_rate', 'partner_error'],
+    ['malformed_rate', 'partner_malformed'],
+    ['oversized_rate', 'partner_oversized'],
+    ['below_floor_rate', 'partner_floor'],
+  ])('with a %s of 1 never wins', async (share, rule) => {
+    await using on = await stage({ demand: market({ [share]: 1 }) })
+    const { body } = await on.api.accept('placements.create', { as: key, body: asked({ wait_ms: 0 }) })
+    on.clock.advance(300)
+    const { slot_id } = body
+    await expect
+      .poll(async () => (await on.api.accept('placements.explain', { params: { slot_id } })).body.trace[0]?.rule)
+      .toBe(rule)
+  })
+
+  test('with the same seed answer the same opportunity alike, and others not', async () => {
+    const latency_ms = { distribution: 'uniform', min_ms: 0, max_ms: 600 }
+    const ask = async (seed: number) => {
+      await using on = await stage({ seed, demand: market({ latency_ms, error_rate: 0.5 }) })
+      const answers = []
+      for (let turn = 0; turn < 20; turn++) {
+        const body = asked({ wait_ms: 0, session_id: `sess_${turn}` })
+        const { slot_id } = (await on.api.accept('placements.create', { as: key, body })).body
+        on.clock.advance(300)
+        await expect
+          .poll(async () => (await on.api.accept('placements.explain', { params: { slot_id } })).body.auction?.length)
+          .toBe(2)
+        answers.push((await on.api.accept('placements.explain', { params: { slot_id } })).body.auction)
+      }
+      return JSON.stringify(answers)
+    }
+    const first = await ask(1)
+    expect(await ask(1)).toBe(first)
+    expect(await ask(2)).not.toBe(first)
+    for (const outcome of ['late', 'failed', 'offered']) expect(first).toContain(`"${outcome}"`)
+  })
+})
+
+test('with watch a change is taken over, and a wrong one is reported and leaves the demand', async () => {
+  const file = writeDemand(40)
+  const text = readFileSync(file, 'utf8')
+  const reports: unknown[] = []
+  await using on = await stage({ demand: file, watch: true, report: (error) => reports.push(error) })
+  const before = await fill(on.api, { format: 'banner', body: coffee })
+  writeFileSync(file, text.replace('Fernhill Tea', 'Fernhill Coffee'))
+  const sponsor = async () => (await fill(on.api, { format: 'banner', body: coffee })).placement.sponsor_name
+  await expect.poll(sponsor, { timeout: 20_000 }).toBe('Fernhill Coffee')
+  const { body: earlier } = await on.api.accept('placements.explain', { params: { slot_id: before.slot_id } })
+  expect(earlier.trace.at(-1)).toMatchObject({ campaign_id: 'cmp_fernhill_tea', outcome: 'won' })
+  writeFileSync(file, text.replace('40', '-40'))
+  await expect.poll(() => String(reports), { timeout: 20_000 }).toContain('price_cpm must be more than 0')
+  expect(await sponsor()).toBe('Fernhill Coffee')
+})
+
+test('its pictures are in the state: a start without the file still shows what it filled', async () => {
+  const database = join(temporaryDirectory(), 'sandbox.db')
+  const file = writeDemand(40)
+  const on = await stage({ demand: file, database })
+  const { placement, slot_id } = await fill(on.api, { format: 'banner', body: coffee })
+  await on[Symbol.asyncDispose]()
+  await using again = await stage({ database })
+  const { pathname } = new URL(placement.image_url!)
+  const served = await fetch(new URL(pathname, again.sandbox.url))
+  expect(Buffer.from(await served.arrayBuffer())).toEqual(readFileSync(join(dirname(file), 'tea.png')))
+  const { body } = await again.api.accept('placements.explain', { params: { slot_id } })
+  expect(body.trace.at(-1)).toMatchObject({ source: { file: 'demand.yaml', line: 2 } })
+})
+
+test('the first file of the guide starts, and wins for its topic', async () => {
+  const guide = readFileSync(new URL('../../docs/guides/own-ads.md', import.meta.url), 'utf8')
+  const [, yaml] = /```yaml\n([^`]*)```/.exec(guide)!
+  const folder = dirname(writeDemand(40))
+  copyFileSync(join(folder, 'tea.png'), join(folder, 'tea-300x250.png'))
+  writeFileSync(join(folder, 'demand.yaml'), yaml!)
+  expect(yaml!.trim().split('\n').length).toBeLessThanOrEqual(10)
+  await using on = await stage({ demand: folder })
+  for (const format of ['banner', 'clip'] as const) {
+    const body = asked({ prompt: { topic: 'tea' }, consent: { semantic_targeting: true } })
+    expect((await fill(on.api, { format, body })).placement.sponsor_name).toBe('Fernhill Tea')
+  }
+})

@@ -5,6 +5,7 @@ import type { Contract } from '#contract/index.ts'
 import type { Decision, PartnerRequest, PersonalFinding } from '#contract/resources/placements.ts'
 import { findBillingFix, judgeBilling } from '#domain/billing-verdict.ts'
 import { explainTrace } from '#domain/decisions.ts'
+import { listAnswers, type Market } from '#domain/market.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
@@ -31,6 +32,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
     prompt_length: slot.job.facts.prompt_length ?? null,
     decision: decision === null ? null : await redactedDecision(services, slot, now_ms),
     trace: decision === null || market === null ? [] : explainTrace(market, decision.trace),
+    ...(market === null || decision === null ? {} : describeAuction(services, slot, decision, market)),
     partner_request,
     personal_data: personalData(partner_request),
     consent: decision?.consent ?? null,
@@ -78,6 +80,14 @@ async function redactedDecision(services: Services, slot: SlotRow, now_ms: numbe
 function personalData(request: PartnerRequest | null): PersonalFinding[] {
   const kinds = findPersonalData(request?.topic ?? '')
   return kinds.length === 0 ? [] : [{ path: 'topic', kinds: [...kinds] }]
+}
+
+function describeAuction({ platform }: Services, slot: SlotRow, decision: StoredDecision, market: Market) {
+  const { topic, decided_at_ms: now_ms, trace } = decision
+  if (trace === '' || slot.job.facts.force_campaign_id !== undefined) return {}
+  const terms = { topic, purposes: decision.consent.purposes, seed: platform.seed ?? 0, now_ms }
+  const auction = listAnswers(market, createOpportunity(slot, terms))
+  return auction.length === 0 ? {} : { auction }
 }
 
 function partnerRequest(slot: SlotRow, decision: StoredDecision): PartnerRequest {

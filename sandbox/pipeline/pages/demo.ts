@@ -3,11 +3,13 @@
  * and sends its requests through the pipeline like any server: journal, rate limits, faults and errors are the same.
  * Status, body and the headers that matter are returned unchanged.
  */
+
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { contract } from '#contract/index.ts'
 import { ownAgents } from '#contract/own-requests.ts'
+import type { Campaign } from '#domain/catalogue.ts'
 import type { ConsentToolSetup } from '#foundation/consent/tool.ts'
 import { fillPath } from '#foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
@@ -66,6 +68,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
         token: exchange.request.holder?.text ?? null,
         client_id,
         publishable_key,
+        campaigns: listCampaigns(services.markets.current.campaigns),
         since_seq: services.store.lastEventSeq(),
         consent_strings: {
           granted: encodeConsentStrings({ ...toolChoice, now_ms }),
@@ -204,12 +207,22 @@ function pageResponse(
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
 
+/** A picker shows a few; a longer list is for the command line. */
+const maxPicked = 200
+
+function listCampaigns(campaigns: readonly Campaign[]): DemoSettings['campaigns'] {
+  const ownFirst = campaigns.toSorted((a, b) => Number(b.source !== undefined) - Number(a.source !== undefined))
+  return ownFirst.slice(0, maxPicked).map(({ campaign_id, sponsor_name }) => ({ campaign_id, sponsor_name }))
+}
+
 interface DemoSettings {
   consent_strings: Omit<ConsentToolSetup, 'state' | 'after_ms'>
   /** Proves to the backend that a write comes from this page. */
   token: string | null
   client_id: string
   publishable_key: string
+  /** Those that a turn can force: your own first. */
+  campaigns: { campaign_id: string; sponsor_name: string }[]
   /** The last event before this page: its timeline starts after it. */
   since_seq: number
 }

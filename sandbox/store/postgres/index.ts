@@ -139,6 +139,10 @@ async function composeStore(
     checkUncleanEnd: async () => {},
     warnings: () => [],
     integrityProblems: () => counterProblems(connection),
+    async replaceCatalogue(catalogue) {
+      options.seed.catalogue = catalogue
+      present.catalogue_id = await connection.change([0], (_, link) => applySeed(link, options.seed, options.now_ms))
+    },
     reset: (at_ms) => replace({ type: 'sandbox.reset', at_ms }, async () => {}),
     async sizeBytes() {
       const [row] = await connection.read<{ bytes: number }>(sizeText, [database.schema])

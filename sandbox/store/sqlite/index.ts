@@ -129,6 +129,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     warnings: warnings.list,
     checkUncleanEnd: () => (isClosed ? Promise.resolve() : warnings.check()),
     stateGeneration: () => ({ ...replacement.generation }),
+    replaceCatalogue: (catalogue) => replacement.replaceCatalogue(tables, catalogue),
     reset: (at_ms) =>
       memory === null ? replacement.resetFile(tables, at_ms) : replacement.resetMemory(tables, memory, at_ms),
     /** Finds broken pages, and rows that violate their table's constraints. In memory no file can be damaged. */

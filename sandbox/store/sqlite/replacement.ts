@@ -45,7 +45,22 @@ export function stateReplacement(db: Database.Database, options: ReplacementOpti
   let catalogue_id = db.transaction(() => applySeed(db, seed, options.now_ms))()
   const { resetFile, replaceAll } = fileReplacement(db, options, startGeneration)
 
-  return { generation, findCatalogue: () => catalogue_id, resetMemory, startMemory, resetFile, replaceAll }
+  return {
+    generation,
+    findCatalogue: () => catalogue_id,
+    replaceCatalogue,
+    resetMemory,
+    startMemory,
+    resetFile,
+    replaceAll,
+  }
+
+  async function replaceCatalogue({ connection }: Tables, catalogue: Seed['catalogue']): Promise<void> {
+    connection.runExclusive(() => {
+      seed.catalogue = catalogue
+      catalogue_id = db.transaction(() => applySeed(db, seed, options.now_ms))()
+    })
+  }
 
   async function resetMemory(tables: Tables, state: MemoryState, at_ms: number): Promise<void> {
     tables.connection.runExclusive(() => {

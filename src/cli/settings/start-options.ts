@@ -127,6 +127,12 @@ const table = {
     description: 'with --demand: without the seeded campaigns',
     env: 'SVC_ONLY',
   },
+  watch: {
+    schema: z.boolean(),
+    flag: '--watch',
+    description: 'with --demand: take changes of the file over',
+    env: 'SVC_WATCH',
+  },
   playback: {
     schema: z.string().min(1),
     flag: '--playback <file>',

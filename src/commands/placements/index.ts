@@ -22,6 +22,11 @@ const offerColumns: readonly Column[] = [
   { name: 'outcome', paint: paintWord },
   { name: 'why', field: 'explanation', kind: 'prose' },
 ]
+const auctionColumns: readonly Column[] = [
+  { name: 'after', field: 'answered_at_ms', kind: 'ms' },
+  { name: 'partner', field: 'partner_id' },
+  { name: 'outcome', paint: paintWord },
+]
 const ruleColumns: readonly Column[] = [
   { name: 'rule', paint: paintReason },
   { name: 'removed' },
@@ -61,7 +66,7 @@ export const explain = ofRequest(
       'Without slot_id: your last placement, else the newest of the project. A request_id stands for its slot. The campaigns that were removed are grouped by rule.',
     examples: ['explain', 'explain --all', 'explain -o json'],
     options: [new Option('--all', 'show each removed campaign')],
-    tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
+    tables: [offerColumns, auctionColumns, ruleColumns, campaignColumns, beaconColumns],
     defaultParam: (context) => lastPlacement(context, 'slot_id'),
     text: (detail, style, { options }) => explanation(detail, style, options.all === true),
   }),
@@ -149,6 +154,7 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
       ],
       style,
     ),
+    ...tableSection('Auction', auctionColumns, detail.auction ?? [], style),
     ...(isEach ? tableSection('Trace', campaignColumns, inOrder(detail), style) : traceByRule(detail, style)),
     ...section('Partner request', partner_request === null ? [] : describePartnerRequest(detail, style), style),
     ...tableSection('Beacons', beaconColumns, detail.beacons, style),

@@ -114,11 +114,12 @@ async function isSandboxPort(context: CommandContext, host: string, port: number
 /** Resolves to the content of --overrides and the paths of --playback and --demand. Throws CliError. */
 async function readStartFiles(
   { system }: CommandContext,
-  { overrides, playback, demand, only }: StartOptions,
-): Promise<Pick<SandboxOptions, 'overrides' | 'playback' | 'demand' | 'only'>> {
+  { overrides, playback, demand, only, watch }: StartOptions,
+): Promise<Pick<SandboxOptions, 'overrides' | 'playback' | 'demand' | 'only' | 'watch'>> {
   return {
     ...(demand !== undefined && { demand: resolve(system.cwd, demand) }),
     ...(only !== undefined && { only }),
+    ...(watch !== undefined && { watch }),
     ...(overrides !== undefined && { overrides: await readOverridesFile(system, overrides) }),
     ...(playback !== undefined && { playback: resolve(system.cwd, playback) }),
   }

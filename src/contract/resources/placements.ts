@@ -303,6 +303,16 @@ export const TraceStep = assumedObject('A43', () => ({
 }))
 export type TraceStep = z.infer<typeof TraceStep>
 
+/** A partner that was asked. */
+export const AuctionStep = assumedObject('A107', () => ({
+  partner_id: z.string().describe('Partner.'),
+  name: z.string().describe('Its name.'),
+  answered_at_ms: z.int().describe('Milliseconds after it was asked; of a late one, when it would have answered.'),
+  outcome: z
+    .enum(['offered', 'late', 'failed', 'malformed', 'oversized', 'under_floor'])
+    .describe('What became of its offers.'),
+}))
+
 /** The request that demand partners would have received (A51). Never prompt text. */
 export const PartnerRequest = assumedObject('A51', () => ({
   job_type: JobType.describe('Workload category.'),
@@ -345,6 +355,11 @@ export const PlacementDetail = assumedObject('A52', () => ({
   ),
   decision: documented(Decision.nullable(), 'The decision; its asset token is redacted here.', 'A31'),
   trace: assumed(z.array(TraceStep), 'A43', 'Each campaign and the rule that removed it.'),
+  auction: assumed(
+    z.array(AuctionStep).optional(),
+    'A107',
+    'When each partner answered, the first ones first; left out where all answer at once.',
+  ),
   partner_request: assumed(
     PartnerRequest.nullable(),
     'A51',

@@ -1,0 +1,54 @@
+/** Takes the changes of a file of demand over while the sandbox runs: `svc start --watch`. */
+import { unwatchFile, watchFile } from 'node:fs'
+import { type Demand, joinDemand } from './fixtures.ts'
+import { SandboxError } from './sandbox-error.ts'
+
+/** A change that is wrong: the demand in force stays. */
+class DemandWarning extends Error {
+  override readonly name = 'DemandWarning'
+}
+
+interface WatchedDemand {
+  path: string
+  isOnly: boolean
+  /** The files that were read. */
+  read: readonly string[]
+  replace(demand: Demand): Promise<void>
+  report(error: unknown): void
+}
+
+/** Files are polled: editors replace them, and network drives and containers send no events. Milliseconds. */
+const interval = 250
+
+/** Returns a function that ends it, after the change that is being read. */
+export function followDemand({ path, isOnly, read, replace, report }: WatchedDemand): () => Promise<void> {
+  let watched: readonly string[] = []
+  let work = Promise.resolve()
+  const onChange = () => {
+    work = work.then(takeOver)
+  }
+  const follow = (files: readonly string[]) => {
+    for (const file of watched) unwatchFile(file, onChange)
+    watched = [...new Set([path, ...files])]
+    for (const file of watched) watchFile(file, { interval, persistent: false }, onChange)
+  }
+  follow(read)
+  return async () => {
+    for (const file of watched) unwatchFile(file, onChange)
+    watched = []
+    await work
+  }
+
+  async function takeOver(): Promise<void> {
+    if (watched.length === 0) return
+    try {
+      const { openDemand } = await import('./demand/open-demand.ts')
+      const own = await openDemand(path)
+      await replace(joinDemand(own.market, isOnly))
+      if (watched.length > 0) follow(own.read)
+    } catch (error) {
+      const isWrong = error instanceof SandboxError
+      report(isWrong ? new DemandWarning(`${error.message} The demand in force stays.`) : error)
+    }
+  }
+}
