@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
- * The first namespace makes the mounts; the second one, in which the program runs, has no right to undo them. Mounts that stay
- * writable although they are asked not to are of the kernel, such as /proc.
+ * The first namespace makes the mounts; the second one, in which the program runs, has no right to undo them. What the kernel
+ * serves under /sys is hidden.
  */
 const mounts = `
 set -e
@@ -20,8 +20,10 @@ while [ "$count" -gt 0 ]; do
   shift
   count=$((count - 1))
 done
-while read -r _ _ _ _ point _; do
-  case "$kept" in *" $point "*) continue ;; esac
+mount -t tmpfs -o ro tmpfs /sys
+while read -r _ _ _ _ point options _; do
+  case "$point" in /proc*|/sys*|/dev/*) continue ;; esac
+  case "$kept$options" in *" $point "*|*' ro,'*) continue ;; esac
   mount -o remount,bind,ro "$point" 2>/dev/null || [ "$point" != / ]
 done < /proc/self/mountinfo
 mount -t tmpfs tmpfs /dev/shm
@@ -29,12 +31,8 @@ exec unshare --user --map-user="$uid" --map-group="$gid" --mount -- "$@"
 `
 const unshare = ['unshare', '--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 
-/** Returns the words that run a program which can write only below these folders; without namespaces its own words. */
-export function confine(words: readonly string[], folders: readonly string[]): string[] {
-  return canConfine() ? confinedWords(words, folders) : [...words]
-}
-
-function confinedWords(words: readonly string[], folders: readonly string[]): string[] {
+/** Returns the words that run a program which can write only below these folders. */
+export function confinedWords(words: readonly string[], folders: readonly string[]): string[] {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
   return [...unshare, 'sh', '-c', mounts, 'sh', `${uid}`, `${gid}`, `${folders.length}`, ...folders, ...words]
 }
@@ -56,7 +54,7 @@ export const runVariable = 'SVC_EVALS_RUN'
 
 /** Ends what a program without namespaces has left: every process that still has the variable of its run. */
 export function endLeftProcesses(run: string): void {
-  if (process.platform !== 'linux' || canConfine()) return
+  if (process.platform !== 'linux') return
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     if (!readEnvironment(pid).includes(`${runVariable}=${run}\0`)) continue
     end(Number(pid))

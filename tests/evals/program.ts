@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listeningPort } from '#foundation/http.ts'
-import { confine, end, endLeftProcesses, runVariable } from './confine.ts'
+import { canConfine, confinedWords, end, endLeftProcesses, runVariable } from './confine.ts'
 
 export interface Limits {
   time_ms: number
@@ -28,8 +28,8 @@ export interface Ended {
 export interface ProgramOptions {
   directory: string
   env?: Readonly<Record<string, string>>
-  /** Further folders that it may write to. */
-  writable?: readonly string[]
+  /** Default: whether this computer can. */
+  isConfined?: boolean
 }
 
 const keptOutput = 8_000
@@ -90,14 +90,14 @@ export async function serveProgram(
 /** Nothing of this computer's environment but what finds programs: no key of its user. */
 function start(
   words: readonly string[],
-  { directory, env = {}, writable = [] }: ProgramOptions,
+  { directory, env = {}, isConfined = canConfine() }: ProgramOptions,
   { most, onMost }: { most: number; onMost: () => void } = { most: Number.POSITIVE_INFINITY, onMost: () => {} },
 ): Started {
   const run = randomBytes(8).toString('hex')
   const own = mkdtempSync(join(tmpdir(), 'evals-own-'))
   const [home, temporary] = [join(own, 'home'), join(own, 'tmp')]
   for (const folder of [home, temporary]) mkdirSync(folder)
-  const [name = '', ...args] = confine(words, [directory, own, ...writable])
+  const [name = '', ...args] = isConfined ? confinedWords(words, [directory, own]) : words
   const path = [dirname(process.execPath), process.env.PATH ?? ''].join(delimiter)
   const child = spawn(name, args, {
     cwd: directory,
@@ -122,7 +122,7 @@ function start(
   const close = async () => {
     if (child.pid !== undefined) end(-child.pid)
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    endLeftProcesses(run)
+    if (!isConfined) endLeftProcesses(run)
     child.stdout.destroy()
     child.stderr.destroy()
     rmSync(own, { recursive: true, force: true, maxRetries: 5 })

@@ -18,7 +18,7 @@ export interface Task {
   strict?: readonly (PageRuleId | JournalRuleId)[]
   sandbox?: SandboxOptions
   /** Prepares the sandbox and the folder, for an agent and for its grading alike. */
-  prepare?(prepared: Pick<Trial, 'client' | 'directory' | 'show'>): Promise<void>
+  prepare?(prepared: Pick<Trial, 'client' | 'directory'>): Promise<void>
   /**
    * The reason for which each patch fails beside `right`. One that begins with `wrong-` is applied after `right`, and has one mistake;
    * an attack is applied to the project alone, or after `right` as its name says.
