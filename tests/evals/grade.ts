@@ -20,7 +20,7 @@ export async function grade(task: Task, folder: string, browser: () => Promise<B
     const message = `The project called the control plane of the sandbox: ${gate.refused.slice(0, 3).join(', ')}.`
     reasons.unshift({ code: 'control_plane_used', message })
   }
-  reasons.unshift(...findForged(trial, beacons))
+  if (task.sends_beacons !== true) reasons.unshift(...findForged(trial, beacons))
   const judged = (pages.length === 0 ? [null] : pages).flatMap((page) =>
     judge({ ...journal, is_ended: true, is_whole: true, page }),
   )

@@ -17,6 +17,8 @@ export interface Task {
   /** Rules of which a warning fails the task too. */
   strict?: readonly (PageRuleId | JournalRuleId)[]
   sandbox?: SandboxOptions
+  /** Whether the project itself shows ads and reports that: its beacons come from no browser. */
+  sends_beacons?: true
   /** Prepares the sandbox and the folder, for an agent and for its grading alike. */
   prepare?(prepared: Pick<Trial, 'client' | 'directory'>): Promise<void>
   /**
