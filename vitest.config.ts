@@ -9,7 +9,7 @@ import { imitatedComputers, missingComputers } from './tests/computers/computers
 import { findContainerObstacle } from './tests/containers.ts'
 import { findShimObstacle } from './tests/disk/shim.ts'
 import { installedEngines } from './tests/engines/engines.ts'
-import { findUngradable } from './tests/evals/tasks.ts'
+import { findUngradable } from './tests/evals/languages.ts'
 import { LongestFirst } from './tests/longest-first.ts'
 import { poolerProgram } from './tests/postgres/find-pooler.ts'
 import { findFilesInDepth, inDepth } from './tests/runner/depth.ts'
@@ -201,8 +201,8 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
 
   /** The tasks for coding agents: that each right solution passes, and each wrong one fails for its reason; and their harness. */
   evals: () => {
-    for (const { name, needs } of findUngradable())
-      console.log(`${needs?.name} is not installed: the solutions of ${name} are left out`)
+    for (const [task, language] of findUngradable())
+      console.log(`${language} is not installed: the solutions of ${task} are left out`)
     return [project('evals', { include: ['tests/evals/*.test.ts'], globalSetup: built, maxWorkers: 2, isolate: false })]
   },
 

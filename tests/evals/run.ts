@@ -7,10 +7,11 @@ import { launchChromium } from '#tests/browser/chromium.ts'
 import { type AgentRun, runAgent } from './agent.ts'
 import { grade } from './grade.ts'
 import { measureHelp } from './help.ts'
+import { findUngradable } from './languages.ts'
 import { type EvalOptions, OptionError, readOptions, usage } from './options.ts'
 import { copyProject } from './project.ts'
 import { createReport, toMarkdown } from './report.ts'
-import { findUngradable, tasks } from './tasks.ts'
+import { tasks } from './tasks.ts'
 
 let opened: Promise<Browser> | undefined
 const browser = () => {
@@ -56,10 +57,10 @@ async function gradeFolder({ tasks: [task] }: EvalOptions, folder: string): Prom
 async function measure(options: EvalOptions): Promise<number> {
   const missing = findUngradable()
   const left_out = options.tasks
-    .filter((task) => missing.includes(task))
-    .map(({ name, needs }) => `${name}, because ${needs?.name} is not installed`)
+    .filter(({ name }) => missing.has(name))
+    .map(({ name }) => `${name}, because ${missing.get(name)} is not installed`)
   const runs: AgentRun[] = []
-  for (const task of options.tasks.filter((each) => !missing.includes(each)))
+  for (const task of options.tasks.filter(({ name }) => !missing.has(name)))
     for (const help of options.helps)
       for (let count = 1; count <= options.repeat; count++) {
         const { words: command, passed, time_ms, output_bytes } = options

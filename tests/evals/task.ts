@@ -10,8 +10,6 @@ export interface Task {
   prompt: string
   /** Folders of `bases/` that the project is laid over, first to last. */
   bases?: readonly string[]
-  /** The command that succeeds where its language is installed; without it the task is left out, by name. */
-  needs?: { name: string; check: readonly string[] }
   /** Rules of `svc observe` that do not fit: of the rest, an error fails the task. */
   ignored?: readonly (PageRuleId | JournalRuleId)[]
   /** Rules of which a warning fails the task too. */

@@ -1,5 +1,4 @@
-/** The tasks, and which of them this computer can grade. */
-import { spawnSync } from 'node:child_process'
+/** The tasks, in the order of their list in docs/agents-measured.md. */
 import type { Task } from './task.ts'
 import { callbackVerified } from './tasks/callback-verified/task.ts'
 import { campaignNoFill } from './tasks/campaign-no-fill/task.ts'
@@ -18,12 +17,3 @@ export const tasks: readonly Task[] = [
   oldClient,
   campaignNoFill,
 ]
-
-/** Returns the tasks whose language is missing here. */
-export function findUngradable(): Task[] {
-  return tasks.filter(({ needs }) => needs !== undefined && !runs(needs.check))
-}
-
-function runs([name = '', ...args]: readonly string[]): boolean {
-  return spawnSync(name, args, { stdio: 'ignore' }).status === 0
-}
