@@ -157,17 +157,31 @@ export function unknownField(at: readonly PropertyKey[], meant: string | null = 
   return { path: formatPath(at), message: 'is unknown', expected, at, isUnknown: true }
 }
 
+/** The fields that names of other APIs are meant for. */
+const fieldsByOtherNames = new Map([
+  ['format', 'allowed_formats'],
+  ['formats', 'allowed_formats'],
+  ['width', 'max_width'],
+  ['height', 'max_height'],
+  ['beacon_type', 'event'],
+  ['event_type', 'event'],
+  ['state', 'decision'],
+  ['timestamp', 'occurred_at_ms'],
+  ['user_id', 'session_id'],
+])
+
 /**
  * Returns the path of the field that an unknown name was probably meant for, or null: one in another case or with a
- * typing mistake (`clientId`), or one of this name inside an object next to it (`allowed_formats`, which belongs in
- * `overrides`).
+ * typing mistake (`clientId`), one that other APIs call so (`format`), or one of this name inside an object next to it
+ * (`allowed_formats`, which belongs in `overrides`).
  */
 function fieldMeant(schema: z.core.$ZodType, place: readonly PropertyKey[], wrong: string): string | null {
   const beside = fieldsAt(schema, place)
   const snake = wrong.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
-  const outer = [...beside].find(([, field]) => fieldsAt(field, []).has(snake))?.[0]
-  const isInside = !beside.has(snake) && outer !== undefined
-  const name = isInside ? `${outer}.${snake}` : nearestName(snake, [...beside.keys()])
+  const other = fieldsByOtherNames.get(snake) ?? snake
+  const outer = [...beside].find(([, field]) => fieldsAt(field, []).has(other))?.[0]
+  const isInside = !beside.has(other) && outer !== undefined
+  const name = isInside ? `${outer}.${other}` : nearestName(other, [...beside.keys()])
   return name === null ? null : [...place, name].join('.')
 }
 

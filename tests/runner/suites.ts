@@ -20,7 +20,7 @@ export const suites = {
   'test:postgres': { processors_s: 400, minimumTests: 400 },
   'test:interop': { processors_s: 120, minimumTests: 8 },
   'test:templates': { processors_s: 300, minimumTests: 40 },
-  'test:evals': { processors_s: 300, minimumTests: 10 },
+  'test:evals': { processors_s: 300, minimumTests: 90 },
   'test:computers': { processors_s: 150, minimumTests: 0 },
   'test:simulation': { processors_s: 150, minimumTests: 11 },
   'test:disk': { processors_s: 120, minimumTests: 0 },

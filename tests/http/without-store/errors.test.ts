@@ -104,6 +104,18 @@ describe('paths and methods', () => {
     ])
   })
 
+  test('a name of another API comes with the field that it is meant for', async () => {
+    await using on = await stage()
+    const known = { client_id: 'proj_demo', session_id: 's1', job_type: 'chat' }
+    const body = { ...known, format: 'banner', width: 300, slot_hint: { height: 250 } }
+    const { fields } = (await on.api.refuse('placements.create', { as: key, body })).body
+    expect(fields.map(({ path, expected }) => [path, expected])).toEqual([
+      ['slot_hint.height', 'the field slot_hint.max_height'],
+      ['format', 'the field overrides.allowed_formats'],
+      ['width', 'the field slot_hint.max_width'],
+    ])
+  })
+
   test('an unknown event of a beacon comes with the one that was probably meant', async () => {
     await using on = await stage()
     const meant = async (event: unknown) => {

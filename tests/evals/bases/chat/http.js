@@ -1,5 +1,6 @@
 /** A server in the shape of Express, on Node alone: handlers by route, JSON bodies, a session in a cookie, files of a folder. */
 import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 
@@ -8,8 +9,8 @@ const types = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=
 export function createApp(folder) {
   const routes = new Map()
   const app = {
-    /** Sent with every response. */
-    headers: {},
+    /** Sent with every response: those of headers.json, where there is one. */
+    headers: existsSync('headers.json') ? JSON.parse(readFileSync('headers.json', 'utf8')) : {},
     get: (path, handle) => routes.set(`GET ${path}`, handle),
     post: (path, handle) => routes.set(`POST ${path}`, handle),
     listen: (port) => createServer(respond).listen(port, '127.0.0.1'),

@@ -4,7 +4,7 @@ import type { Task } from '../../task.ts'
 
 export const firstSlotExpress: Task = {
   name: 'first-slot-express',
-  bases: ['chat'],
+  bases: ['page', 'chat'],
   prompt: `This is our chat (npm start, PORT is set). Show one sponsored placement of the svc service below each answer, as a banner. Only for users
 who have ticked "Show me sponsored suggestions"; the topic may only be sent if they have ticked the second box too. The chat must answer as fast
 as before. SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY and SVC_PUBLISHABLE_KEY are in the environment of the server; the documentation is at
