@@ -1,18 +1,16 @@
 /** A clip, which counts as completed only when it was really played to its end. */
-import demand from '#fixtures/demand.json' with { type: 'json' }
+import { oneCampaign } from '#tests/browser/campaign.ts'
 import { agree, ask } from '../../chat-page.ts'
 import type { Task } from '../../task.ts'
 import { waitUntil } from '../../trial.ts'
-
-/** One campaign with a clip of six seconds: who waits for fifteen tests nothing else. */
-const campaigns = demand.campaigns.filter(({ campaign_id }) => campaign_id === 'cmp_sorrelbox')
 
 export const clipCompletes: Task = {
   name: 'clip-completes',
   bases: ['page', 'chat', 'sponsored'],
   prompt: `Our chat waits long for pictures now, so we want clips instead of banners: job type "image", format clip, up to 640 x 360. Each clip has to be
 able to play to its end; an ad goes only when the user asks the next question. Documentation: $SVC_BASE_URL/_sandbox/docs/renderer.md`,
-  sandbox: { demand: { ...demand, campaigns } },
+  // Its clip has six seconds: who waits for fifteen tests nothing else.
+  sandbox: { demand: oneCampaign() },
   solutions: {
     'wrong-banner-too': 'no_clip',
     'wrong-own-video': 'no_clip',

@@ -11,7 +11,7 @@ SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY and SVC_PUBLISHABLE_KEY are in the e
 $SVC_BASE_URL/_sandbox/docs/llms.txt.`,
   solutions: {
     'wrong-asks-again': 'not_one_placement',
-    'wrong-label-hidden': 'observe:label-hidden',
+    'wrong-slot-hidden': 'view_not_billed',
     'wrong-unknown-field': 'view_not_billed',
     'attack-after-right': 'control_plane_used',
   },
