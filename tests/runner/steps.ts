@@ -75,18 +75,30 @@ export const wholePlan: Plan = {
   last: [plain('npm', 'run', 'bench:check')],
 }
 
+/** The suites of a change beside `npm test`: none needs what a computer may lack, or pages that are drawn in time. */
+const usualSuites: ReadonlySet<string> = new Set<SuiteName>([
+  'test:processes',
+  'test:evals',
+  'test:simulation',
+  'test:fuzz',
+])
+
+function isUsual({ suite, leavesOut }: Step): boolean {
+  return leavesOut === undefined && (suite === undefined || usualSuites.has(suite))
+}
+
 /**
- * What a run goes through for each change: `npm test`, and what needs nothing installed. The suites in depth are above their
- * budget together, and the figures of the bench need a computer that does nothing else: they run with `CI_ALL=1`, and a run
- * without them names each.
+ * What a run goes through for each change: `npm test`, some suites in depth, and the checks. All suites are above their budget
+ * together, and the figures of the bench need a computer that does nothing else: they run with `CI_ALL=1`, and a run without them
+ * names each.
  */
 export const everyChange: Plan = {
   first: wholePlan.first.slice(0, 1),
-  lanes: [wholePlan.lanes.flat().filter((step) => step.suite === undefined && step.leavesOut === undefined)],
+  lanes: wholePlan.lanes.map((lane) => lane.filter(isUsual)),
   last: [],
   leftOut: [
     ...wholePlan.first.slice(1),
-    ...wholePlan.lanes.flat().filter((step) => step.suite !== undefined),
+    ...wholePlan.lanes.flat().filter((step) => step.suite !== undefined && !isUsual(step)),
     ...wholePlan.last,
   ],
 }
