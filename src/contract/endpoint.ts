@@ -267,7 +267,7 @@ export const responseHeaders = {
     'assumed',
     'A22',
     // Those of warnings.ts, which is not loaded for this.
-    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, consent_overturned, rate_limit_overridden, fields_ignored, topic_cut, category_unknown, currency_without_rate, callback_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed, null_as_absent, session_id_personal, personal_data.',
+    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, consent_overturned, rate_limit_overridden, fields_ignored, topic_cut, category_unknown, currency_without_rate, campaign_forced, callback_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed, null_as_absent, session_id_personal, personal_data.',
   ),
   'x-sandbox-slot-ids': header(
     'assumed',

@@ -141,6 +141,7 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
         ['job', `${detail.job_id}, ${detail.job_type}, ${detail.mode} key of ${detail.client_id}`],
         ['session', detail.session_id],
         ['outcome', outcomeText(detail, style)],
+        ['written in', findSource(detail)],
         ['topic', detail.topic],
         ['prompt', detail.prompt_length === null ? null : `${detail.prompt_length} characters processed, none stored`],
         ['consent', consentLine(detail.consent)],
@@ -167,6 +168,12 @@ function describePartnerRequest({ partner_request, personal_data }: PlacementDet
     style.yellow(`! ${path} seems to contain ${listPersonalKinds(kinds)}: every partner would have received it.`),
   )
   return [...describeValue(partner_request, style), ...found]
+}
+
+/** Returns the file and line of the campaign that won, where it is one of your own: `demand.yaml:2`. */
+function findSource({ trace }: PlacementDetail): string | null {
+  const source = trace.find(({ outcome }) => outcome === 'won')?.source
+  return source === undefined ? null : `${source.file}:${source.line}`
 }
 
 function outcomeText(

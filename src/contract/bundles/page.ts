@@ -78,7 +78,8 @@ ${creative(turn)}
     ['Surface', placement.job_type],
     ['Mode', placement.mode],
     ['Format', placement.format],
-    ['Campaign', placement.campaign_id],
+    ['Campaign', `${placement.campaign_id ?? ''}${placement.forced ? ', forced, never billed' : ''}` || null],
+    ['Written in', findSource(placement)],
     ['Topic', placement.topic],
     ['Prompt', placement.prompt_length === null ? null : `${placement.prompt_length} characters, never stored`],
     [
@@ -184,6 +185,12 @@ function consentMarkup({ consent, consent_strings }: PlacementDetail): Markup {
     ['Expires', timeText(expires_at_ms)],
     ['Strings', consent_strings.length === 0 ? null : `${consent_strings.length} stored with it`],
   ])
+}
+
+/** The file and line of a campaign of somebody's own demand: `demand.yaml:2`. */
+function findSource({ trace }: PlacementDetail): string | null {
+  const source = trace.find(({ outcome }) => outcome === 'won')?.source
+  return source === undefined ? null : `${source.file}:${source.line}`
 }
 
 function traceMarkup({ trace }: PlacementDetail): Markup {

@@ -85,6 +85,16 @@ export function PlacementPanels({ placement, frame }: PlacementPanelsProps) {
         <Panel title="Decision" lead="The campaigns that remained after each rule of the market.">
           <TraceFunnel trace={placement.trace} />
         </Panel>
+        {placement.auction !== undefined && (
+          <Panel title="Auction" lead="When each partner answered, and what.">
+            <KeyValues
+              pairs={placement.auction.map(({ name, answered_at_ms, outcome }) => [
+                name,
+                `${answered_at_ms} ms: ${outcome.replace('_', ' ')}`,
+              ])}
+            />
+          </Panel>
+        )}
         <BeaconsPanel placement={placement} />
         <Panel title={`Evidence (${evidence.length})`} lead="Each hash covers the previous hash and the entry.">
           <EvidenceEntries entries={evidence} client_id={placement.client_id} />
@@ -157,6 +167,12 @@ function PersonalData({ found }: { found: PlacementDetail['personal_data'] }) {
   ))
 }
 
+/** The file and line of a campaign of your own demand. */
+function findSource({ trace }: PlacementDetail): string | null {
+  const source = trace.find(({ outcome }) => outcome === 'won')?.source
+  return source === undefined ? null : `${source.file}:${source.line}`
+}
+
 function SummaryPanel({ placement }: { placement: PlacementDetail }) {
   const { decision } = placement
   return (
@@ -174,6 +190,7 @@ function SummaryPanel({ placement }: { placement: PlacementDetail }) {
           ['Format', placement.format],
           ['Sponsor', decision?.fill ? decision.sponsor_name : null],
           ['Campaign', <Id key="campaign" kind="campaign" id={placement.campaign_id} />],
+          ['Written in', findSource(placement)],
           ['Surface', placement.job_type],
           ['Mode', placement.mode],
           ['Topic', placement.topic],
