@@ -61,9 +61,18 @@ export function exampleFolder({ home }: TestCli, path: string): string {
     copyFileSync(join(import.meta.dirname, 'recordings/proxy.har'), join(folder, `${name}.har`))
   }
   writeFileSync(join(folder, 'gameday.yaml'), gameday)
+  writeFileSync(join(folder, 'demand.yaml'), demand)
+  copyFileSync(join(import.meta.dirname, '../../fixtures/test-assets/banner-300x250.png'), join(folder, 'tea.png'))
   writeFileSync(join(folder, 'counts.csv'), 'day,views,Ad clicks\n2020-01-01,0,0\n')
   return folder
 }
+
+const demand = `campaigns:
+  - sponsor_name: Fernhill Tea
+    click_url: https://fernhill.example/tea
+    price_cpm: 40
+    creatives: [{ file: tea.png }]
+`
 
 /** Runs a command line. Words are separated by spaces; a word that contains spaces is quoted by '...'. */
 export async function svc(
