@@ -40,6 +40,7 @@ let exported = new Blob()
 
 const lines: readonly Line[] = [
   { name: '100 placements', call: ({ url }) => loadPlacements(url, 100) },
+  whole('billing, first', get('billing')),
   reading('beacons'),
   reading('beacons?session_id=hot'),
   reading('beacons?billed=true'),
@@ -51,7 +52,6 @@ const lines: readonly Line[] = [
   reading('requests'),
   reading('evidence'),
   reading('evidence?kind=consent'),
-  whole('billing, first', get('billing')),
   { name: 'billing', call: get('billing') },
   whole('billing?by=campaign, first', get('billing?by=campaign')),
   { name: 'billing?by=campaign', call: get('billing?by=campaign') },

@@ -116,7 +116,7 @@ async function findOrdered(
 ): Promise<number[]> {
   const part = (_: string, index: number) =>
     `(SELECT id FROM ${table} WHERE ${column} = $${index + 2} AND ${condition} AND id < $1 ORDER BY id DESC LIMIT ${maxFoundRows})`
-  const text = `${values.map(part).join(' UNION ALL ')} ORDER BY id DESC LIMIT ${maxFoundRows}`
+  const text = `SELECT id FROM (${values.map(part).join(' UNION ALL ')}) found ORDER BY id DESC LIMIT ${maxFoundRows}`
   return (await read<{ id: number }>(text, [end, ...values])).map(({ id }) => id)
 }
 
