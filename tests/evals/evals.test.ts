@@ -1,11 +1,14 @@
 /** Each task notices what is wrong: its right solution passes, and every other patch fails for the reason that is stated. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { sharedChromium } from '#tests/browser/chromium.ts'
 import { grade } from './grade.ts'
 import { findUngradable } from './languages.ts'
 import { applyPatches, copyProject, listPatches, listSolutions } from './project.ts'
 import type { Task } from './task.ts'
 import { tasks } from './tasks.ts'
+
+// Each has a server and most have a page: more at once starve each other.
+vi.setConfig({ maxConcurrency: 2 })
 
 const missing = findUngradable()
 

@@ -103,7 +103,7 @@ export async function openTrial(task: Task, directory: string, browser: () => Pr
     env,
     found,
     async serve(words, more = {}) {
-      const server = await serveProgram(words, { directory, env: { ...env, ...more } }, patience_ms)
+      const server = await serveProgram(words, { directory, env: { ...env, ...more } }, 4 * patience_ms)
       open.unshift(server)
       return server.url
     },
@@ -199,7 +199,7 @@ function watch(browser: Browser, { url, gate, drive, found }: Watch): Promise<Pa
 
 interface Filled {
   slot_id: string
-  decision: { fill: boolean; asset_token: string } | null
+  decision: { fill: boolean; asset_token: string; format: string | null } | null
   placement: { render: { frame_url: string } } | null
 }
 
@@ -208,8 +208,10 @@ async function show(client: Client, response: unknown, { beacon_ids }: TrialFind
   const { slot_id, decision = null, placement } = (response ?? {}) as Filled
   if (decision?.fill !== true || !placement) return
   await fetch(placement.render.frame_url, { headers: { 'sec-fetch-dest': 'iframe' } })
+  // A view of a clip counts once it plays.
   const events = [
     ['render', 0],
+    ...(decision.format === 'clip' ? [['play_started', 0] as const] : []),
     ['visible', 2_000],
   ] as const
   for (const [event, after_ms] of events) {
