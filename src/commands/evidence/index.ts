@@ -5,6 +5,7 @@
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand, namedProject, projectFilter } from '#cli/endpoint/endpoint-command.ts'
+import { endpointOptions } from '#cli/endpoint/flags.ts'
 import { countFromOne } from '#cli/endpoint/option-values.ts'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
@@ -156,6 +157,7 @@ function verify(): Command {
       new Argument('[file]', 'file written by svc evidence export or svc bundle create; default: the sandbox'),
     ],
     options: [
+      ...endpointOptions('evidence.verify').query.values(),
       new Option('--public-key <key>', 'key that must have signed the export; default: any').argParser(publicKey),
     ],
     exitCode,
