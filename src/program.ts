@@ -29,6 +29,7 @@ export const commands: readonly CommandEntry[] = [
   entry('api', 'Placements', 'other calls of API v1: jobs, decisions, consent', () => import('#commands/api.ts')),
   entry('observe', 'Checks', 'judge what your app or page sends', () => import('#commands/qa/observe.ts')),
   entry('qa', 'Checks', 'scripted checks of each format', () => import('#commands/qa/index.ts')),
+  entry('creatives', 'Checks', 'each creative in every width and theme', () => import('#commands/creatives.ts')),
   entry('requests', 'Checks', 'list, verify, show, replay, export', () => import('#commands/requests/index.ts')),
   entry('evidence', 'Checks', 'what billing is based on: verify, export', () => import('#commands/evidence/index.ts')),
   entry('bundle', 'Checks', 'a turn as one signed file: create, import', () => import('#commands/bundle/index.ts')),

@@ -16,6 +16,7 @@ import { inspectorRoutes } from './pages/inspector.ts'
 import { mcpRoutes } from './pages/mcp.ts'
 import { metricsRoutes } from './pages/metrics.ts'
 import { playgroundRoutes } from './pages/playground.ts'
+import { sheetRoutes } from './pages/sheet.ts'
 import { createPipeline, type Pipeline, type PipelineOptions, replay, respondTo } from './pipeline.ts'
 import { createEventStreams } from './streams/event-stream.ts'
 import { createUpgrades } from './streams/upgrades.ts'
@@ -73,6 +74,7 @@ export function createServer(options: ServerOptions): SandboxServer {
     ...consoleRoutes(pipeline),
     ...inspector.routes,
     ...playgroundRoutes(pipeline),
+    ...sheetRoutes(services, assets),
     streams.route,
     ...(upgrades?.routes ?? []),
   )

@@ -28,7 +28,11 @@ export function createFolder(path: string, mode?: number): string | undefined {
  * Writes a file next to the old one and renames it, so that no reader sees half of it and a failure keeps the old one.
  * Creates its folder. @throws the error of the file system
  */
-export function replaceFile(path: string, content: string, modes: { file?: number; folder?: number } = {}): void {
+export function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  modes: { file?: number; folder?: number } = {},
+): void {
   const partial = `${path}.${process.pid}.new`
   createFolder(dirname(path), modes.folder)
   try {
@@ -56,7 +60,7 @@ export function createPrivate(path: string): boolean {
 }
 
 /** Writes a file, which only its owner can read unless it was there before. @throws the error of the file system */
-export function writePrivate(path: string, content: string): void {
+export function writePrivate(path: string, content: string | Uint8Array): void {
   createPrivate(path)
   writeFileSync(path, content)
 }

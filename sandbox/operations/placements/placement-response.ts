@@ -223,8 +223,13 @@ interface CreativeUrls {
   mime_type: string
 }
 
+/** What decides which files a creative has. */
+interface Shown {
+  readonly job: Pick<SlotRow['job'], 'mode'>
+}
+
 /** Returns the recorded files of a creative where a recording has them, else those of the emulator. */
-export function creativeUrls(services: Services, slot: SlotRow, fill: Fill): CreativeUrls {
+export function creativeUrls(services: Services, slot: Shown, fill: Pick<Fill, 'creative'>): CreativeUrls {
   const own = ownUrls(services, slot, fill)
   const recorded = services.player?.media.findCreative(fill.creative.creative_id) ?? null
   if (recorded === null) return own
@@ -242,7 +247,7 @@ export function creativeUrls(services: Services, slot: SlotRow, fill: Fill): Cre
  * Returns test substitutes for banners and clips in test traffic; the catalogue's own files for native and live traffic
  * (A42). What you brought yourself needs no substitute (A107), but with `strict`.
  */
-function ownUrls({ base_url, strict }: Services, slot: SlotRow, { creative }: Fill): CreativeUrls {
+function ownUrls({ base_url, strict }: Services, slot: Shown, { creative }: Pick<Fill, 'creative'>): CreativeUrls {
   const size = `width=${creative.width}&height=${creative.height}`
   if (creative.format === 'native') {
     const image_url = flatString(base_url, '/assets/creatives/', creative.image_file)

@@ -119,9 +119,15 @@ export function measurePixels(png: Uint8Array): Pixels {
   }
 }
 
-type Comparison =
-  | { status: 'written' | 'missing' }
-  | { status: 'compared'; difference: number; difference_png: Uint8Array | null; stored: Size; seen: Size }
+interface PngComparison {
+  difference: number
+  /** Marks the pixels that differ; null without any, or with another size. */
+  difference_png: Uint8Array | null
+  stored: Size
+  seen: Size
+}
+
+type Comparison = { status: 'written' | 'missing' } | ({ status: 'compared' } & PngComparison)
 
 /** A stored screenshot cannot be used. */
 export class SnapshotError extends Error {
@@ -143,16 +149,20 @@ export function compareWithStored(png: Uint8Array, folder: string, file: string,
   if (!existsSync(path)) return { status: 'missing' }
   const before = read(path, file)
   const now = PNG.sync.read(Buffer.from(png))
+  return { status: 'compared', ...comparePngs(before, now) }
+}
+
+/** Compares two pictures. `difference` is the share of pixels that differ, 0 to 1; 1 when the sizes differ. */
+export function comparePngs(before: PNG, now: PNG): PngComparison {
   const size = ({ width, height }: Size): Size => ({ width, height })
   const [stored, seen] = [size(before), size(now)]
   if (stored.width !== seen.width || stored.height !== seen.height) {
-    return { status: 'compared', difference: 1, difference_png: null, stored, seen }
+    return { difference: 1, difference_png: null, stored, seen }
   }
   const marked = new PNG(seen)
   const count = pixelmatch(before.data, now.data, marked.data, seen.width, seen.height, { threshold: 0.1 })
   const difference = count / (seen.width * seen.height)
-  const difference_png = count === 0 ? null : PNG.sync.write(marked)
-  return { status: 'compared', difference, difference_png, stored, seen }
+  return { difference, difference_png: count === 0 ? null : PNG.sync.write(marked), stored, seen }
 }
 
 function read(path: string, file: string): PNG {

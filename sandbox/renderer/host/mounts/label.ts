@@ -3,6 +3,7 @@
  * translation changes the words, a toolbar enlarges text, and the ad stays. A label that is gone, hidden, empty or unreadable is
  * drawn again. One that does not stay readable for longer than a page takes to redraw costs the page the ad.
  */
+import { labelSchemeStyle, labelStyle } from '#contract/facts/label-style.ts'
 import { setStyles } from '../dom.ts'
 import type { LabelParts, LabelState } from '../judge/label.ts'
 import type { JudgePart } from './judge-part.ts'
@@ -133,27 +134,7 @@ function drawLabel(text: string, sponsor_name: string): HTMLElement {
   kind.textContent = text
   setStyles(kind, { all: 'unset', 'font-weight': '650' })
   label.append(kind, ` · ${sponsor_name}`)
-  setStyles(label, {
-    all: 'initial',
-    display: 'block',
-    width: 'fit-content',
-    'max-width': '100%',
-    margin: '0 0 6px',
-    padding: '1px 8px',
-    'border-radius': '6px',
-    background: '#f1f1f4',
-    color: '#3f3f46',
-    // The size of the wrapper, which a person's own tools may enlarge.
-    font: 'inherit',
-    'box-sizing': 'border-box',
-    'overflow-wrap': 'anywhere',
-    visibility: 'inherit',
-  })
-  // In browsers with light-dark(), the label follows the page's color-scheme.
-  setStyles(label, {
-    'color-scheme': 'inherit',
-    background: 'light-dark(#f1f1f4, #2f2f35)',
-    color: 'light-dark(#3f3f46, #e4e4e7)',
-  })
+  setStyles(label, labelStyle)
+  setStyles(label, labelSchemeStyle)
   return label
 }
