@@ -4,7 +4,7 @@ import { Argument, Option } from 'commander'
 import { type Column, tableLines } from '#cli/output/table.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Noun } from '#cli/run/command.ts'
-import { CliError } from '#cli/run/errors.ts'
+import { CliError, nothingChecked } from '#cli/run/errors.ts'
 import type { CheckedCampaign } from '#sandbox/index.ts'
 import { categories } from './sandbox/emulator.ts'
 
@@ -23,7 +23,7 @@ export const demand: Noun = {
       name: 'check',
       summary: 'Check a file of campaigns and the pictures and clips that it names',
       details:
-        'Everything wrong is printed with file, line and fix; nothing is started. Then start with it: svc start --demand FILE.',
+        'Everything wrong is printed with file, line and fix, exit code 2; nothing is started. Without a campaign it is exit code 5. Then start with it: svc start --demand FILE.',
       arguments: [new Argument('[file]', 'a YAML file, or a folder of them')],
       options: [new Option('--schema', 'print the JSON schema of the files, for editors')],
       examples: ['demand check demand.yaml', 'demand check --schema'],
@@ -39,6 +39,8 @@ export const demand: Noun = {
           throw new CliError('usage', 'missing_argument', 'No file is named.', 'Try: svc demand check demand.yaml')
         try {
           const campaigns = await checkDemand(resolve(system.cwd, file))
+          if (campaigns.length === 0)
+            throw nothingChecked(`${file} has no campaign.`, 'Add one, as in: svc docs own-ads')
           out.list({ items: campaigns }, campaigns, (style) => [
             `${file}: valid, ${plural(campaigns.length, 'campaign')}`,
             '',

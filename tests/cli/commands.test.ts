@@ -425,9 +425,19 @@ describe('examples in the help', () => {
     await using hook = await receiver()
     for (const { command, path } of await loadAll(commands)) {
       if (
-        ['start', 'stop', 'events', 'tail', 'listen', 'record', 'exec', 'observe', 'hosts', 'gameday'].includes(
-          command.name,
-        )
+        [
+          'start',
+          'stop',
+          'events',
+          'tail',
+          'listen',
+          'record',
+          'exec',
+          'observe',
+          'hosts',
+          'gameday',
+          'sheet',
+        ].includes(command.name)
       )
         continue
       const cwd = exampleFolder(cli, path)

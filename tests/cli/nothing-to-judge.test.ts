@@ -48,6 +48,7 @@ const day =
 
 /** Command lines with nothing to judge, each with what its error says that it looked at. */
 const nothing: Readonly<Record<string, readonly (readonly [args: () => string, says: RegExp])[]>> = {
+  'demand check': [[() => `demand check ${file('none.yaml', 'campaigns: []\n')}`, /none\.yaml has no campaign\./]],
   'qa run': [
     [() => 'qa run renderer', /none of \d+ cases applies to http:\S+\.\n.*needs a browser/],
     [() => 'qa run renderer --last-failed', /Nothing ran: no case failed in the last run/],
@@ -94,6 +95,7 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
 const judgesWhatItMakes: Readonly<Record<string, string>> = {
   'sandbox status': 'the database, which is there',
   'bundle import': 'the parts of the file, which has some',
+  'creatives sheet': 'the variants of the campaign: without one that is rendered it fails (creative-sheet.test.ts)',
   trigger: 'the turns that it plays',
   'qa hosts': 'the page under each condition: where nothing is seen, its ad does not show (qa-hosts.test.ts)',
   'sandbox callbacks resend': 'the callback that it sends; there is none to send otherwise',
@@ -126,6 +128,8 @@ test('no other module ends a command with exit code 5', () => {
     'bundle/files',
     'contract/check',
     'contract/compare',
+    'creatives',
+    'demand',
     'doctor',
     'evidence/index',
     'gameday/app-runs',

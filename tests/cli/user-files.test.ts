@@ -82,6 +82,13 @@ const read: Readonly<Record<string, UserFile>> = {
     text: '{"source":"tea ☕","overrides":[]}',
     code: null,
   },
+  '--demand <file>': {
+    line: 'start --port 0 --ephemeral --demand FILE',
+    name: 'd.yaml',
+    text: '# tea ☕\ncampaigns: []\n',
+    code: null,
+  },
+  'demand check [file]': { line: 'demand check FILE', name: 'd.yaml', text: '# tea ☕\ncampaigns: []\n', code: 5 },
   // It is refused, once it is read.
   'bundle import <file>': { line: 'bundle import FILE', name: 'i.html', text: '<p>tea ☕', code: 2 },
   '--tls-cert <file>': { line: 'start --tls-cert FILE --tls-key FILE', name: 'a.pem', text: 'x', code: null },
@@ -97,6 +104,7 @@ const notRead: Readonly<Record<string, string>> = {
   'evidence export [file]': 'is written',
   'evidence export <file>': 'is written',
   'bundle create --out <file>': 'is written',
+  'creatives sheet --out <file>': 'is written',
   'record --out <file>': 'is written',
   '--playback <file>': 'is a recording, which svc record writes',
   'evidence verify [file]': 'has a signature over each byte: tests/cli/evidence-forgeries.test.ts',

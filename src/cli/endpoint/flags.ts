@@ -63,11 +63,14 @@ function fieldOption(name: string, field: Field): Option | null {
   if (scalar === undefined || placeholder === undefined) return null
   const isSwitch = listChoices(scalar).join() === 'true'
   const shown = isSwitch ? '[true]' : placeholder
-  const option = new Option(`--${name.replaceAll('_', '-')} ${shown}`, describe(field, listChoices(scalar)))
+  const option = new Option(
+    `--${name.replaceAll('_', '-')} ${shown}`,
+    describe(field, isSwitch ? [] : listChoices(scalar)),
+  )
     .preset(scalar.type === 'boolean' || isSwitch ? 'true' : undefined)
     .argParser((text) => parseFlag(scalar, inWords(name, scalar, text)))
   const provenance = [field.provenance, field.decision].filter(Boolean).join(' ')
-  const suggested = scalar.keywords?.examples ?? listChoices(scalar)
+  const suggested = scalar.keywords?.examples ?? (isSwitch ? [] : listChoices(scalar))
   return withProvenance(suggestValues(option, suggested), provenance === '' ? undefined : provenance)
 }
 
