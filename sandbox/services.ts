@@ -79,7 +79,10 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     tracing,
     readProcess: readProcessFigures,
     waiters,
-    pendingDecisions: createPendingDecisions({ ...decisions, waiters, callbacks, metrics, tracing, report }),
+    pendingDecisions: createPendingDecisions({
+      ...{ ...decisions, waiters, callbacks, metrics, tracing, report },
+      postToBidder: async (...request) => (await import('#runtime/bidders/network.ts')).postToBidder(...request),
+    }),
     callbacks,
     tickets: store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, parts),
     faults,

@@ -12,6 +12,7 @@ import { observeFileRules } from '#commands/qa/observe-file.ts'
 import { overridesSchema } from '#contract/recordings/overrides.ts'
 import { observeFileSchema } from '#diagnosis/observe-file/observe-file.ts'
 import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
+import { bidsSchema, partnerRequestSchema } from '#domain/bids.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import { gamedaySchema } from '#gameday/gameday-file.ts'
 import { qaSuiteSchema } from '#qa/suite/schema.ts'
@@ -40,7 +41,9 @@ const files: Record<string, string> = {
   '../fixtures/svc.config.schema.json': json(configFileSchema()),
   '../fixtures/svc.gameday.schema.json': json(gamedaySchema()),
   '../fixtures/svc.qa.schema.json': json(qaSuiteSchema()),
+  '../fixtures/svc.bids.schema.json': json(bidsSchema()),
   '../fixtures/svc.demand.schema.json': json(demandSchema()),
+  '../fixtures/svc.partner-request.schema.json': json(partnerRequestSchema()),
   '../fixtures/svc.observe.schema.json': json(observeFileSchema(await observeFileRules())),
   '../fixtures/svc.overrides.schema.json': json(overridesSchema()),
 }

@@ -1,11 +1,21 @@
 /** The shape of a file of demand: your own campaigns, with the names of the API's fields where it has them. */
 import { z } from 'zod'
 import { IabCategory, JobType, Purpose } from '#contract/fields.ts'
-import { Country, campaignId, capFields, KnownCurrency, Partner, TopicSlug, WindowMs } from '#domain/catalogue.ts'
+import {
+  Country,
+  campaignId,
+  capFields,
+  isOnThisComputer,
+  KnownCurrency,
+  Partner,
+  TopicSlug,
+  WindowMs,
+} from '#domain/catalogue.ts'
 
 const text = (most: number) => z.string().min(1, 'must not be empty').max(most, `must be at most ${most} characters`)
 const file = (what: string) => text(200).describe(`${what}, a path below the folder of this file.`)
-const id = z.string().regex(/^[a-z0-9_]{1,48}$/, 'must be 1 to 48 of a-z, 0-9 and _')
+const partnerId = /^[a-z0-9_]{1,48}$/
+const id = z.string().regex(partnerId, 'must be 1 to 48 of a-z, 0-9 and _')
 const day = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a day or a time, such as 2027-02-28 or 2027-02-28T18:00:00Z',
 })
@@ -31,7 +41,15 @@ const NativeCreative = z.strictObject({
 
 const OwnCampaign = z.strictObject({
   id: id.optional().describe('campaign_id without cmp_. Default: the name of the sponsor.'),
-  partner: id.optional().describe('The id of one of partners. Default: own.'),
+  partner: z
+    .string()
+    .max(500)
+    .refine(
+      (text) => partnerId.test(text) || isOnThisComputer(text),
+      'must be the id of one of partners, or http on this computer, such as http://127.0.0.1:4999/bid',
+    )
+    .optional()
+    .describe('The id of one of partners, or the URL of a bidder of your own. Default: own.'),
   sponsor_name: text(256).describe('Shown beside the label.'),
   click_url: z.url({ protocol: /^https?$/, error: 'must be a URL with http or https' }).describe('The landing page.'),
   landing_domain: z.string().optional().describe('What blocked_domains compare. Default: the host of click_url.'),

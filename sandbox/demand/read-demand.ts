@@ -112,6 +112,14 @@ class Reader {
       const partner_id = `ptn_${id}`
       if (this.#market.partners.some((partner) => partner.partner_id === partner_id))
         this.#refuse(places, ['partners', index, 'id'], `There is another partner ${id}.`, 'Give each its own id.')
+      const [simulated] = behaviour.url === undefined ? [] : Object.keys(behaviour).filter((field) => field !== 'url')
+      if (simulated !== undefined)
+        this.#refuse(
+          places,
+          ['partners', index, simulated],
+          `${simulated} is of simulated partners, and ${id} is a bidder of your own.`,
+          'Remove the line, or the url.',
+        )
       this.#market.partners.push({ partner_id, name, seat: id, currency, ...behaviour })
     }
   }
@@ -168,12 +176,24 @@ class Reader {
   readonly #ids = new Set<string>()
 
   #findPartner({ partner }: OwnCampaign, { path, places }: At): string {
+    if (partner?.includes('://') === true) return this.#findBidder(partner)
     const partner_id = `ptn_${partner ?? 'own'}`
     if (this.#market.partners.some((each) => each.partner_id === partner_id)) return partner_id
     if (partner !== undefined)
       this.#refuse(places, [...path, 'partner'], `There is no partner ${partner}.`, 'Add it to partners.')
     else this.#market.partners.push({ partner_id, name: 'Your demand', seat: 'own', currency: 'USD' })
     return partner_id
+  }
+
+  /** A bidder that several campaigns name by its URL is one partner. */
+  #findBidder(url: string): string {
+    const { partners } = this.#market
+    const known = partners.find((partner) => partner.url === url)
+    if (known !== undefined) return known.partner_id
+    const number = partners.filter((partner) => partner.url !== undefined).length + 1
+    const seat = number === 1 ? 'bidder' : `bidder_${number}`
+    partners.push({ partner_id: `ptn_${seat}`, name: 'Your bidder', seat, currency: 'USD', url })
+    return `ptn_${seat}`
   }
 
   async #readCreative(own: OwnCreative, creative_id: string, at: At): Promise<Creative | null> {

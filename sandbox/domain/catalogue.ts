@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { Currency, Domain, EpochMs, IabCategory, JobType, Purpose } from '#contract/fields.ts'
 import { strictObject } from '#contract/objects.ts'
 import { Latency } from '#contract/resources/projects.ts'
+import { isLoopback } from '#foundation/http.ts'
 import { hasUsdRate } from './currencies.ts'
 import { isStandardSize } from './sizes.ts'
 import { normalizeTopic } from './topics.ts'
@@ -94,6 +95,19 @@ export type Campaign = z.infer<typeof Campaign>
 
 const share = z.number().min(0).max(1).optional()
 
+/** Where a bidder of your own listens: on this computer, by name or address, and nowhere else (A107). */
+const BidderUrl = z
+  .string()
+  .max(500)
+  .refine(isOnThisComputer, 'must be http on this computer, such as http://127.0.0.1:4999/bid')
+
+/** Whether a text is a URL of http whose host is this computer itself, without a name or password. */
+export function isOnThisComputer(text: string): boolean {
+  const url = URL.parse(text)
+  if (url === null || url.protocol !== 'http:' || url.username !== '' || url.password !== '') return false
+  return isLoopback(url.hostname) && !url.hostname.endsWith('.localhost')
+}
+
 /** How long partners are waited for, milliseconds. */
 export const WindowMs = z.int().min(1).max(10_000)
 
@@ -107,6 +121,7 @@ export const Partner = strictObject(() => ({
   malformed_rate: share.describe('Share that it answers with a creative that cannot be read.'),
   oversized_rate: share.describe('Share that it answers with a creative that is too large.'),
   below_floor_rate: share.describe('Share that it answers with a bid below the floor.'),
+  url: BidderUrl.optional().describe('Your own bidder, asked for each decision: http://127.0.0.1:4999/bid'),
 }))
 
 /** The shape of `fixtures/demand.json` (A43). */

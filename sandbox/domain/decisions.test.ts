@@ -471,6 +471,8 @@ describe('traces', () => {
       'M partner_malformed',
       'L partner_oversized',
       'U partner_floor',
+      'N no_bid',
+      'R bid_refused',
       'k cap',
       'r fill_rate',
     ])

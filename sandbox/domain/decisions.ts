@@ -11,7 +11,7 @@ import { decide, forced, type Market, type MarketOutcome, outbid, readTrace, unf
 import { rules } from './market-rules.ts'
 import type { Opportunity } from './offers.ts'
 
-interface DecisionInput {
+export interface DecisionInput {
   settings: ProjectSettings
   consent: AuthoritativeConsent
   test_forced: boolean
@@ -87,7 +87,8 @@ function explainStep(campaign_id: string, letter: string): TraceStep {
 const forcedText = 'Forced by overrides.force_campaign_id: it was not sold, and is never billed.'
 const unforcedText = 'Not asked: another campaign was forced.'
 
-function findPolicyReason(input: DecisionInput): NoFillReason | null {
+/** Returns why policy permits no ad, before anybody is asked; null where it does. */
+export function findPolicyReason(input: DecisionInput): NoFillReason | null {
   if (input.test_forced) return 'test_forced'
   if (!input.settings.enabled) return 'policy_block'
   if (!input.settings.job_types.includes(input.opportunity.job_type)) return 'unsupported_surface'

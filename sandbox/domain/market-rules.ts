@@ -1,6 +1,7 @@
 /** The rules by which the market removes campaigns, in the order in which they apply. */
 import { formats } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
+import { isBidder } from './bids.ts'
 import { bestCreative, type Offer, type Query } from './offers.ts'
 import type { AnswerOutcome } from './partners.ts'
 
@@ -117,7 +118,7 @@ export const rules: readonly Rule[] = [
   {
     code: 'M',
     name: 'partner_malformed',
-    explanation: 'Its partner sent a creative that cannot be read.',
+    explanation: 'Its partner sent something that cannot be read.',
     reason: 'partner_error',
     yieldsToForce: true,
     keep: keepUnless('malformed'),
@@ -125,7 +126,7 @@ export const rules: readonly Rule[] = [
   {
     code: 'L',
     name: 'partner_oversized',
-    explanation: 'Its partner sent a creative that is too large.',
+    explanation: 'Its partner sent something that is too large.',
     reason: 'partner_error',
     yieldsToForce: true,
     keep: keepUnless('oversized'),
@@ -137,6 +138,24 @@ export const rules: readonly Rule[] = [
     reason: 'below_floor',
     yieldsToForce: true,
     keep: keepUnless('under_floor'),
+  },
+  {
+    code: 'N',
+    name: 'no_bid',
+    explanation: 'Its partner did not bid for it.',
+    reason: 'no_demand',
+    yieldsToForce: true,
+    keep: ({ partner, campaign }, { bids }, formats) =>
+      partner === null || !isBidder(partner) || bids.has(campaign.campaign_id) ? formats : 0,
+  },
+  {
+    code: 'R',
+    name: 'bid_refused',
+    explanation: 'The bid of its partner was refused: the auction shows why.',
+    reason: 'partner_error',
+    yieldsToForce: true,
+    keep: ({ campaign }, { bids }, formats) =>
+      (bids.get(campaign.campaign_id)?.problem ?? null) === null ? formats : 0,
   },
   {
     code: 'k',

@@ -7,11 +7,20 @@
  */
 import { type Format, formats } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
+import { isBidder, readAnswers } from './bids.ts'
 import type { Campaign, Creative, MarketData } from './catalogue.ts'
 import { mixHash } from './hash.ts'
 import { rules } from './market-rules.ts'
-import { bestCreative, type Offer, type Opportunity, prepareOffer, prepareQuery, type Query } from './offers.ts'
-import { type AnswerOutcome, defaultWindowMs, type Partner } from './partners.ts'
+import {
+  bestCreative,
+  type Offer,
+  type Opportunity,
+  prepareOffer,
+  prepareQuery,
+  type Query,
+  withBid,
+} from './offers.ts'
+import { defaultWindowMs, type Partner } from './partners.ts'
 
 /** Positions of campaigns, the dearest first. */
 interface MarketIndex {
@@ -32,6 +41,8 @@ export interface Market {
   /** The position of each campaign, by its identifier. */
   readonly positions: ReadonlyMap<string, number>
   readonly partners: readonly Partner[]
+  /** The bidders of your own, each with the identifiers of its campaigns. */
+  readonly bidders: readonly { partner: Partner; own: ReadonlySet<string> }[]
   /** How long partners are waited for, milliseconds. */
   readonly window_ms: number
   readonly files: NonNullable<MarketData['files']>
@@ -48,7 +59,7 @@ export type MarketOutcome =
       /** CSS pixels. */
       width: number
       height: number
-      /** The list price, in the campaign's currency. */
+      /** The list price in the campaign's currency, or the bid in that of the bid. */
       gross_cpm: number
       currency: string
       trace: string
@@ -69,35 +80,23 @@ export function prepareMarket(data: MarketData): Market {
   const positions = new Map(campaigns.map(({ campaign_id }, position) => [campaign_id, position]))
   const offers = campaigns.map((campaign) => prepareOffer(campaign, behaving.get(campaign.partner_id) ?? null))
   const index = offers.length > maxAsked ? indexOffers(offers) : null
-  return { campaigns, positions, offers, partners, window_ms, files, index }
-}
-
-function behaves({ latency_ms, error_rate, malformed_rate, oversized_rate, below_floor_rate }: Partner): boolean {
-  return (latency_ms ?? error_rate ?? malformed_rate ?? oversized_rate ?? below_floor_rate) !== undefined
-}
-
-/** A partner that was asked, in the auction of a decision (A107). */
-interface AuctionStep {
-  partner_id: string
-  name: string
-  answered_at_ms: number
-  outcome: AnswerOutcome
-}
-
-/** Returns when each partner answered an opportunity and what, the first ones first; empty where all answer at once. */
-export function listAnswers(market: Market, opportunity: Opportunity): AuctionStep[] {
-  if (!market.partners.some(behaves)) return []
-  const query = prepareQuery(opportunity, market.window_ms)
-  const steps = market.partners.map((partner): AuctionStep => {
-    const { outcome, latency_ms } = query.findAnswer(partner)
-    return { partner_id: partner.partner_id, name: partner.name, answered_at_ms: latency_ms, outcome }
+  const bidders = partners.filter(isBidder).map((partner) => {
+    const own = campaigns.filter(({ partner_id }) => partner_id === partner.partner_id)
+    return { partner, own: new Set(own.map(({ campaign_id }) => campaign_id)) }
   })
-  return steps.toSorted((a, b) => a.answered_at_ms - b.answered_at_ms)
+  return { campaigns, positions, offers, partners, bidders, window_ms, files, index }
 }
 
-/** Returns how long a decision waits for its partners: for the last one, but no longer than the window. */
-export function auctionMs(market: Market, opportunity: Opportunity): number {
-  return Math.min(market.window_ms, listAnswers(market, opportunity).at(-1)?.answered_at_ms ?? 0)
+function behaves({ latency_ms, error_rate, malformed_rate, oversized_rate, below_floor_rate, url }: Partner): boolean {
+  return (latency_ms ?? error_rate ?? malformed_rate ?? oversized_rate ?? below_floor_rate ?? url) !== undefined
+}
+
+/** Returns how long a decision waits for its simulated partners: for the last one, but no longer than the window. */
+export function auctionMs({ partners, window_ms }: Market, opportunity: Opportunity): number {
+  const simulated = partners.filter((partner) => behaves(partner) && !isBidder(partner))
+  if (simulated.length === 0) return 0
+  const query = prepareQuery(opportunity, window_ms)
+  return Math.min(window_ms, Math.max(...simulated.map((partner) => query.findAnswer(partner).latency_ms)))
 }
 
 function indexOffers(offers: readonly Offer[]): MarketIndex {
@@ -105,7 +104,9 @@ function indexOffers(offers: readonly Offer[]): MarketIndex {
   const ofAny: number[] = []
   const byPrice = offers.map((_, position) => position).toSorted((a, b) => offers[b]!.price_usd - offers[a]!.price_usd)
   for (const position of byPrice) {
-    const { topics } = offers[position]!
+    const { topics, partner } = offers[position]!
+    // What it costs is known when its bidder has answered.
+    if (partner !== null && isBidder(partner)) continue
     if (topics.size === 0) ofAny.push(position)
     for (const topic of topics) {
       const known = byTopic.get(topic)
@@ -126,7 +127,8 @@ function writeSparse(asked: readonly number[], letters: string): string {
 }
 
 /** Returns the campaigns that a trace has, with their letters; null for a trace of another market. */
-export function readTrace(market: Market, trace: string): { position: number; letter: string }[] | null {
+export function readTrace(market: Market, whole: string): { position: number; letter: string }[] | null {
+  const { letters: trace } = readAnswers(whole)
   if (!trace.startsWith(sparse)) {
     if (trace.length !== market.campaigns.length) return null
     return [...trace].map((letter, position) => ({ position, letter }))
@@ -148,7 +150,10 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
   const { index } = market
   const auction = createAuction(market, query)
   if (index === null) for (let position = 0; position < market.offers.length; position++) auction.ask(position)
-  else askByPrice(market, index, auction)
+  else {
+    for (const position of listBidPositions(market, query)) auction.ask(position)
+    askByPrice(market, index, auction)
+  }
   return auction.close()
 }
 
@@ -164,7 +169,7 @@ function createAuction({ offers, index }: Market, query: Query) {
   return { query, ask, close, findPrice: () => best?.price_usd ?? null }
 
   function ask(position: number): void {
-    const offer = offers[position]!
+    const offer = withBid(offers[position]!, query)
     let formats = offer.formats
     let passed = 0
     while (passed < rules.length) {
@@ -191,6 +196,18 @@ function createAuction({ offers, index }: Market, query: Query) {
     if (best === null) return { status: 'no_fill', reason: rules[furthest]!.reason, trace }
     return fill(best, best_formats, query.opportunity, trace)
   }
+}
+
+/** The campaigns of a bidder without a bid that a sparse trace names, to say why. */
+const maxUnbid = 20
+
+/** Returns the campaigns that bidders have bid for, and of each bidder without a bid some that it could have. */
+function listBidPositions({ bidders, positions }: Market, { bids }: Query): number[] {
+  const ids = bidders.flatMap(({ own }) => {
+    const bid = [...own].filter((id) => bids.has(id))
+    return bid.length > 0 ? bid : [...own].slice(0, maxUnbid)
+  })
+  return ids.map((id) => positions.get(id)!)
 }
 
 /**
@@ -249,15 +266,15 @@ function outranks(offer: Offer, best: Offer, query: Query, format_order: number)
 }
 
 function fill(offer: Offer, mask: number, opportunity: Opportunity, trace: string): FilledMarket {
-  const { campaign } = offer
+  const { campaign, bid } = offer
   const format = formats[31 - Math.clz32(firstBit(mask))]!
   return {
     status: 'filled',
     campaign,
     ...bestCreative(offer, format, opportunity)!,
     format,
-    gross_cpm: campaign.price_cpm,
-    currency: campaign.currency,
+    gross_cpm: bid?.price_cpm ?? campaign.price_cpm,
+    currency: bid?.currency ?? campaign.currency,
     trace,
   }
 }

@@ -1,5 +1,6 @@
 /** Campaigns and opportunities, prepared once for the rules of the market. */
 import { type Format, formats, type JobType, type NativeTemplateId, type Purpose } from '#contract/fields.ts'
+import { type AskedAnswer, bidPrice, isBidder, type JudgedBid } from './bids.ts'
 import type { Campaign, Creative } from './catalogue.ts'
 import { usdRate } from './currencies.ts'
 import { hashText, mixHash } from './hash.ts'
@@ -13,6 +14,8 @@ export interface Offer {
   /** Its partner, where that does not simply answer at once. */
   readonly partner: Partner | null
   readonly price_usd: number
+  /** What its bidder has bid for this opportunity; left out where the list price counts. */
+  readonly bid?: JudgedBid
   /** One bit per format, in the order of the contract's `formats`. */
   readonly formats: number
   readonly creatives: Readonly<Record<Format, readonly Creative[]>>
@@ -49,6 +52,8 @@ export interface Opportunity {
   purposes: Readonly<Record<Purpose, boolean>>
   /** Campaigns of which a cap was reached. */
   capped: ReadonlySet<string>
+  /** What the bidders of your own answered; left out where none was asked. */
+  answers?: readonly AskedAnswer[]
   /** The share of opportunities with demand, 0 to 1. */
   fill_rate: number
   seed: number
@@ -67,6 +72,8 @@ export interface Query {
   readonly hash: number
   /** What a partner does with it. */
   readonly findAnswer: (partner: Partner) => Answer
+  /** The bids of bidders, by campaign. */
+  readonly bids: ReadonlyMap<string | null, JudgedBid>
 }
 
 export function prepareOffer(campaign: Campaign, partner: Partner | null): Offer {
@@ -87,9 +94,9 @@ export function prepareOffer(campaign: Campaign, partner: Partner | null): Offer
 
 export function prepareQuery(opportunity: Opportunity, window_ms: number): Query {
   const topic = opportunity.topic === null ? null : normalizeTopic(opportunity.topic)
-  const { seed, client_id, session_id, blocked_categories, blocked_domains } = opportunity
+  const { seed, client_id, session_id, blocked_categories, blocked_domains, answers: asked } = opportunity
   const hash = mixHash(hashText(`${seed}|${client_id}|${session_id ?? ''}|${topic ?? ''}`))
-  const answers = new Map<string, Answer>()
+  const answers = new Map<string, Answer>(asked?.map((answer) => [answer.partner_id, answer]))
   return {
     opportunity,
     topic,
@@ -98,6 +105,7 @@ export function prepareQuery(opportunity: Opportunity, window_ms: number): Query
     formats: maskFormats(opportunity.allowed_formats),
     usd_rate: usdRate(opportunity.floor_currency),
     hash,
+    bids: listBids(asked),
     findAnswer(partner) {
       const known = answers.get(partner.partner_id)
       if (known !== undefined) return known
@@ -106,6 +114,23 @@ export function prepareQuery(opportunity: Opportunity, window_ms: number): Query
       return answer
     },
   }
+}
+
+const noBids: Query['bids'] = new Map()
+
+/** A second bid for a campaign is refused, and does not replace the first. */
+function listBids(answers: readonly AskedAnswer[] = []): Query['bids'] {
+  if (answers.length === 0) return noBids
+  const bids = answers.flatMap((answer) => answer.bids)
+  return new Map(bids.toReversed().map((bid) => [bid.campaign_id, bid]))
+}
+
+/** Returns an offer with the price that its bidder has bid. What is not bid for has no price: a rule of its partner removes it. */
+export function withBid(offer: Offer, { bids }: Query): Offer {
+  if (offer.partner === null || !isBidder(offer.partner)) return offer
+  const bid = bids.get(offer.campaign.campaign_id)
+  if (bid === undefined || bid.problem !== null) return { ...offer, price_usd: Number.POSITIVE_INFINITY }
+  return { ...offer, price_usd: bidPrice(bid), bid }
 }
 
 /** A creative, and the size in which it is shown, CSS pixels. */

@@ -7,11 +7,11 @@ import type { MarketData } from './catalogue.ts'
 import { hashText, mixHash } from './hash.ts'
 
 export type Partner = MarketData['partners'][number]
-export type AnswerOutcome = 'offered' | 'late' | 'failed' | 'malformed' | 'oversized' | 'under_floor'
+export type AnswerOutcome = 'offered' | 'no_bid' | 'late' | 'failed' | 'malformed' | 'oversized' | 'under_floor'
 
 export interface Answer {
   outcome: AnswerOutcome
-  /** When it answered, milliseconds after it was asked; of a late one, when it would have. */
+  /** When it answered, milliseconds after it was asked; of a late one, when it would have, or when the wait was over. */
   latency_ms: number
 }
 

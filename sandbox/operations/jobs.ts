@@ -11,6 +11,7 @@ import { type DeliveryMode, variantFieldNames } from '#contract/variant-fields.t
 import { type ConsentResolution, mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import { hasUsdRate } from '#domain/currencies.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
+import { asksBidders } from '#runtime/bidders/bidders.ts'
 import { auctionLatency, decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
 import { describeDecision, type RequestTrace, storeTrace } from '#runtime/traces/request-trace.ts'
 import type { JobRow, NewSlot } from '#store/store.ts'
@@ -230,7 +231,8 @@ async function decideSlots(
     const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
     const slot = { project, job, slot_id: id }
     const terms = { consent, now_ms, fills_before: fills, recorded }
-    const decided = latency_ms > 0 ? null : decideJobSlot(services, slot, terms)
+    const isLater = latency_ms > 0 || (recorded === null && asksBidders(services, slot, consent))
+    const decided = isLater ? null : decideJobSlot(services, slot, terms)
     const decision = decided instanceof Promise ? await decided : decided
     const evidence = decision === null ? null : decisionEvidence(services, slot, decision)
     slots.push({ id, due_at_ms: now_ms + latency_ms, decision, evidence })

@@ -7,9 +7,10 @@ import type { AuthoritativeConsent, Mode } from '#contract/fields.ts'
 import { encodeId, formatToken } from '#contract/ids.ts'
 import type { Latency } from '#contract/resources/projects.ts'
 import type { ScenarioChanges } from '#contract/resources/sandbox/scenarios.ts'
+import { type AskedAnswer, writeAnswers } from '#domain/bids.ts'
 import type { Campaign } from '#domain/catalogue.ts'
 import { mayProcessPrompt } from '#domain/consent.ts'
-import { decideSlot, unplayedStep } from '#domain/decisions.ts'
+import { type DecisionInput, decideSlot, unplayedStep } from '#domain/decisions.ts'
 import { decisionEntry } from '#domain/evidence.ts'
 import { auctionMs, type MarketOutcome, won } from '#domain/market.ts'
 import type { Opportunity } from '#domain/offers.ts'
@@ -31,7 +32,7 @@ export interface DecisionServices {
 }
 
 /** A slot of a job that is being created, or is pending. */
-interface JobSlot {
+export interface JobSlot {
   project: ProjectRow
   job: JobRow
   slot_id: number
@@ -75,38 +76,23 @@ interface DecisionTerms {
   now_ms: number
   /** The decision of the recording that is played; null or absent when the emulator decides. */
   recorded?: ScriptedDecision | null
+  /** What the bidders of your own answered. */
+  answers?: readonly AskedAnswer[]
   /** Fills of the same job that are not stored yet: they count towards caps too. Default 0. */
   fills_before?: number
 }
 
 export function decideJobSlot(
   services: DecisionServices,
-  { project, job, slot_id }: JobSlot,
-  { consent, now_ms, fills_before = 0, recorded = null }: DecisionTerms,
+  slot: JobSlot,
+  terms: DecisionTerms,
 ): MaybePromise<StoredDecision> {
-  if (recorded !== null) return decideAsRecorded(services, { project, job, slot_id }, { consent, now_ms }, recorded)
+  const { consent, now_ms, answers = [], recorded = null } = terms
+  if (recorded !== null) return decideAsRecorded(services, slot, { consent, now_ms }, recorded)
   const { markets, platform } = services
-  const { settings } = project
-  const changes = services.scenarios.changesFor(job.mode)
-  const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
-  const topic = matchedTopic(job, consent)
-  const opportunity = createOpportunity(
-    { job, project },
-    { topic, purposes: consent.purposes, seed: platform.seed ?? 0, now_ms },
-  )
-  const asScenario = applyScenario(opportunity, changes)
-  const caps = listCaps(job, now_ms)
-  return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => {
-    const input = {
-      settings,
-      consent,
-      test_forced: job.facts.test_forced === true,
-      isHighRisk: subject !== null && markets.isHighRisk(subject),
-      isCapped,
-      forced: changes.no_fill_reason ?? null,
-      opportunity: asScenario,
-    }
-    return andThen(decideWithin(services, job, input), (outcome) => ({
+  const { project, job, slot_id } = slot
+  return andThen(prepareDecision(services, slot, terms), (input) =>
+    andThen(decideWithin(services, job, input), (outcome) => ({
       decided_at_ms: now_ms,
       outcome:
         outcome.status === 'no_fill'
@@ -121,24 +107,46 @@ export function decideJobSlot(
               duration_ms: outcome.creative.format === 'clip' ? outcome.creative.duration_ms : null,
               gross_cpm: outcome.gross_cpm,
               currency: outcome.currency,
-              template_id: outcome.format === 'native' ? asScenario.native_template_id : null,
+              template_id: outcome.format === 'native' ? input.opportunity.native_template_id : null,
               asset_token_hash: platform.assetSecret(slot_id).hash,
             },
-      label_text: settings.label_text,
+      label_text: project.settings.label_text,
       consent,
-      trace: outcome.trace,
+      trace: outcome.trace === '' ? '' : writeAnswers(outcome.trace, answers),
       catalogue: markets.catalogue_id,
-      topic,
-    }))
-  })
+      topic: input.opportunity.topic,
+    })),
+  )
+}
+
+/** Returns what a slot is decided by. */
+export function prepareDecision(
+  services: DecisionServices,
+  { project, job }: Pick<JobSlot, 'project' | 'job'>,
+  { consent, now_ms, answers, fills_before = 0 }: DecisionTerms,
+): MaybePromise<DecisionInput> {
+  const { markets, platform } = services
+  const changes = services.scenarios.changesFor(job.mode)
+  const subject = findSubject(job, consent)
+  const opportunity = createOpportunity(
+    { job, project },
+    { topic: matchedTopic(job, consent), purposes: consent.purposes, seed: platform.seed ?? 0, now_ms },
+  )
+  const asked = answers === undefined ? opportunity : { ...opportunity, answers }
+  const caps = listCaps(job, now_ms)
+  return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => ({
+    settings: project.settings,
+    consent,
+    test_forced: job.facts.test_forced === true,
+    isHighRisk: subject !== null && markets.isHighRisk(subject),
+    isCapped,
+    forced: changes.no_fill_reason ?? null,
+    opportunity: applyScenario(asked, changes),
+  }))
 }
 
 /** Decides again without each campaign that has won and reached a cap of its own, until one is below its caps. */
-function decideWithin(
-  services: DecisionServices,
-  job: JobRow,
-  input: Parameters<typeof decideSlot>[1],
-): MaybePromise<MarketOutcome> {
+function decideWithin(services: DecisionServices, job: JobRow, input: DecisionInput): MaybePromise<MarketOutcome> {
   const outcome = decideSlot(services.markets.current, input)
   const { force_campaign_id, capped, now_ms } = input.opportunity
   if (outcome.status === 'no_fill' || outcome.campaign.caps === undefined || force_campaign_id !== null) return outcome
@@ -285,9 +293,12 @@ export function auctionLatency(
 }
 
 /** The topic that partners are asked with: derived from the prompt, or sent; only with semantic_targeting. */
-function matchedTopic(job: JobRow, consent: AuthoritativeConsent): string | null {
-  const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
-  return consent.purposes.semantic_targeting ? subject : null
+export function matchedTopic(job: JobRow, consent: AuthoritativeConsent): string | null {
+  return consent.purposes.semantic_targeting ? findSubject(job, consent) : null
+}
+
+function findSubject({ facts }: JobRow, consent: AuthoritativeConsent): string | null {
+  return (mayProcessPrompt(consent) ? facts.derived_topic : undefined) ?? facts.topic ?? null
 }
 
 /** Returns how long this decision takes (A44), whole milliseconds. */

@@ -7,6 +7,7 @@ import { encodeId } from '#contract/ids.ts'
 import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import type { Clock } from '#platform/clock.ts'
 import type { SlotRow, Store, StoredDecision } from '#store/store.ts'
+import { createAsking, type PostToBidder } from './bidders/bidders.ts'
 import type { Callbacks } from './callbacks/callbacks.ts'
 import { type DecisionServices, decideJobSlot, decisionEvidence, listCaps } from './decisions.ts'
 import { yieldToEventLoop } from './event-loop.ts'
@@ -37,6 +38,7 @@ interface PendingDecisionServices extends DecisionServices {
   callbacks: Pick<Callbacks, 'deliver'>
   metrics: Pick<NodeMetrics, 'countDecision'>
   tracing: Tracing | null
+  postToBidder: PostToBidder
   /** Called with failures outside any request. */
   report(error: unknown): void
 }
@@ -57,6 +59,9 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
   const pending = pendingInOrder(clock, run)
   const retries = createTimers()
   let running: Promise<void> | null = null
+  /** Slots that are being decided: one that waits for a bidder is still pending in the store. */
+  const deciding = new Set<number>()
+  let asking = new AbortController()
 
   function run(): Promise<void> {
     if (running !== null) return running
@@ -83,11 +88,16 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
   }
 
   const decide = async ({ slot_id, due_at_ms }: Pending) => {
+    if (deciding.has(slot_id)) return
+    const { signal } = asking
+    deciding.add(slot_id)
     try {
-      await decidePending(services, slot_id)
+      await decidePending(services, slot_id, signal)
     } catch (error) {
       services.report(error)
       retries.set(() => schedule(slot_id, due_at_ms), retryMs)
+    } finally {
+      deciding.delete(slot_id)
     }
   }
 
@@ -108,6 +118,9 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
     cancel() {
       retries.clear()
       pending.clear()
+      asking.abort()
+      asking = new AbortController()
+      deciding.clear()
       waiters.wakeAll()
     },
   }
@@ -167,17 +180,23 @@ function pendingInOrder(clock: Clock, onDue: () => void) {
   }
 }
 
-async function decidePending(services: PendingDecisionServices, slot_id: number): Promise<void> {
+async function decidePending(services: PendingDecisionServices, slot_id: number, stopped: AbortSignal): Promise<void> {
   const { store, platform, waiters, callbacks, metrics } = services
+  let ask: ReturnType<typeof createAsking> | null = null
   for (;;) {
     const slot = await store.findSlot(slot_id)
     if (slot === null || slot.decision !== null) return
     const started = performance.now()
     const { job } = slot
     const jobSlot = { job, project: slot.project, slot_id }
-    const now_ms = platform.clock.now()
-    const consent = await consentInForce(services, slot, now_ms)
-    const decision = await decideJobSlot(services, jobSlot, { consent, now_ms })
+    ask ??= createAsking(services, jobSlot, stopped)
+    const asked_at_ms = platform.clock.now()
+    const consent = await consentInForce(services, slot, asked_at_ms)
+    const answers = await ask(consent, asked_at_ms)
+    // Then the slot stays pending.
+    if (stopped.aborted) return
+    const now_ms = answers.length === 0 ? asked_at_ms : platform.clock.now()
+    const decision = await decideJobSlot(services, jobSlot, { consent, now_ms, answers })
     const evidence = decisionEvidence(services, jobSlot, decision)
     const dropsTopic = job.facts.derived_topic !== undefined && !mayProcessPrompt(consent)
     const bound = await store.bindDecision({

@@ -267,6 +267,11 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:dns', 'node:http', 'node:https', 'node:net'],
   },
   {
+    path: 'sandbox/runtime/bidders/network.ts',
+    modules: ['sandbox/runtime'],
+    builtins: ['node:http', 'node:net'],
+  },
+  {
     path: 'sandbox/operations',
     modules: ['src/foundation', 'src/contract', 'sandbox/domain', 'sandbox/runtime', 'sandbox/store/store.ts'],
     types: ['sandbox/store', 'sandbox/platform'],

@@ -209,8 +209,26 @@ describe('partners', () => {
     expect(detail.campaign_id).toBe('cmp_quick')
     expect(detail.trace.map(({ rule }) => rule)).toEqual(['partner_timeout', null])
     expect(detail.auction).toEqual([
-      { partner_id: 'ptn_quick', name: 'Quick', answered_at_ms: 40, outcome: 'offered' },
-      { partner_id: 'ptn_dear', name: 'Dear', answered_at_ms: 500, outcome: 'late' },
+      {
+        partner_id: 'ptn_quick',
+        name: 'Quick',
+        answered_at_ms: 40,
+        outcome: 'offered',
+        campaign_id: 'cmp_quick',
+        price_cpm: 5,
+        currency: 'USD',
+        problem: null,
+      },
+      {
+        partner_id: 'ptn_dear',
+        name: 'Dear',
+        answered_at_ms: 500,
+        outcome: 'late',
+        campaign_id: null,
+        price_cpm: null,
+        currency: null,
+        problem: null,
+      },
     ])
   })
 

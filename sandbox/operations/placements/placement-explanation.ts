@@ -3,11 +3,13 @@ import { ApiError } from '#contract/errors.ts'
 import { decodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import type { Decision, PartnerRequest, PersonalFinding } from '#contract/resources/placements.ts'
+import { listAuction } from '#domain/auction.ts'
 import { findBillingFix, judgeBilling } from '#domain/billing-verdict.ts'
 import { explainTrace } from '#domain/decisions.ts'
-import { listAnswers, type Market } from '#domain/market.ts'
+import type { Market } from '#domain/market.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { partnerRequest } from '#runtime/bidders/bidders.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
 import type { SlotRow, StoredDecision } from '#store/store.ts'
 import { acceptedItem, judgeSlotBeacons, unacceptedItem } from '../beacons/beacon-items.ts'
@@ -25,7 +27,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
   const { decision } = slot
   const market = decision === null ? null : await markets.at(decision.catalogue)
   const delivery = await explainDelivery(services, slot, now_ms)
-  const partner_request = decision === null || decision.trace === '' ? null : partnerRequest(slot, decision)
+  const partner_request = decision === null || decision.trace === '' ? null : partnerRequest(slot, decision.topic)
   return {
     ...delivery,
     topic: decision?.topic ?? null,
@@ -86,28 +88,6 @@ function describeAuction({ platform }: Services, slot: SlotRow, decision: Stored
   const { topic, decided_at_ms: now_ms, trace } = decision
   if (trace === '' || slot.job.facts.force_campaign_id !== undefined) return {}
   const terms = { topic, purposes: decision.consent.purposes, seed: platform.seed ?? 0, now_ms }
-  const auction = listAnswers(market, createOpportunity(slot, terms))
+  const auction = listAuction(market, createOpportunity(slot, terms), trace)
   return auction.length === 0 ? {} : { auction }
-}
-
-function partnerRequest(slot: SlotRow, decision: StoredDecision): PartnerRequest {
-  const opportunity = createOpportunity(slot, {
-    topic: decision.topic,
-    purposes: decision.consent.purposes,
-    seed: 0,
-    now_ms: decision.decided_at_ms,
-  })
-  return {
-    job_type: opportunity.job_type,
-    formats: [...opportunity.allowed_formats],
-    topic: opportunity.topic,
-    country: opportunity.country,
-    max_width: opportunity.max_width,
-    max_height: opportunity.max_height,
-    floors: opportunity.floors,
-    floor_currency: opportunity.floor_currency,
-    blocked_categories: [...opportunity.blocked_categories],
-    blocked_domains: [...opportunity.blocked_domains],
-    gdpr_applies: slot.job.facts.gdpr_applies ?? false,
-  }
 }

@@ -25,7 +25,10 @@ const offerColumns: readonly Column[] = [
 const auctionColumns: readonly Column[] = [
   { name: 'after', field: 'answered_at_ms', kind: 'ms' },
   { name: 'partner', field: 'partner_id' },
+  { name: 'campaign', field: 'campaign_id' },
+  { name: 'price', field: 'price_cpm' },
   { name: 'outcome', paint: paintWord },
+  { name: 'why', field: 'problem', kind: 'prose' },
 ]
 const ruleColumns: readonly Column[] = [
   { name: 'rule', paint: paintReason },

@@ -307,10 +307,16 @@ export type TraceStep = z.infer<typeof TraceStep>
 export const AuctionStep = assumedObject('A107', () => ({
   partner_id: z.string().describe('Partner.'),
   name: z.string().describe('Its name.'),
-  answered_at_ms: z.int().describe('Milliseconds after it was asked; of a late one, when it would have answered.'),
+  answered_at_ms: z
+    .int()
+    .describe('Milliseconds after it was asked; of a late one, when it would have answered, or the wait was over.'),
   outcome: z
-    .enum(['offered', 'late', 'failed', 'malformed', 'oversized', 'under_floor'])
-    .describe('What became of its offers.'),
+    .enum(['offered', 'refused', 'no_bid', 'late', 'failed', 'malformed', 'oversized', 'under_floor'])
+    .describe('What became of its offers; of a bidder of your own, of this bid.'),
+  campaign_id: z.string().nullable().describe('Its best offer, or the campaign of the bid.'),
+  price_cpm: z.number().nullable().describe('The price of 1,000 impressions.'),
+  currency: z.string().nullable().describe('ISO 4217.'),
+  problem: z.string().nullable().describe('Why the bid, or all of the answer, was refused.'),
 }))
 
 /** The request that demand partners would have received (A51). Never prompt text. */
@@ -358,7 +364,7 @@ export const PlacementDetail = assumedObject('A52', () => ({
   auction: assumed(
     z.array(AuctionStep).optional(),
     'A107',
-    'When each partner answered, the first ones first; left out where all answer at once.',
+    'When each partner answered and at what price, the first ones first; left out where all answer at once.',
   ),
   partner_request: assumed(
     PartnerRequest.nullable(),

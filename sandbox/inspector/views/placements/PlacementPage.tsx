@@ -86,11 +86,17 @@ export function PlacementPanels({ placement, frame }: PlacementPanelsProps) {
           <TraceFunnel trace={placement.trace} />
         </Panel>
         {placement.auction !== undefined && (
-          <Panel title="Auction" lead="When each partner answered, and what.">
+          <Panel title="Auction" lead="When each partner answered, and what it offered.">
             <KeyValues
-              pairs={placement.auction.map(({ name, answered_at_ms, outcome }) => [
+              pairs={placement.auction.map(({ name, answered_at_ms, outcome, price_cpm, currency, problem }) => [
                 name,
-                `${answered_at_ms} ms: ${outcome.replace('_', ' ')}`,
+                [
+                  `${answered_at_ms} ms: ${outcome.replace('_', ' ')}`,
+                  price_cpm === null ? '' : `${price_cpm} ${currency ?? ''}`,
+                  problem ?? '',
+                ]
+                  .filter((part) => part !== '')
+                  .join(', '),
               ])}
             />
           </Panel>
