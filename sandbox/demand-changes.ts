@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs'
 import { type Demand, joinDemand } from './fixtures.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** A change that is wrong: the demand in force stays. */
+/** What became of a change: it is in force, or it is wrong and the demand before stays. */
 class DemandWarning extends Error {
   override readonly name = 'DemandWarning'
 }
@@ -45,6 +45,8 @@ export function followDemand({ path, isOnly, read, replace, report }: WatchedDem
       const { openDemand } = await import('./demand/open-demand.ts')
       const own = await openDemand(path)
       await replace(joinDemand(own.market, isOnly))
+      const count = own.market.campaigns.length
+      report(new DemandWarning(`${path}: taken over, ${count} ${count === 1 ? 'campaign' : 'campaigns'}.`))
       if (watched.length > 0) follow(own.read)
     } catch (error) {
       const isWrong = error instanceof SandboxError

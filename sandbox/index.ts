@@ -384,25 +384,32 @@ export interface CheckedCampaign {
   topics: readonly string[]
   /** `banner 300x250`, `clip 640x360 6000 ms`. */
   creatives: readonly string[]
+  /** Why it, or a part of it, may not be shown, a sentence each. */
+  notes: readonly string[]
 }
 
 /**
  * Reads a file of your own campaigns, or a folder of them, without starting anything.
  * @throws SandboxError demand_invalid, whose message has everything that is wrong, a line each
  */
-export async function checkDemand(path: string): Promise<CheckedCampaign[]> {
-  const { openDemand } = await import('./demand/open-demand.ts')
+export async function checkDemand(path: string, now_ms: number): Promise<CheckedCampaign[]> {
+  const [{ openDemand }, { noteUnseen }] = await Promise.all([
+    import('./demand/open-demand.ts'),
+    import('./demand/notes.ts'),
+  ])
   const { market } = await openDemand(path)
-  return market.campaigns.map(
-    ({ campaign_id, source, sponsor_name, price_cpm, currency, topics, creatives }): CheckedCampaign => ({
+  return market.campaigns.map((campaign): CheckedCampaign => {
+    const { campaign_id, source, sponsor_name, price_cpm, currency, topics, creatives } = campaign
+    return {
       ...{ campaign_id, ...source!, sponsor_name, price_cpm, currency, topics },
+      notes: noteUnseen(campaign, now_ms),
       creatives: creatives.map((creative) => {
         const { format, width, height } = creative
         if (format === 'native') return 'native'
         return `${format} ${width}x${height}${creative.format === 'clip' ? ` ${creative.duration_ms} ms` : ''}`
       }),
-    }),
-  )
+    }
+  })
 }
 
 /** Resolves to the JSON schema of files of demand, for editors. */

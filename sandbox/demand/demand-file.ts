@@ -40,7 +40,7 @@ const NativeCreative = z.strictObject({
 })
 
 const OwnCampaign = z.strictObject({
-  id: id.optional().describe('campaign_id without cmp_. Default: the name of the sponsor.'),
+  id: id.optional().describe('campaign_id, with or without cmp_. Default: the name of the sponsor.'),
   partner: z
     .string()
     .max(500)
@@ -94,5 +94,5 @@ export function nameCampaign({ id: own, sponsor_name }: Pick<OwnCampaign, 'id' |
     .replace(/[^a-z0-9]+/g, '_')
     .slice(0, 48)
     .replace(/^_+|_+$/g, '')
-  return campaignId(own ?? (slug === '' ? 'own' : slug))
+  return campaignId(own?.replace(/^cmp_/, '') ?? (slug === '' ? 'own' : slug))
 }

@@ -127,6 +127,14 @@ class Reader {
   async #addCampaign(own: OwnCampaign, at: At): Promise<void> {
     const { places, path, file } = at
     const campaign_id = this.#uniqueId(own, at)
+    const flight = { starts_at_ms: readTime(own.starts_at), ends_at_ms: readTime(own.ends_at) }
+    if (flight.ends_at_ms !== null && flight.ends_at_ms <= (flight.starts_at_ms ?? 0))
+      this.#refuse(
+        places,
+        [...path, 'ends_at'],
+        'It ends before it starts.',
+        'Give a later day: ends_at is not part of it.',
+      )
     const landing_domain = own.landing_domain ?? new URL(own.click_url).hostname
     if (!Domain.safeParse(landing_domain).success)
       this.#refuse(
@@ -153,7 +161,7 @@ class Reader {
       topics: own.topics ?? [],
       job_types: own.job_types ?? [],
       countries: own.countries ?? [],
-      flight: { starts_at_ms: readTime(own.starts_at), ends_at_ms: readTime(own.ends_at) },
+      flight,
       creatives,
       ...(own.caps === undefined ? {} : { caps: own.caps }),
       ...(own.needs_consent === undefined ? {} : { needs_consent: own.needs_consent }),

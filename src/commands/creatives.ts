@@ -38,7 +38,7 @@ export const creatives: Noun = {
   commands: [
     {
       name: 'sheet',
-      summary: 'Show the creatives of a campaign in every width, theme and language, and what is wrong',
+      summary: 'Show each creative in every width, theme and language, with its faults',
       details: [
         'Renders each creative from its real frame: native ones in all four templates; 320, 390 and 768 px wide; light, dark and high contrast; with long, German, Japanese and Arabic sample words, 200 % text, reduced motion and other labels. What is cut off, too small, of too little contrast, out of shape, without alternative text or moving is listed; what cannot be measured is named as such.',
         'Exit code 0 if nothing was found, 5 if something was, or if a picture differs from --compare-with by more than --tolerance, 7 without a sandbox or browser.',

@@ -38,7 +38,7 @@ export const demand: Noun = {
         if (file === undefined)
           throw new CliError('usage', 'missing_argument', 'No file is named.', 'Try: svc demand check demand.yaml')
         try {
-          const campaigns = await checkDemand(resolve(system.cwd, file))
+          const campaigns = await checkDemand(resolve(system.cwd, file), system.now())
           if (campaigns.length === 0)
             throw nothingChecked(`${file} has no campaign.`, 'Add one, as in: svc docs own-ads')
           out.list({ items: campaigns }, campaigns, (style) => [
@@ -46,6 +46,7 @@ export const demand: Noun = {
             '',
             ...tableLines(columns, campaigns.map(toRow), style),
           ])
+          for (const { campaign_id, notes } of campaigns) for (const note of notes) out.note(`${campaign_id}: ${note}`)
           return 0
         } catch (error) {
           if (!(error instanceof SandboxError)) throw error

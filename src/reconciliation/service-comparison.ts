@@ -124,9 +124,9 @@ export async function compareWithTurns(
   const scope = await readScope({ mode: defaultMode(own.counts, turns), ...withoutUndefined(limits) }, readNow)
   const result = compareCounts(own.counts, turns, scope, tolerance_percent)
   const counted = result.totals.reduce((sum, total) => sum + total.own + total.accepted, 0)
-  if (counted === 0 && is_empty) {
-    const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no turn.`
-    throw nothingChecked(message, 'Play a turn first: svc trigger')
+  if (counted === 0 && turns.length === 0) {
+    const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no turn${is_empty ? '' : ' of that time'}.`
+    throw nothingChecked(message, is_empty ? 'Play a turn first: svc trigger' : 'Check the days of the file.')
   }
   const { columns, encoding, counts } = own
   const { other_events, left_out, unread } = counts

@@ -308,7 +308,7 @@ describe('how it runs', () => {
   test('the list has the finding, its requests, what to do and what it costs', async () => {
     const { code, stdout, stderr } = await run(command(script, 'retried-in-vain'))
     expect(code).toBe(0)
-    expect(stderr).toMatch(/^sandbox http:\S+ for \S+ \S+ retried-in-vain\n$/)
+    expect(stderr).toMatch(/^sandbox http:\S+ for \S+ \S+ retried-in-vain\nNo placement was requested: .*\n$/)
     const text = stdout
       .replaceAll(/req_\w{11}/g, 'req_1')
       .replaceAll(/\d\d:\d\d:\d\d\.\d{3}/g, '12:00:00.000')

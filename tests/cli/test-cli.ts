@@ -63,7 +63,9 @@ export function exampleFolder({ home }: TestCli, path: string): string {
   writeFileSync(join(folder, 'gameday.yaml'), gameday)
   writeFileSync(join(folder, 'demand.yaml'), demand)
   copyFileSync(join(import.meta.dirname, '../../fixtures/test-assets/banner-300x250.png'), join(folder, 'tea.png'))
-  writeFileSync(join(folder, 'counts.csv'), 'day,views,Ad clicks\n2020-01-01,0,0\n')
+  // Of a sandbox that stands still, and of one on the time of the system.
+  const days = [noon, Date.now()].map((at_ms) => `${new Date(at_ms).toISOString().slice(0, 10)},0,0\n`)
+  writeFileSync(join(folder, 'counts.csv'), `day,views,Ad clicks\n${days.join('')}`)
   return folder
 }
 

@@ -128,7 +128,9 @@ export async function loadDrive({ system }: CommandContext, file: string | undef
 
 /** Judges the requests of the running sandbox from now on, or with --since those already in its journal. */
 async function observeService(context: CommandContext, flags: Watching): Promise<number> {
-  const { base_url, sandbox } = context.settings
+  const { base_url, sandbox, source } = context.settings
+  // What responds at the default address is not known to be the sandbox that is meant.
+  if (source.base_url === 'default') throw sandboxMissing(context, null)
   const client = serviceClient(context.system, context.settings)
   const { info, service } = await findService(client, base_url)
   if (info === null) throw sandboxMissing(context, service)
@@ -403,7 +405,10 @@ function unseenHint(watched: Watched, { steps, since, ...flags }: ObserveFlags, 
       ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
       : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
-  if (isAppSeen(watched)) return null
+  if (isAppSeen(watched)) {
+    const isWithoutAd = page === null && exchanges.some(isOfApp) && !exchanges.some(isAdRequest)
+    return isWithoutAd ? 'No placement was requested: the rules about ads had nothing to judge by.' : null
+  }
   if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
   return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'
 }
@@ -446,9 +451,9 @@ function checkFlags(
   }
 }
 
-function sandboxMissing({ settings }: CommandContext, service: Machine['service']): CliError {
+function sandboxMissing({ settings }: CommandContext, service: Machine['service'] | null): CliError {
   const { base_url, source } = settings
-  if (typeof service === 'object') {
+  if (typeof service === 'object' && service !== null) {
     const { message, hint } = service
     return new CliError(
       'unreachable',

@@ -16,15 +16,23 @@ import { stop } from './stop.ts'
 
 const reset = endpointCommand('sandbox.reset', {
   details:
-    'On a terminal it asks first if the database is a file. Without a terminal, or with --no-input, it does not ask, because scripts reset between tests.',
+    'On a terminal it asks first if the database is a file. Without a terminal, or with --no-input, it does not ask, because scripts reset between tests. That of another folder is reset only with --base-url.',
   options: [new Option('-y, --yes', 'do not ask')],
   examples: ['sandbox reset --yes', 'sandbox reset -o none'],
   input: async (context, { options }) => {
+    requireOwnFolder(context)
     if (options.yes !== true && canAsk(context)) await confirmReset(context)
     return { body: {} }
   },
   text: () => ['Reset to the seed.'],
 })
+
+/** What is deleted cannot come back: the sandbox of another folder has to be named. Throws CliError. */
+function requireOwnFolder({ settings: { is_other_folder, sandbox, base_url } }: CommandContext): void {
+  if (!is_other_folder) return
+  const message = `This folder has no sandbox, and nothing was reset. The only one that runs is that of ${sandbox?.folder ?? 'another folder'}.`
+  throw new CliError('usage', 'other_folder', message, `To reset that one: svc sandbox reset --base-url ${base_url}`)
+}
 
 /** Asks before a file is reset. Throws CliError unless the answer is yes. */
 async function confirmReset(context: CommandContext): Promise<void> {

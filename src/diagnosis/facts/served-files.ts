@@ -57,6 +57,8 @@ export async function gatherServed(place: string, cwd: string): Promise<ServedFi
   let has_stub = false
   let files = 0
   const add = (file: string, text: string) => {
+    // A picture or a program: nothing in it was looked at.
+    if (text.includes('\0')) return
     files++
     keys.push(...secretKeysIn(text).map((key) => ({ file, ...key })))
     // Not in documents about it.

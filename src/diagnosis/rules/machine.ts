@@ -188,8 +188,15 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
 }
 
 /** Describes what responds at the base URL instead of a sandbox that commands use. */
-function serviceMissing({ service, settings: { base_url, source }, port, command_name }: Machine): Finding {
+function serviceMissing({ service, settings: { base_url, source, several }, port, command_name }: Machine): Finding {
   const start = `Start one: ${command_name} start`
+  if (source.base_url === 'default' && several.length > 1) {
+    return {
+      severity: 'warning',
+      message: `${several.length} sandboxes are running, and none is of this folder: ${several.map(({ url }) => url).join(', ')}.`,
+      fix: `Name one, --base-url ${several[0]!.url}, or start one for this folder: ${command_name} start`,
+    }
+  }
   if (service === 'sandbox') {
     return {
       severity: 'warning',

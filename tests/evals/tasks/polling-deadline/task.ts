@@ -9,6 +9,8 @@ GET /v1/decisions/{slot_id}. Put the decision response into "ad" as the service 
 within 3 seconds, with "ad": null if the decision is not there by then. All our users have agreed to ads, not to topics. SVC_BASE_URL, SVC_CLIENT_ID
 and SVC_SECRET_KEY are in the environment; documentation: $SVC_BASE_URL/_sandbox/docs/llms.txt.`,
   ignored: ['pending-given-up'],
+  // A busy loop would meet it, and lose the ad for that.
+  sandbox: { rate_limit: 'off' },
   strict: ['busy-polling'],
   solutions: {
     'wrong-no-deadline': 'no_answer',
