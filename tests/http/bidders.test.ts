@@ -309,6 +309,23 @@ test('without consent, and for a forced campaign, nobody is asked', async () => 
   expect(bidder.received).toEqual([])
 })
 
+test('consent that is withdrawn while a bidder is asked applies, and it is asked no second time', async () => {
+  const { promise: withdrawn, resolve: goOn } = Promise.withResolvers<void>()
+  await using bidder = await serve((request, response) => {
+    void withdrawn.then(() => answering({ bids: [bid] })(request, response))
+  })
+  await using on = await stage({ demand: writeDemand(bidder.url, 'window_ms: 10000\n') })
+  const { slot_id } = (await on.api.accept('placements.create', { as: key, body: tea({ wait_ms: 0 }) })).body
+  await expect.poll(() => bidder.received.length).toBe(1)
+  const purposes = { semantic_targeting: false }
+  const consent = { client_id: 'proj_demo', session_id: 'sess_1', decision: 'denied', purposes }
+  await on.api.accept('consent.set', { as: key, body: consent })
+  goOn()
+  const reason = async () => (await on.api.accept('placements.explain', { params: { slot_id } })).body.no_fill_reason
+  await expect.poll(reason, { timeout: 20_000 }).toBe('consent_not_granted')
+  expect(bidder.received).toHaveLength(1)
+})
+
 test('a stop does not wait for a bidder, and the slot is decided by the next start', async () => {
   const database = join(temporaryDirectory(), 'sandbox.db')
   let hangs = true

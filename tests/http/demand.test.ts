@@ -1,6 +1,8 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { PlacementRequest } from '#client/index.ts'
+import { sandboxTest } from '#testing/vitest.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { asked, beacon, fill, key, liveKey, stage } from './stage.ts'
 
@@ -284,6 +286,13 @@ test('with watch a change is taken over, and a wrong one is reported and leaves 
   writeFileSync(file, text.replace('40', '-40'))
   await expect.poll(() => String(reports), { timeout: 20_000 }).toContain('price_cpm must be more than 0')
   expect(await sponsor()).toBe('Fernhill Coffee')
+})
+
+const fixtureFile = writeDemand(40)
+afterAll(() => rmSync(dirname(fixtureFile), { recursive: true, force: true }))
+sandboxTest({ demand: fixtureFile })('the fixture of Vitest takes a file of demand', async ({ sandbox }) => {
+  const { placement } = await sandbox.client.placements.create({ body: coffee as PlacementRequest })
+  expect(placement?.sponsor_name).toBe('Fernhill Tea')
 })
 
 test('its pictures are in the state: a start without the file still shows what it filled', async () => {

@@ -9,7 +9,7 @@ import type { Command, Noun } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementFunnel } from '#contract/resources/funnel.ts'
-import type { PlacementDetail } from '#contract/resources/placements.ts'
+import type { AuctionStep, PlacementDetail } from '#contract/resources/placements.ts'
 import { describeBilling } from '#contract/words/billing.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { create } from './create.ts'
@@ -158,11 +158,15 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
       ],
       style,
     ),
-    ...tableSection('Auction', auctionColumns, detail.auction ?? [], style),
+    ...tableSection('Auction', auctionColumns, (detail.auction ?? []).map(withCurrency), style),
     ...(isEach ? tableSection('Trace', campaignColumns, inOrder(detail), style) : traceByRule(detail, style)),
     ...section('Partner request', partner_request === null ? [] : describePartnerRequest(detail, style), style),
     ...tableSection('Beacons', beaconColumns, detail.beacons, style),
   ]
+}
+
+function withCurrency({ price_cpm, currency, ...step }: AuctionStep) {
+  return { ...step, price_cpm: price_cpm === null ? null : `${price_cpm} ${currency ?? ''}`.trimEnd() }
 }
 
 /** What partners would have received, and what of it seems to be personal data. */

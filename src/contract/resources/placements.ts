@@ -319,6 +319,8 @@ export const AuctionStep = assumedObject('A107', () => ({
   problem: z.string().nullable().describe('Why the bid, or all of the answer, was refused.'),
 }))
 
+export type AuctionStep = z.infer<typeof AuctionStep>
+
 /** The request that demand partners would have received (A51). Never prompt text. */
 export const PartnerRequest = assumedObject('A51', () => ({
   job_type: JobType.describe('Workload category.'),
