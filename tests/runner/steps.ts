@@ -76,12 +76,7 @@ export const wholePlan: Plan = {
 }
 
 /** The suites of a change beside `npm test`: none needs what a computer may lack, or pages that are drawn in time. */
-const usualSuites: ReadonlySet<string> = new Set<SuiteName>([
-  'test:processes',
-  'test:evals',
-  'test:simulation',
-  'test:fuzz',
-])
+const usualSuites: ReadonlySet<string> = new Set<SuiteName>(['test:processes', 'test:evals', 'test:simulation'])
 
 function isUsual({ suite, leavesOut }: Step): boolean {
   return leavesOut === undefined && (suite === undefined || usualSuites.has(suite))
