@@ -120,7 +120,9 @@ test('what an agent leaves in its folder is graded as a copy: the folder stays a
   const before = listFiles(project.directory)
   const { grade } = await import('./grade.ts')
   await grade(task, project.directory, sharedChromium)
-  expect(findChanged(before, listFiles(project.directory))).toEqual([])
+  // Its packages are links to those of the checkout, where other tests run.
+  const changed = findChanged(before, listFiles(project.directory)).filter((file) => !file.startsWith('node_modules/'))
+  expect(changed).toEqual([])
 })
 
 test('the command line: wrong options first, then a copied project that is graded', () => {

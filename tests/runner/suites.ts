@@ -25,7 +25,7 @@ export const suites = {
   'test:simulation': { processors_s: 150, minimumTests: 11 },
   'test:disk': { processors_s: 120, minimumTests: 0 },
   'test:shared': { processors_s: 90, minimumTests: 5 },
-  'test:fuzz': { processors_s: 60, minimumTests: 5 },
+  'test:fuzz': { processors_s: 150, minimumTests: 3 },
   'test:soak': { processors_s: 120, minimumTests: 3 },
 } as const satisfies Record<string, SuiteLimits>
 
