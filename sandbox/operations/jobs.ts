@@ -124,7 +124,7 @@ function checkForced(
     })
   if (!markets.current.positions.has(force_campaign_id)) {
     const near = nearestName(force_campaign_id, [...markets.current.positions.keys()])
-    const expected = near === null ? 'a campaign of GET /_sandbox/demand' : `a campaign, such as ${near}`
+    const expected = near === null ? 'a campaign_id of GET /_sandbox/creatives' : `a campaign, such as ${near}`
     const message = 'names no campaign of this sandbox'
     throw new ApiError('schema_invalid', { fields: [{ path: 'overrides.force_campaign_id', message, expected }] })
   }

@@ -34,16 +34,30 @@ async function previewResponse(
 ): Promise<PipelineResponse> {
   const frame = await services.drainLock.run(() => previewFrame(services, request.params.slot_id ?? ''))
   if (frame === null) throw createPathError()
-  const { url, base_url } = services
+  return ownFrameResponse(services, assets, context, frame)
+}
+
+type FrameContent = Omit<
+  Parameters<typeof framePage>[0],
+  'base_url' | 'frame_ancestors' | 'script' | 'nonce' | 'server_time_ms'
+>
+
+/** Responds with a frame that only pages of the sandbox itself may show: a preview, a variant of a sheet. */
+export async function ownFrameResponse(
+  { url, base_url }: Services,
+  assets: Assets,
+  { now_ms, request_id }: Pick<OpenExchange['context'], 'now_ms' | 'request_id'>,
+  frame: FrameContent,
+): Promise<PipelineResponse> {
   const page = framePage({
     ...frame,
     base_url,
     frame_ancestors: frameAncestors(new Set([url, base_url]), 'test'),
     script: await assets.frameScript(),
     nonce: randomBytes(16).toString('base64url'),
-    server_time_ms: context.now_ms,
+    server_time_ms: now_ms,
   })
-  return { status: page.status, headers: { ...page.headers, 'x-request-id': context.request_id }, body: page.html }
+  return { status: page.status, headers: { ...page.headers, 'x-request-id': request_id }, body: page.html }
 }
 
 /** The frame of a fill, or a page in its place that says why there is none: a browser shows no error body. */

@@ -18,6 +18,7 @@ import { documentToken } from '#pipeline/guards.ts'
 import { internalRequest, type OpenExchange, type PipelineResponse, type Route, readHeader } from '../exchange.ts'
 import { type Asset, type Assets, assetResponse } from '../files/assets.ts'
 import { createPipeline, type Pipeline, respondTo } from '../pipeline.ts'
+import { pageJson } from './page-json.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
 
@@ -76,16 +77,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
           ...toolChoice,
         },
       }
-      return {
-        status: 200,
-        headers: {
-          'x-request-id': exchange.context.request_id,
-          'content-type': 'application/json; charset=utf-8',
-          'x-content-type-options': 'nosniff',
-          'cache-control': 'no-store',
-        },
-        body: JSON.stringify(settings),
-      }
+      return pageJson(exchange.context, settings)
     }),
     file('demo.js', () => assets.demoFile('demo.js')),
     file('demo.css', () => assets.demoFile('demo.css')),

@@ -6,8 +6,9 @@
 import { isLoopback } from '#foundation/http.ts'
 import type { Services } from '#operations/context.ts'
 import { documentToken, type GuardOptions, sharedPaths } from '#pipeline/guards.ts'
-import { type OpenExchange, type PipelineResponse, type Request, type Route, readHeader } from '../exchange.ts'
+import { type OpenExchange, type Request, type Route, readHeader } from '../exchange.ts'
 import { type Assets, assetResponse } from '../files/assets.ts'
+import { pageJson } from './page-json.ts'
 
 const root = '/_sandbox/inspector'
 
@@ -99,14 +100,14 @@ export function inspectorRoutes(
         method: 'GET',
         path: `${root}/session`,
         respond: (exchange) =>
-          sessionResponse(exchange, {
+          pageJson(exchange.context, {
             token: exchange.request.holder?.text ?? null,
             base_url: services.base_url,
             version: services.version,
             is_public: guard.needsToken,
             last_event_seq: services.store.lastEventSeq(),
             projects,
-          }),
+          } satisfies InspectorSession),
       },
     ],
   }
@@ -131,19 +132,6 @@ interface InspectorSession {
   is_public: boolean
   last_event_seq: number
   projects: readonly SeededProject[]
-}
-
-function sessionResponse({ context }: OpenExchange, session: InspectorSession): PipelineResponse {
-  return {
-    status: 200,
-    headers: {
-      'x-request-id': context.request_id,
-      'content-type': 'application/json; charset=utf-8',
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    },
-    body: JSON.stringify(session),
-  }
 }
 
 /** Nothing is loaded from elsewhere, and nothing inline runs. The only frames are those of placements. */

@@ -11,12 +11,13 @@ import { KeyId } from '#contract/fields.ts'
 import { decodeId } from '#contract/ids.ts'
 import { limits } from '#contract/limits.ts'
 import { ownAgents } from '#contract/own-requests.ts'
-import type { Context, Services } from '#operations/context.ts'
+import type { Services } from '#operations/context.ts'
 import type { Identity } from '#runtime/replay.ts'
 import { parseJson } from '../body/body.ts'
 import { validate } from '../body/validation.ts'
 import { internalRequest, type PipelineResponse, type Route } from '../exchange.ts'
 import { type Pipeline, respondTo } from '../pipeline.ts'
+import { pageJson } from './page-json.ts'
 
 const Sent = z.strictObject({
   /** A secret key by its id; null for a request without credential. */
@@ -53,20 +54,7 @@ const mountedRoute: Route = {
   method: 'POST',
   path: '/_sandbox/inspector/mounted',
   body_limit_bytes: 2 * limits.body_bytes,
-  respond: ({ request, context }) => jsonResponse(context, validate(Mounted, parseJson(request.body).json).response),
-}
-
-function jsonResponse({ request_id }: Pick<Context, 'request_id'>, body: object): PipelineResponse {
-  return {
-    status: 200,
-    headers: {
-      'x-request-id': request_id,
-      'content-type': 'application/json; charset=utf-8',
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    },
-    body: JSON.stringify(body),
-  }
+  respond: ({ request, context }) => pageJson(context, validate(Mounted, parseJson(request.body).json).response),
 }
 
 function sendRoute(pipeline: Pipeline): Route {
@@ -98,7 +86,7 @@ function sendRoute(pipeline: Pipeline): Route {
         broken: response.broken ?? null,
         duration_ms: performance.now() - started,
       }
-      return jsonResponse(context, sent)
+      return pageJson(context, sent)
     },
   }
 }
