@@ -21,6 +21,7 @@ import { stateFiles } from '#store/sqlite/copies/state-files.ts'
 import { explain as explainFile } from '#store/sqlite/file/explain.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
 import { type OpenedStore, type Seed, StorageError, type StoreOptions } from '#store/store.ts'
+import type { CheckedCampaign } from './demand/check.ts'
 import {
   joinDemand,
   listCreativeFiles,
@@ -373,43 +374,15 @@ function listFaultWarnings({ scenario, list }: Faults): string[] {
   return [`${rules === 1 ? 'a fault rule is' : `${rules} fault rules are`} still in force: svc sandbox faults list`]
 }
 
-/** A campaign of a file of demand that is valid. */
-export interface CheckedCampaign {
-  campaign_id: string
-  file: string
-  line: number
-  sponsor_name: string
-  price_cpm: number
-  currency: string
-  topics: readonly string[]
-  /** `banner 300x250`, `clip 640x360 6000 ms`. */
-  creatives: readonly string[]
-  /** Why it, or a part of it, may not be shown, a sentence each. */
-  notes: readonly string[]
-}
+export type { CheckedCampaign }
 
 /**
  * Reads a file of your own campaigns, or a folder of them, without starting anything.
+ * @param now_ms epoch milliseconds, by which a flight is over
  * @throws SandboxError demand_invalid, whose message has everything that is wrong, a line each
  */
 export async function checkDemand(path: string, now_ms: number): Promise<CheckedCampaign[]> {
-  const [{ openDemand }, { noteUnseen }] = await Promise.all([
-    import('./demand/open-demand.ts'),
-    import('./demand/notes.ts'),
-  ])
-  const { market } = await openDemand(path)
-  return market.campaigns.map((campaign): CheckedCampaign => {
-    const { campaign_id, source, sponsor_name, price_cpm, currency, topics, creatives } = campaign
-    return {
-      ...{ campaign_id, ...source!, sponsor_name, price_cpm, currency, topics },
-      notes: noteUnseen(campaign, now_ms),
-      creatives: creatives.map((creative) => {
-        const { format, width, height } = creative
-        if (format === 'native') return 'native'
-        return `${format} ${width}x${height}${creative.format === 'clip' ? ` ${creative.duration_ms} ms` : ''}`
-      }),
-    }
-  })
+  return (await import('./demand/check.ts')).checkDemand(path, now_ms)
 }
 
 /** Resolves to the JSON schema of files of demand, for editors. */

@@ -16,7 +16,7 @@ import { FileProblem, readOwnFile } from './own-file.ts'
 /** Your own demand, in the shape of the catalogue. */
 export interface OwnDemand {
   market: Pick<MarketData, 'partners' | 'campaigns' | 'window_ms'> & { files: NonNullable<MarketData['files']> }
-  /** The files that were read, for whoever watches them. */
+  /** The files that were read: a watch follows them. */
   read: string[]
 }
 

@@ -1,6 +1,6 @@
 /**
  * The guard of SVG pictures: what could run, load or expand is refused where it stands. A browser runs nothing in an SVG that
- * an `img` shows, and the file is served with a policy that forbids it too; whoever opens it elsewhere has no such policy.
+ * an `img` shows, and the file is served with a policy that forbids it too; a program that opens it elsewhere has no such policy.
  */
 import sax, { type QualifiedAttribute } from 'sax'
 import { FileProblem } from './own-file.ts'
