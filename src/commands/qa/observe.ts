@@ -5,44 +5,29 @@ import { durationMs, repeatable, sinceText } from '#cli/endpoint/option-values.t
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
-import { type System, version } from '#cli/run/system.ts'
+import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Client } from '#client/client.ts'
 import { fetchText } from '#client/node-fetch.ts'
 import type { BillingVerdict } from '#contract/resources/placements.ts'
-import { isAdRequest, type JournaledExchange } from '#diagnosis/exchange.ts'
 import { findService, type Machine } from '#diagnosis/facts/machine.ts'
 import type { PageSeen } from '#diagnosis/facts/page.ts'
 import { gatherServed } from '#diagnosis/facts/served-files.ts'
 import { readJournal } from '#diagnosis/journal.ts'
-import type { Verdict, Watched } from '#diagnosis/observe.ts'
+import type { Watched } from '#diagnosis/observe.ts'
 import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
 import { curlCommand, isLoopback } from '#foundation/http.ts'
 import { shownCommand } from '#foundation/redaction.ts'
 import type { PageSteps } from '#qa/browser/page-steps.ts'
 import type { RunResult } from '#qa/result.ts'
-import { commandMissing, onFirstInterrupt, runWithSandbox, type SandboxProgram } from '../exec.ts'
+import { onFirstInterrupt, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { loadProjectFile, observeFileName, requireReplaceable, writeProjectFile } from './observe-file.ts'
+import { checkFlags, headedFlag, isOfFilesOnly, type ObserveFlags } from './observe-flags.ts'
 import { watchOtherSandboxes } from './other-sandboxes.ts'
-import { createReporter, type ReportFlags, reportOptions, reportRun } from './reports.ts'
+import { createReporter, reportOptions, reportRun } from './reports.ts'
 import { suiteFailure } from './suites.ts'
 import { browserPathOption, browserProgram, parseEngine, startBrowser } from './targets.ts'
-
-type ObserveFlags = {
-  url?: string
-  for?: number
-  since?: string
-  serveDir?: string[]
-  steps?: string
-  interactive?: true
-  headed?: true
-  phone?: true
-  browser?: string
-  browserPath?: string
-  strict?: true
-  acceptCurrent?: true
-  force?: true
-} & ReportFlags
+import { explainNothing, explainUnseen, isOfApp } from './unseen-app.ts'
 
 /** The maximum number of exchanges of the journal that are judged. */
 const maxExchanges = 5_000
@@ -191,11 +176,6 @@ async function watch(context: CommandContext, flags: Watching, base_url: string)
   context.out.note(`watching ${base_url}: use the integration; ${end}`)
   await sleep(for_ms ?? maxTimerMs, undefined, { signal: interrupt }).catch(() => {})
   return null
-}
-
-/** Whether only files are judged: then nothing is waited for. */
-function isOfFilesOnly({ url, for: for_ms, since, serveDir }: ObserveFlags): boolean {
-  return serveDir !== undefined && url === undefined && for_ms === undefined && since === undefined
 }
 
 async function watchInBrowser(
@@ -366,89 +346,6 @@ async function judgeByFile(context: CommandContext, { file, acceptCurrent }: Wat
   const isWritten = acceptCurrent === true && watched.exchanges.some(isOfApp)
   const used = isWritten ? await writeProjectFile(context, { verdicts, watched, earlier: file, now_ms }) : file
   return applyToVerdicts(verdicts, watched, used, now_ms)
-}
-
-/** Returns why nothing was judged, or null. */
-function explainNothing(watched: Watched, verdicts: readonly Verdict[], base_url: string) {
-  if (isAppSeen(watched)) {
-    const isJudged = verdicts.some(({ standing }) => standing !== 'off' && standing !== 'not_seen')
-    return isJudged
-      ? null
-      : `Nothing was judged: ${observeFileName} turns off every rule that had something to judge by.`
-  }
-  const { own_requests, served = [] } = watched
-  const own = own_requests === 0 ? '' : ` and left out ${own_requests} of svc itself`
-  const files = served.length === 0 ? '' : `, and no file in ${served.map(({ place }) => place).join(', ')}`
-  return `Nothing was judged: observe saw no request of the app to ${base_url}${own}${files}.`
-}
-
-/** Whether there was anything of the app: a request, or a file. */
-function isAppSeen({ exchanges, served = [] }: Watched): boolean {
-  return exchanges.some(isOfApp) || served.some(({ files }) => files > 0)
-}
-
-/** Resolves to what to do if nothing was seen that could be judged, or null: first that another sandbox got the requests. */
-async function explainUnseen(watched: Watched, flags: ObserveFlags, { base_url, findOther }: Observation) {
-  const hint = unseenHint(watched, flags, base_url)
-  return hint === null ? null : ((await findOther()) ?? hint)
-}
-
-/** Returns what to do if nothing was seen that could be judged, or null. */
-function unseenHint(watched: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
-  const { exchanges, page } = watched
-  if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
-    // Then the reason is known.
-    if (page.renderer_errors.length + page.console_errors.length + page.blocked.length > 0) return null
-    const isUsed = steps !== undefined || headedFlag(flags) !== null
-    const early = page.is_idle ? ' Does it look for SponsoredPlacement before render.js has run?' : ''
-    return isUsed
-      ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
-      : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
-  }
-  if (isAppSeen(watched)) {
-    const isWithoutAd = page === null && exchanges.some(isOfApp) && !exchanges.some(isAdRequest)
-    return isWithoutAd ? 'No placement was requested: the rules about ads had nothing to judge by.' : null
-  }
-  if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
-  return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'
-}
-
-/** Whether it shows what the app does: any page may load the renderer. */
-function isOfApp({ path }: JournaledExchange): boolean {
-  return !path.startsWith('/v1/render.js')
-}
-
-/** Returns the flag that shows the browser, or null. */
-function headedFlag({ interactive, headed }: Pick<ObserveFlags, 'interactive' | 'headed'>): string | null {
-  return interactive === true ? '--interactive' : headed === true ? '--headed' : null
-}
-
-function checkFlags(
-  system: System,
-  { url, since, steps, ...flags }: ObserveFlags,
-  words: readonly (string | undefined)[],
-  command: readonly string[],
-): void {
-  const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
-  if (words.length > 0) throw commandMissing(`svc observe -- ${shownCommand(words)}`, system)
-  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
-  }
-  const headed = headedFlag(flags)
-  const ofPage = { '--steps': steps, '--browser': flags.browser, '--browser-path': flags.browserPath }
-  const needsPage = headed ?? Object.entries(ofPage).find(([, value]) => value !== undefined)?.[0] ?? null
-  if (needsPage !== null && url === undefined) {
-    throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')
-  }
-  if (headed !== null && system.platform === 'linux' && !system.env.DISPLAY && !system.env.WAYLAND_DISPLAY) {
-    const message = `${headed} opens a window, but there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.`
-    const hint = 'Drive the page with a file of steps instead: --steps FILE. Or run it on a desktop.'
-    throw new CliError('unreachable', 'display_missing', message, hint)
-  }
-  if (command.length > 0 && since !== undefined) {
-    const message = 'A command runs against its own sandbox, which has no earlier requests.'
-    throw problem('since_of_fresh', message, 'Leave out --since, or the command.')
-  }
 }
 
 function sandboxMissing({ settings }: CommandContext, service: Machine['service'] | null): CliError {
