@@ -173,7 +173,7 @@ function printTable(): boolean {
   for (const { name, isWhole } of lines) {
     const row = figures.get(name)
     if (row === undefined) continue
-    // A tick of the clock is the least that can be told apart.
+    // A tick of the clock is the smallest difference that is measured.
     const growth = row.at(-1)!.cpu_ms / Math.max(row[0]!.cpu_ms, 0.1)
     if (isWhole !== true && growth > maxGrowth) growing.push(name)
     console.log(`| \`${name}\` | ${row.map(describe).join(' | ')} | ${growth.toFixed(1)}${isWhole ? ', whole' : ''} |`)

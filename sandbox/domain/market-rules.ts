@@ -12,7 +12,7 @@ interface Rule {
   /** Why it removes a campaign, in one sentence. */
   readonly explanation: string
   readonly reason: NoFillReason
-  /** Whether it is the buyer's own wish, or chance: a forced campaign is shown all the same. */
+  /** Whether it is the buyer's own targeting, or chance: a forced campaign is shown all the same. */
   readonly yieldsToForce?: true
   /** Returns the given formats that the campaign can still fill; 0 removes it. */
   readonly keep: (offer: Offer, query: Query, formats: number) => number

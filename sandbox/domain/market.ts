@@ -236,8 +236,8 @@ function askByPrice(
 }
 
 /**
- * Decides between one campaign and none (A107): the rules of the publisher, consent and policy apply to it, the wishes of its
- * buyer and the offers of others do not. Nobody has bid, so its price is 0.
+ * Decides between one campaign and none (A107): the rules of the publisher, consent and policy apply to it, the targeting of
+ * its buyer and the offers of others do not. Nobody has bid, so its price is 0.
  */
 function decideForced(market: Market, query: Query, campaign_id: string): MarketOutcome {
   const position = market.positions.get(campaign_id) ?? -1

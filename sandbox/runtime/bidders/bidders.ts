@@ -61,7 +61,7 @@ interface AskingServices extends DecisionServices {
 }
 
 /**
- * Returns a function that asks the bidders about one slot. It asks again only when they may be told something else, as after
+ * Returns a function that asks the bidders about one slot. It asks again only when the request would be another, as after
  * another consent. Nobody is asked for what policy does not permit.
  */
 export function createAsking(services: AskingServices, slot: JobSlot, stopped: AbortSignal) {
