@@ -3,7 +3,12 @@ import { unwatchFile, watchFile } from 'node:fs'
 import { type Demand, joinDemand } from './fixtures.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** What became of a change: it is in force, or it is wrong and the demand before stays. */
+/** A change that is in force. */
+class DemandNotice extends Error {
+  override readonly name = 'DemandNotice'
+}
+
+/** A change that is wrong: the demand before it stays. */
 class DemandWarning extends Error {
   override readonly name = 'DemandWarning'
 }
@@ -46,7 +51,7 @@ export function followDemand({ path, isOnly, read, replace, report }: WatchedDem
       const own = await openDemand(path)
       await replace(joinDemand(own.market, isOnly))
       const count = own.market.campaigns.length
-      report(new DemandWarning(`${path}: taken over, ${count} ${count === 1 ? 'campaign' : 'campaigns'}.`))
+      report(new DemandNotice(`${path}: taken over, ${count} ${count === 1 ? 'campaign' : 'campaigns'}.`))
       if (watched.length > 0) follow(own.read)
     } catch (error) {
       const isWrong = error instanceof SandboxError

@@ -163,6 +163,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
   let last = ''
   let last_at = 0
   return (error) => {
+    if (error instanceof Error && error.name.endsWith('Notice')) return print(error.message)
     if (error instanceof Error && error.name.endsWith('Warning')) return print(`warning: ${error.message}`)
     if (!(error instanceof Error && error.name === 'StorageError')) return print(redactSecrets(inspect(error)))
     const now = performance.now()

@@ -44,7 +44,8 @@ export function startBlock(
     '',
     log_file === null ? 'Try, in another terminal' : 'Try',
     ...indent([
-      `${command_name} placements create --format banner --topic coffee`,
+      // Your own campaigns alone may be for other topics.
+      `${command_name} placements create --format banner${chosen.only === true ? '' : ' --topic coffee'}`,
       `${command_name} placements list`,
       `${command_name} requests list`,
     ]),
@@ -90,12 +91,13 @@ function sourcePairs(source: PlaybackSource | null, home: string, style: Style):
   ]
 }
 
-function chosenPairs({ rate_limit, decision_latency, scenario, overrides }: StartOptions): Pair[] {
+function chosenPairs({ rate_limit, decision_latency, scenario, overrides, demand, only }: StartOptions): Pair[] {
   return [
     ['rate limit', rate_limit ?? null],
     ['decisions take', decision_latency === undefined ? null : `${decision_latency} ms`],
     ['scenario', scenario ?? null],
     ['overrides', overrides ?? null],
+    ['demand', demand === undefined ? null : `${demand}, ${only === true ? 'alone' : 'beside the seeded campaigns'}`],
   ]
 }
 
