@@ -135,8 +135,8 @@ export function readOptions(options: SandboxOptions): StartOptions {
   if ((options.only === true || options.watch === true) && typeof options.demand !== 'string')
     throw new SandboxError(
       'option_invalid',
-      'only and watch are options of a path of demand.',
-      'Name the file: svc start --demand FILE --only',
+      `${options.only === true ? 'only' : 'watch'} needs demand: a file of your own campaigns, or a folder of them.`,
+      'Name it: svc start --demand FILE, or demand in startSandbox.',
     )
   checkOtlp(options.otlp)
   checkPlayback(options)

@@ -526,7 +526,10 @@ describe('--serve-dir', () => {
 
   test('a place that cannot be read is not reported as clean', async () => {
     await using cli = await startTestCli()
-    const { code, stdout } = await cli.svc('observe --serve-dir nowhere', { cwd: cli.home })
-    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('nowhere: no such file.') })
+    const { code, stderr } = await cli.svc('observe --serve-dir nowhere', { cwd: cli.home })
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'error: --serve-dir nowhere cannot be read: no such file.\nhint: Correct the path or address.\n',
+    })
   })
 })

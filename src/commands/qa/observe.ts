@@ -292,7 +292,7 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   const isCut = journal.exchanges.length >= maxExchanges
   if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
   const bills = await readBills(client, page)
-  const served = await Promise.all((flags.serveDir ?? []).map((place) => gatherServed(place, system.cwd)))
+  const served = await gatherPlaces(flags.serveDir ?? [], system.cwd)
   const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page, bills, served }
   const { verdicts, applied } = await judgeByFile(context, flags, watched)
   const key_mode = 'test' as const
@@ -324,6 +324,15 @@ async function report(context: CommandContext, flags: Watching, observation: Obs
   if (!isFailed && unseen !== null) out.note(unseen)
   if (command_code !== 0) return command_code
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+}
+
+/** Reads the files of each place. Throws CliError for one that has none to read: that is no finding about the app. */
+async function gatherPlaces(places: readonly string[], cwd: string) {
+  const served = await Promise.all(places.map((place) => gatherServed(place, cwd)))
+  const unreadable = served.find(({ problem, files }) => problem !== null && files === 0)
+  if (unreadable === undefined) return served
+  const message = `--serve-dir ${unreadable.place} cannot be read: ${unreadable.problem}.`
+  throw new CliError('usage', 'file_unreadable', message, 'Correct the path or address.')
 }
 
 /** Reads what the service would bill for each ad that was in the page. */
