@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
-import { engines } from './src/qa/browser/engines.ts'
+import { engines } from './src/judge/qa/browser/engines.ts'
 import { imitatedComputers, missingComputers } from './tests/computers/computers.ts'
 import { findContainerObstacle } from './tests/containers.ts'
 import { findShimObstacle } from './tests/disk/shim.ts'

@@ -30,7 +30,7 @@ export async function buildBrowserClient(outDir: string): Promise<void> {
       target: 'es2022',
       minify: true,
       reportCompressedSize: false,
-      lib: { entry: join(root, 'src/client/browser.ts'), formats: ['es'], fileName: () => browserClient },
+      lib: { entry: join(root, 'src/core/client/browser.ts'), formats: ['es'], fileName: () => browserClient },
       // Library modules would otherwise keep their white space.
       rolldownOptions: { output: { minify: true } },
     },
@@ -56,7 +56,7 @@ export async function buildContract(outDir: string): Promise<void> {
       target: 'es2022',
       minify: false,
       reportCompressedSize: false,
-      lib: { entry: join(root, 'src/contract/exports.ts'), formats: ['es'], fileName: () => contractModule },
+      lib: { entry: join(root, 'src/core/contract/exports.ts'), formats: ['es'], fileName: () => contractModule },
       rolldownOptions: { external: ['zod'], output: { comments: false } },
     },
   })
@@ -74,9 +74,9 @@ export const describeConnection = (error) => ({ reason: error?.message ?? String
 const evaluatedTables: Plugin = {
   name: 'evaluated-tables',
   load(id) {
-    if (id.endsWith('/src/client/browser-endpoints.ts')) return endpointTable()
-    if (id.endsWith('/src/client/connection.ts')) return pageConnection
-    if (!id.endsWith('/src/contract/error-codes.ts')) return null
+    if (id.endsWith('/src/core/client/browser-endpoints.ts')) return endpointTable()
+    if (id.endsWith('/src/core/client/connection.ts')) return pageConnection
+    if (!id.endsWith('/src/core/contract/error-codes.ts')) return null
     const statuses = Object.entries(errorCodes).map(([code, { status }]) => [code, { status }])
     return [
       constant('errorCodes', Object.fromEntries(statuses)),

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Writes demo.js and demo.css to `outDir`; throws when they are too large. */
 export async function buildDemo(outDir: string): Promise<void> {
-  const entries = { 'demo.js': 'sandbox/demo/main.ts', 'demo.css': 'sandbox/demo/styles/demo.css' }
+  const entries = { 'demo.js': 'sandbox/pages/demo/main.ts', 'demo.css': 'sandbox/pages/demo/styles/demo.css' }
   for (const [name, entry] of Object.entries(entries)) {
     await bundle({
       root,

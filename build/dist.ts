@@ -148,8 +148,8 @@ async function writeDocs(outDir: string): Promise<void> {
 
 /** Copies what `svc qa` reads: the built-in suites, which name their schema from dist, and the style of its reports. */
 function copyQaFiles(outDir: string): void {
-  cpSync(join(root, 'src/qa/suites'), join(outDir, 'suites'), { recursive: true })
-  cpSync(join(root, 'src/qa/qa-report.css'), join(outDir, 'qa-report.css'))
+  cpSync(join(root, 'src/judge/qa/suites'), join(outDir, 'suites'), { recursive: true })
+  cpSync(join(root, 'src/judge/qa/qa-report.css'), join(outDir, 'qa-report.css'))
   for (const file of globSync('suites/**/*.yaml', { cwd: outDir })) {
     const path = join(outDir, file)
     writeFileSync(path, readFileSync(path, 'utf8').replace('=../../../', '=../../'))

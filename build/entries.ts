@@ -4,11 +4,11 @@
 export const entries: Record<string, string> = {
   'svc.js': 'src/main.ts',
   'sandbox.js': 'sandbox/index.ts',
-  'client.js': 'src/client/index.ts',
-  'vitest.js': 'src/testing/vitest.ts',
-  'playwright.js': 'src/testing/playwright.ts',
-  'testcontainers.js': 'src/testing/testcontainers.ts',
+  'client.js': 'src/core/client/index.ts',
+  'vitest.js': 'src/judge/testing/vitest.ts',
+  'playwright.js': 'src/judge/testing/playwright.ts',
+  'testcontainers.js': 'src/judge/testing/testcontainers.ts',
   'checkpoint-worker.js': 'sandbox/store/sqlite/file/checkpoint-worker.ts',
   'file-worker.js': 'sandbox/store/sqlite/file-worker.ts',
-  'lint-worker.js': 'src/mcp/lint-worker.ts',
+  'lint-worker.js': 'src/cli/mcp/lint-worker.ts',
 }

@@ -37,7 +37,7 @@ export async function buildInspector(outDir: string): Promise<void> {
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       rolldownOptions: {
-        input: { inspector: join(root, 'sandbox/inspector/main.tsx') },
+        input: { inspector: join(root, 'sandbox/pages/inspector/main.tsx') },
         output: {
           format: 'es',
           entryFileNames: '[name].js',
@@ -67,7 +67,7 @@ async function buildWorker(outDir: string): Promise<void> {
       minify: true,
       reportCompressedSize: false,
       rolldownOptions: {
-        input: join(root, 'sandbox/browser/worker.ts'),
+        input: join(root, 'sandbox/pages/browser/worker.ts'),
         output: { format: 'iife', entryFileNames: 'events.js' },
       },
     },

@@ -40,7 +40,7 @@ export async function buildRenderer(outDir: string, plugins: readonly Plugin[] =
         target: 'es2020',
         minify: true,
         lib: {
-          entry: join(root, 'sandbox/renderer', entry),
+          entry: join(root, 'sandbox/pages/renderer', entry),
           formats: [format],
           name: 'renderer',
           fileName: () => name,

@@ -47,7 +47,7 @@ export function followDemand({ path, isOnly, read, replace, report }: WatchedDem
   async function takeOver(): Promise<void> {
     if (watched.length === 0) return
     try {
-      const { openDemand } = await import('./demand/open-demand.ts')
+      const { openDemand } = await import('./rules/demand/open-demand.ts')
       const own = await openDemand(path)
       await replace(joinDemand(own.market, isOnly))
       const count = own.market.campaigns.length

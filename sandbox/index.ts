@@ -21,7 +21,6 @@ import { stateFiles } from '#store/sqlite/copies/state-files.ts'
 import { explain as explainFile } from '#store/sqlite/file/explain.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
 import { type OpenedStore, type Seed, StorageError, type StoreOptions } from '#store/store.ts'
-import type { CheckedCampaign } from './demand/check.ts'
 import {
   joinDemand,
   listCreativeFiles,
@@ -32,6 +31,7 @@ import {
   type SeededProject,
 } from './fixtures.ts'
 import { readOptions, type SandboxOptions, type StoreAddress } from './options.ts'
+import type { CheckedCampaign } from './rules/demand/check.ts'
 import { listenError } from './sandbox-error.ts'
 import { createServices, type Parts } from './services.ts'
 
@@ -237,7 +237,7 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
 /** Loaded only here: a start without a file of demand pays nothing for its readers. */
 async function loadDemand({ demand, only = false }: SandboxOptions) {
   if (typeof demand !== 'string') return { ...readDemand(demand), read: [] }
-  const { openDemand } = await import('./demand/open-demand.ts')
+  const { openDemand } = await import('./rules/demand/open-demand.ts')
   const { market, read } = await openDemand(demand)
   return { ...joinDemand(market, only), read }
 }
@@ -273,7 +273,7 @@ async function loadTracing(
   report: (error: unknown) => void,
 ): Promise<Tracing | null> {
   if (otlp === undefined) return null
-  const { createTracing } = await import('./tracing/tracing.ts')
+  const { createTracing } = await import('./server/tracing/tracing.ts')
   return createTracing({ endpoint: otlp, version: packageVersion(), namespace: namespace ?? null, metrics, report })
 }
 
@@ -382,10 +382,10 @@ export type { CheckedCampaign }
  * @throws SandboxError demand_invalid, whose message has everything that is wrong, a line each
  */
 export async function checkDemand(path: string, now_ms: number): Promise<CheckedCampaign[]> {
-  return (await import('./demand/check.ts')).checkDemand(path, now_ms)
+  return (await import('./rules/demand/check.ts')).checkDemand(path, now_ms)
 }
 
 /** Resolves to the JSON schema of files of demand, for editors. */
 export async function demandSchema(): Promise<object> {
-  return (await import('./demand/demand-file.ts')).demandSchema()
+  return (await import('./rules/demand/demand-file.ts')).demandSchema()
 }

@@ -6,7 +6,8 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isGroupRunning, readForeground, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
-import type { Signal, System, SystemStream } from '#cli/run/system.ts'
+import type { Signal, System } from '#cli/run/system.ts'
+import type { SystemStream } from '#text/terminal.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']

@@ -2,6 +2,8 @@
  * What the pages of docs/codes know from the contract and the rules: the codes of each group, the paragraph that every
  * page begins with, and an example of the response. What else a page says is written by hand, below that paragraph.
  */
+
+import { agentFileRules, machineRules, sandboxRules } from '#cli/doctor/rules.ts'
 import { acceptMeanings, errorCodes, reasonCodes } from '#contract/error-codes.ts'
 import { ApiError, type ReasonCode } from '#contract/errors.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
@@ -10,7 +12,6 @@ import type { RuleText } from '#diagnosis/rule.ts'
 import { beaconSlotRules, fileTurnRules } from '#diagnosis/rules/beacon-slots.ts'
 import { beaconFileRules } from '#diagnosis/rules/beacons/file.ts'
 import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
-import { agentFileRules, machineRules, sandboxRules } from '#diagnosis/rules/machine.ts'
 
 /** The paragraphs that are generated, by code, in the order of the pages. */
 export type Heads = Readonly<Record<string, string>>

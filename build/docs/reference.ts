@@ -84,7 +84,7 @@ export function endpointPages(): PagePart[] {
 }
 
 function introduction(): string {
-  return `Generated from the contract in \`src/contract\` by \`npm run docs\`. Names are snake_case, times with the suffix \`_ms\` are
+  return `Generated from the contract in \`src/core/contract\` by \`npm run docs\`. Names are snake_case, times with the suffix \`_ms\` are
 integer Unix epoch milliseconds, sizes are CSS pixels. Request fields that are not listed are rejected.
 
 Every field has a provenance:

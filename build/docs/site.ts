@@ -42,7 +42,7 @@ interface Part {
 }
 
 const site = join(import.meta.dirname, 'site')
-const demoStyle = join(import.meta.dirname, '../../sandbox/demo/styles/base.css')
+const demoStyle = join(import.meta.dirname, '../../sandbox/pages/demo/styles/base.css')
 
 export async function buildDocs(outDir: string): Promise<void> {
   const pages = await readSite()

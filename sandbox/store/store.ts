@@ -3,7 +3,7 @@
  * and async; races are decided by unique constraints and compare-and-set, never by relying on a single process. No SQL
  * and no driver type is visible here.
  *
- * Identifiers are integers (src/contract/ids.ts has their wire form), times are epoch milliseconds.
+ * Identifiers are integers (src/core/contract/ids.ts has their wire form), times are epoch milliseconds.
  *
  * Over 400 lines because it is everything that the author of another adapter has to read, one resource after the other.
  */
@@ -351,7 +351,7 @@ export interface StoredDecision {
     | { status: 'no_fill'; reason: NoFillReason }
   label_text: string
   consent: AuthoritativeConsent
-  /** One letter per campaign of `catalogue`; `explainTrace` of sandbox/domain/decisions.ts reads them. */
+  /** One letter per campaign of `catalogue`; `explainTrace` of sandbox/rules/domain/decisions.ts reads them. */
   trace: string
   /** Identifier of the catalogue used for the decision. */
   catalogue: number

@@ -61,34 +61,40 @@ describe('imports', () => {
   })
 
   test.each([
-    ['src/contract/a.ts', "import { x } from '../client/x.ts'"],
-    ['src/contract/a.ts', "import { readFile } from 'node:fs'"],
-    ['src/client/a.ts', "const x = await import('../cli/x.ts')"],
-    ['src/client/a.ts', "export * from '../cli/x.ts'"],
-    ['src/commands/placements/index.ts', "import { startSandbox } from '#sandbox/index.ts'"],
-    ['src/commands/sandbox/emulator.ts', "import { decide } from '#domain/decisions.ts'"],
-    ['sandbox/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
-    ['sandbox/domain/a.ts', "import type { Store } from '../store/store.ts'"],
-    ['sandbox/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],
-    ['sandbox/operations/a.ts', "import { openStore } from '#store/sqlite/index.ts'"],
-    ['sandbox/renderer/a.ts', "import { limits } from '#contract/limits.ts'"],
-    ['sandbox/renderer/a.ts', 'const x = await import(somewhere)'],
+    ['src/core/contract/a.ts', "import { x } from '../client/x.ts'"],
+    ['src/core/contract/a.ts', "import { readFile } from 'node:fs'"],
+    ['src/core/client/a.ts', "const x = await import('../cli/x.ts')"],
+    ['src/core/client/a.ts', "export * from '../cli/x.ts'"],
+    ['src/cli/commands/placements/index.ts', "import { startSandbox } from '#sandbox/index.ts'"],
+    ['src/cli/commands/sandbox/emulator.ts', "import { decide } from '#domain/decisions.ts'"],
+    ['sandbox/rules/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
+    ['sandbox/rules/domain/a.ts', "import type { Store } from '../store/store.ts'"],
+    ['sandbox/rules/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],
+    ['sandbox/rules/operations/a.ts', "import { openStore } from '#store/sqlite/index.ts'"],
+    ['sandbox/pages/renderer/a.ts', "import { limits } from '#contract/limits.ts'"],
+    ['sandbox/pages/renderer/a.ts', 'const x = await import(somewhere)'],
     ['sandbox/store/a.ts', "type Decide = typeof import('../operations/decisions.ts').decide"],
-    ['sandbox/platform/a.ts', "import { readFile } from 'node:fs'"],
-    ['src/contract/a.ts', "import { z } from 'zodiac'"],
+    ['sandbox/rules/platform/a.ts', "import { readFile } from 'node:fs'"],
+    ['src/core/contract/a.ts', "import { z } from 'zodiac'"],
     ['src/elsewhere/a.ts', ''],
   ])('%s may not: %s', (path, text) => {
     expect(forbiddenImports(parse(path, text))).toHaveLength(1)
   })
 
   test.each([
-    ['src/contract/resources/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
-    ['src/commands/sandbox/emulator.ts', "const { startSandbox } = await import('../../../sandbox/index.ts')"],
-    ['sandbox/operations/a.ts', "import type { Store } from '../store/store.ts'; import { d } from '../domain/d.ts'"],
-    ['sandbox/pipeline/a.ts', "import { z } from 'zod'; import 'node:fs'"],
-    ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/resources/placements.ts'"],
-    ['src/tail/A.tsx', "import { useState } from 'react'"],
-    ['sandbox/domain/a.test.ts', "import { test } from 'vitest'"],
+    ['src/core/contract/resources/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
+    ['src/cli/commands/sandbox/emulator.ts', "const { startSandbox } = await import('../../../../sandbox/index.ts')"],
+    [
+      'sandbox/rules/operations/a.ts',
+      "import type { Store } from '../../store/store.ts'; import { d } from '../domain/d.ts'",
+    ],
+    ['sandbox/server/pipeline/a.ts', "import { z } from 'zod'; import 'node:fs'"],
+    [
+      'sandbox/pages/renderer/host/a.ts',
+      "import type { Placement } from '../../../../src/core/contract/resources/placements.ts'",
+    ],
+    ['src/cli/tail/A.tsx', "import { useState } from 'react'"],
+    ['sandbox/rules/domain/a.test.ts', "import { test } from 'vitest'"],
     ['sandbox/index.ts', "import { x } from './store/sqlite/index.ts'"],
   ])('%s may: %s', (path, text) => {
     expect(forbiddenImports(parse(path, text))).toEqual([])
@@ -111,21 +117,21 @@ describe('clock, dice and environment', () => {
     'process.env.HOME',
     "process['env']",
   ])('%s is found', (text) => {
-    expect(impurities(parse('sandbox/operations/a.ts', text)).length).toBeGreaterThan(0)
-    expect(impurities(parse('sandbox/platform/a.ts', text))).toEqual([])
+    expect(impurities(parse('sandbox/rules/operations/a.ts', text)).length).toBeGreaterThan(0)
+    expect(impurities(parse('sandbox/rules/platform/a.ts', text))).toEqual([])
   })
 
   test('a conversion is not a reading, and a browser has a clock but no process', () => {
     expect(impurities(parse('src/cli/a.ts', 'new Date(epoch_ms).toISOString(); Date.parse(text)'))).toEqual([])
-    expect(impurities(parse('sandbox/renderer/a.ts', 'Date.now(); performance.now()'))).toEqual([])
-    expect(impurities(parse('sandbox/renderer/a.ts', 'process.env.HOME'))).toHaveLength(1)
+    expect(impurities(parse('sandbox/pages/renderer/a.ts', 'Date.now(); performance.now()'))).toEqual([])
+    expect(impurities(parse('sandbox/pages/renderer/a.ts', 'process.env.HOME'))).toHaveLength(1)
   })
 })
 
 test('everything is printed through the guarded streams of the host', () => {
   expect(product.flatMap(unguardedWrites)).toEqual([])
   for (const text of ['console.log(x)', 'process.stdout.write(x)', "import { render } from 'ink'"])
-    expect(unguardedWrites(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+    expect(unguardedWrites(parse('src/cli/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 test('keys are sent by clients that take permitted ones only', () => {
@@ -137,7 +143,7 @@ test('keys are sent by clients that take permitted ones only', () => {
     'const key = settings.secret_key as PermittedKey',
     'const key = settings.secret_key as unknown as PermittedKey',
   ])
-    expect(unpermittedSenders(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
+    expect(unpermittedSenders(parse('src/cli/commands/a.ts', text)).length, text).toBeGreaterThan(0)
 })
 
 test('programs are started by startProgram only', () => {
@@ -150,34 +156,34 @@ test('programs are started by startProgram only', () => {
     "import spawn from 'cross-spawn'",
     "import { startShellLine } from '../foundation/programs.ts'",
   ])
-    expect(unresolvedPrograms(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
+    expect(unresolvedPrograms(parse('src/cli/commands/a.ts', text)).length, text).toBeGreaterThan(0)
   expect(
-    unresolvedPrograms(parse('src/commands/a.ts', "import type { ChildProcess } from 'node:child_process'")),
+    unresolvedPrograms(parse('src/cli/commands/a.ts', "import type { ChildProcess } from 'node:child_process'")),
   ).toEqual([])
 })
 
 test('a file is replaced by a rename that is tried again', () => {
   expect(product.flatMap(plainRenames)).toEqual([])
   for (const text of ["import { renameSync } from 'node:fs'", "import { rename as move } from 'node:fs/promises'"])
-    expect(plainRenames(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+    expect(plainRenames(parse('src/cli/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 test('a file for its owner alone is created where Windows restricts it too', () => {
   expect(product.flatMap(plainModes)).toEqual([])
   for (const text of ['writeFileSync(path, key, { mode: 0o600 })', 'mkdirSync(path, 0o700)'])
-    expect(plainModes(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+    expect(plainModes(parse('src/cli/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 test('the platform is a parameter, and each file that is for Windows too has a test that names it', () => {
   expect(product.flatMap(platformReadings)).toEqual([])
   expect(untestedPlatforms(product, everything)).toEqual([])
   const text = "const isWindows = process.platform === 'win32'"
-  expect(platformReadings(parse('src/commands/a.ts', text))).toHaveLength(1)
-  expect(untestedPlatforms([parse('src/commands/a.ts', text)], everything)).toHaveLength(1)
+  expect(platformReadings(parse('src/cli/commands/a.ts', text))).toHaveLength(1)
+  expect(untestedPlatforms([parse('src/cli/commands/a.ts', text)], everything)).toHaveLength(1)
 })
 
 test('the path of an address never passes through node:path', () => {
-  const served = product.filter(({ path }) => path.startsWith('sandbox/pipeline/'))
+  const served = product.filter(({ path }) => path.startsWith('sandbox/server/pipeline/'))
   const templates = globSync('templates/**/*.{js,mjs,ts,tsx}', { cwd: projectRoot, exclude: ['**/node_modules/**'] })
   expect(templates).toContain('templates/browser-chat/server.js')
   const files = [...served, ...templates.map((path) => parse(path.replaceAll('\\', '/'), read(path)))]
@@ -189,7 +195,7 @@ test('the path of an address never passes through node:path', () => {
 test('a regular expression that a user wrote runs where it can be ended', () => {
   expect(product.flatMap(unreviewedPatterns)).toEqual([])
   for (const text of ["new RegExp(text, 'u')", 'RegExp(text)'])
-    expect(unreviewedPatterns(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+    expect(unreviewedPatterns(parse('src/cli/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 test('no pattern over a text from outside takes time with the square of its length', () => {
@@ -216,7 +222,7 @@ test('JSON of others is read with a limit of depth', () => {
     'JSON.parse(text)',
     'texts.map(JSON.parse)',
   ])
-    expect(limitlessReaders(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+    expect(limitlessReaders(parse('src/cli/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 test('the files of users are read in one place, which knows encodings', () => {
@@ -229,7 +235,7 @@ test('the files of users are read in one place, which knows encodings', () => {
     "import * as fs from 'node:fs'\nfs.readFileSync('a')",
     "process.getBuiltinModule('node:fs').createReadStream('a')",
   ])
-    expect(unreviewedReaders(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+    expect(unreviewedReaders(parse('src/cli/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 test('a table is not read by a name from outside that it may lack', () => {
@@ -281,7 +287,11 @@ describe('files', () => {
     for (const path of ['src/cli/Flags.ts', 'src/cli/exitCodes.ts', 'src/cli/utils.ts', 'src/helpers/a.ts']) {
       expect(badNames(parse(path, '')), path).toHaveLength(1)
     }
-    for (const path of ['src/cli/exit-codes.test.ts', 'src/tail/TailScreen.tsx', 'sandbox/demo/vite.config.ts']) {
+    for (const path of [
+      'src/cli/exit-codes.test.ts',
+      'src/cli/tail/TailScreen.tsx',
+      'sandbox/pages/demo/vite.config.ts',
+    ]) {
       expect(badNames(parse(path, '')), path).toEqual([])
     }
   })
@@ -290,7 +300,7 @@ describe('files', () => {
 describe('code', () => {
   test('no request of Node to loopback can take a proxy', () => {
     expect(product.flatMap(proxiedFetches)).toEqual([])
-    expect(proxiedFetches(parse('src/qa/a.ts', "await fetch('http://localhost')"))).toHaveLength(1)
+    expect(proxiedFetches(parse('src/judge/qa/a.ts', "await fetch('http://localhost')"))).toHaveLength(1)
   })
 
   test('what only its own file uses is not exported', () => {

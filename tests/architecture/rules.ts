@@ -68,7 +68,7 @@ function readingOf(node: SyntaxNode): string | null {
   return node.type === 'Identifier' && node.name === 'randomUUID' ? 'randomUUID' : null
 }
 
-/** Writing to the terminal past the streams of the host, which are guarded (src/cli/output/terminal.ts). */
+/** Writing to the terminal past the streams of the host, which are guarded (src/core/text/terminal.ts). */
 export function unguardedWrites({ path, text, nodes, imports }: Source): string[] {
   if (isTest(path) || !isIn(path, 'src') || path === 'src/main.ts') return []
   const writes = nodes.filter((node) => {
@@ -85,10 +85,11 @@ export function unguardedWrites({ path, text, nodes, imports }: Source): string[
 
 /** Calls of the global fetch under Node, which takes the proxy of the environment even for loopback. */
 export function proxiedFetches({ path, text, nodes }: Source): string[] {
-  const isPage = [...browserFiles.filter((folder) => folder !== 'src/client'), 'src/diagnosis/facts/in-page.ts'].some(
-    (folder) => isIn(path, folder),
-  )
-  if (isTest(path) || isPage || path === 'src/client/exchange.ts') return []
+  const isPage = [
+    ...browserFiles.filter((folder) => folder !== 'src/core/client'),
+    'src/judge/diagnosis/facts/in-page.ts',
+  ].some((folder) => isIn(path, folder))
+  if (isTest(path) || isPage || path === 'src/core/client/exchange.ts') return []
   return nodes
     .filter((node) => node.type === 'CallExpression' && nameOf(node.callee) === 'fetch')
     .map(({ start }) => `${path}:${lineOf(text, start)} sends loopback through a proxy: use nodeFetch or fetchText`)
@@ -99,7 +100,7 @@ export function proxiedFetches({ path, text, nodes }: Source): string[] {
  * elsewhere than in src/cli/settings/settings.ts.
  */
 export function unpermittedSenders({ path, text, nodes, imports }: Source): string[] {
-  if (isTest(path) || !isIn(path, 'src') || isIn(path, 'src/client')) return []
+  if (isTest(path) || !isIn(path, 'src') || isIn(path, 'src/core/client')) return []
   const calls = nodes.filter((node) => node.type === 'CallExpression' && nameOf(node.callee) === 'fetch')
   const names = nodes.filter((node) => {
     if (node.type !== 'ImportSpecifier') return false
@@ -136,9 +137,9 @@ const senderNames = new Set([
 /** Each takes permitted keys by its type, or sends none. */
 const keylessSenders = new Set([
   // The drivers of browsers on this computer, and the requests of their pages.
-  'src/qa/browser/firefox.ts',
+  'src/judge/qa/browser/firefox.ts',
   // Receives callbacks and forwards them as they came: it sends no key.
-  'src/commands/callbacks.ts',
+  'src/cli/commands/callbacks.ts',
   // Certificates only: no connection.
   'src/cli/process/certificate.ts',
   'src/cli/process/trust.ts',
@@ -146,33 +147,33 @@ const keylessSenders = new Set([
   'src/cli/run/command.ts',
   'src/cli/run/command-client.ts',
   'src/cli/run/http-fetch.ts',
-  'src/qa/run/target.ts',
-  'src/qa/run/control.ts',
-  'src/qa/run/http-client.ts',
-  'src/qa/contract-compare/replay.ts',
+  'src/judge/qa/run/target.ts',
+  'src/judge/qa/run/control.ts',
+  'src/judge/qa/run/http-client.ts',
+  'src/judge/qa/contract-compare/replay.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.
-  'src/commands/contract/check.ts',
-  'src/diagnosis/facts/served-files.ts',
-  'src/commands/qa/observe.ts',
+  'src/cli/commands/contract/check.ts',
+  'src/judge/diagnosis/facts/served-files.ts',
+  'src/cli/commands/qa/observe.ts',
   // The requests of a page as its browser sent them, and pages of our own.
-  'src/hosts/passthrough.ts',
-  'src/hosts/own-page.ts',
-  'src/hosts/extension.ts',
+  'src/judge/hosts/passthrough.ts',
+  'src/judge/hosts/own-page.ts',
+  'src/judge/hosts/extension.ts',
   // The requests of an app as it sent them, to the service that the command line named, over TLS or on this computer.
-  'src/recordings/pass.ts',
-  'src/recordings/upstream.ts',
-  'src/recordings/recorder.ts',
-  'src/recordings/tunnel.ts',
+  'src/judge/recordings/pass.ts',
+  'src/judge/recordings/upstream.ts',
+  'src/judge/recordings/recorder.ts',
+  'src/judge/recordings/tunnel.ts',
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.
-  'src/testing/open-sandbox.ts',
-  'src/testing/running-app.ts',
-  'src/testing/testcontainers.ts',
+  'src/judge/testing/open-sandbox.ts',
+  'src/judge/testing/running-app.ts',
+  'src/judge/testing/testcontainers.ts',
   // The key of the sandbox that serves it, through the pipeline of that sandbox alone.
-  'src/mcp/http.ts',
+  'src/cli/mcp/http.ts',
 ])
 
 /** They pass every text through `oneLine` before ink draws it. */
-const drawnFiles = ['src/tail/TailScreen.tsx', 'src/commands/setup/Select.tsx']
+const drawnFiles = ['src/cli/tail/TailScreen.tsx', 'src/cli/commands/setup/Select.tsx']
 
 /**
  * Programs that are started past `startProgram`, which finds them on Windows too and keeps shells from reading their
@@ -191,28 +192,28 @@ export function unresolvedPrograms({ path, text, nodes, imports }: Source): stri
     ...loaded.map(({ start }) => `${path}:${lineOf(text, start)} starts programs past ${programsFile}`),
     ...nodes
       .filter((node) => node.type === 'ImportSpecifier' && nameOf(node.imported) === 'startShellLine')
-      .filter(() => path !== 'src/testing/running-app.ts')
+      .filter(() => path !== 'src/judge/testing/running-app.ts')
       .map(({ start }) => `${path}:${lineOf(text, start)} runs a shell, which reads arguments as its own syntax`),
   ]
 }
 
-const programsFile = 'src/foundation/programs.ts'
+const programsFile = 'src/core/foundation/programs.ts'
 const startModule = /^((node:)?(child_process|cluster)|cross-spawn|execa)$/
 /** A pager is one line that its user wrote for a shell, run while the command waits. */
 const pagerFile = 'src/cli/output/pager.ts'
 
 /** What reads a file or stdin by itself, and why no encoding of a user's text file can matter there. */
 const fileReaders: Readonly<Record<string, string>> = {
-  'src/commands/setup/agent.ts': 'a file of this package',
-  'src/foundation/file-system.ts': 'opens a file to create it',
-  'src/foundation/text-file.ts': 'reads the text files of users',
+  'src/cli/commands/setup/agent.ts': 'a file of this package',
+  'src/core/foundation/file-system.ts': 'opens a file to create it',
+  'src/core/foundation/text-file.ts': 'reads the text files of users',
   'src/cli/run/user-file.ts': 'reads what a command takes: a file, or stdin',
-  'src/commands/evidence/export-file.ts': 'each byte of an export is signed: nothing of it may be converted',
-  'src/commands/sandbox/archive.ts': 'an archive, which is not text',
-  'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
-  'src/qa/browser/screenshot.ts': 'pictures',
+  'src/cli/commands/evidence/export-file.ts': 'each byte of an export is signed: nothing of it may be converted',
+  'src/cli/commands/sandbox/archive.ts': 'an archive, which is not text',
+  'src/cli/commands/qa/index.ts': 'compares bytes with those before, to see a change',
+  'src/judge/qa/browser/screenshot.ts': 'pictures',
   'src/cli/process/certificate.ts': 'certificates that svc wrote, and lists of certificates',
-  'sandbox/demand/own-file.ts': 'pictures and clips',
+  'sandbox/rules/demand/own-file.ts': 'pictures and clips',
   'src/cli/process/trust.ts': 'lists of certificates',
   'src/cli/process/background.ts': 'the log of a sandbox',
   'src/cli/process/port-holder.ts': '/proc',
@@ -221,19 +222,19 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/cli/settings/sandbox-folder.ts': 'the state directory',
   'src/cli/settings/state-directory.ts': 'the state directory',
   'src/cli/endpoint/last-placement.ts': 'the state directory',
-  'src/commands/sandbox/scenarios.ts': 'scenarios of the package',
-  'src/mcp/resources.ts': 'the documentation of the package',
-  'src/qa/report/html/page.ts': 'a style sheet of the package',
-  'src/qa/suite/builtin.ts': 'the suites of the package',
-  'src/recordings/recording-file.ts': 'opens a file to create it',
-  'src/scaffold/project.ts': 'the templates of the package',
-  'src/scaffold/package-archive.ts': 'the files of the package',
-  'src/scaffold/templates.ts': 'the templates of the package',
+  'src/cli/commands/sandbox/scenarios.ts': 'scenarios of the package',
+  'src/cli/mcp/resources.ts': 'the documentation of the package',
+  'src/judge/qa/report/html/page.ts': 'a style sheet of the package',
+  'src/judge/qa/suite/builtin.ts': 'the suites of the package',
+  'src/judge/recordings/recording-file.ts': 'opens a file to create it',
+  'src/cli/scaffold/project.ts': 'the templates of the package',
+  'src/cli/scaffold/package-archive.ts': 'the files of the package',
+  'src/cli/scaffold/templates.ts': 'the templates of the package',
   'sandbox/fixtures.ts': 'the fixtures of the package',
-  'sandbox/pipeline/encodings.ts': 'files of the package',
-  'sandbox/pipeline/files/assets.ts': 'files of the package',
-  'sandbox/pipeline/files/export-import.ts': 'a snapshot, which is not text',
-  'sandbox/platform/descriptors.ts': '/proc',
+  'sandbox/server/pipeline/encodings.ts': 'files of the package',
+  'sandbox/server/pipeline/files/assets.ts': 'files of the package',
+  'sandbox/server/pipeline/files/export-import.ts': 'a snapshot, which is not text',
+  'sandbox/rules/platform/descriptors.ts': '/proc',
   'sandbox/store/sqlite/copies/received-file.ts': 'a database',
   'sandbox/store/sqlite/file-worker.ts': 'a database',
   'sandbox/store/sqlite/file/explain.ts': 'a database',
@@ -271,7 +272,7 @@ const fileReading = /^(readFile(Sync)?|createReadStream|openAsBlob|openSync|read
 
 /** Renames that are not tried again where another process has the file open, as on Windows. */
 export function plainRenames({ path, text, nodes }: Source): string[] {
-  if (isTest(path) || path === 'src/foundation/file-system.ts') return []
+  if (isTest(path) || path === 'src/core/foundation/file-system.ts') return []
   return nodes
     .filter((node) => node.type === 'ImportSpecifier' && /^rename(Sync)?$/.test(nameOf(node.imported) ?? ''))
     .map(({ start }) => `${path}:${lineOf(text, start)} renames by itself; take renameOver`)
@@ -288,9 +289,9 @@ export function plainModes({ path, text, nodes }: Source): string[] {
 }
 
 const modeFiles = new Set([
-  'src/foundation/permissions.ts',
+  'src/core/foundation/permissions.ts',
   // A script in the temporary folder, without a key, that is never written on Windows.
-  'src/qa/browser/firefox.ts',
+  'src/judge/qa/browser/firefox.ts',
   // The bits that are taken from a file which others may read.
   'sandbox/store/sqlite/file/names.ts',
 ])
@@ -307,10 +308,10 @@ const platformFiles = new Set([
   'src/main.ts',
   // Defaults of parameters.
   'sandbox/certificate.ts',
-  'src/foundation/file-system.ts',
-  'src/foundation/permissions.ts',
-  'src/foundation/programs.ts',
-  'src/testing/running-app.ts',
+  'src/core/foundation/file-system.ts',
+  'src/core/foundation/permissions.ts',
+  'src/core/foundation/programs.ts',
+  'src/judge/testing/running-app.ts',
 ])
 
 /** Files that name Windows without a test of the same name that runs it as a platform. */
@@ -326,12 +327,12 @@ export function untestedPlatforms(product: readonly Source[], tests: readonly So
 
 /** Where the test of a file is not beside it. */
 const windowsTests: Readonly<Record<string, string>> = {
-  'src/agent-files/own-command.ts': 'tests/cli/agent-setup.test.ts',
+  'src/cli/agent-files/own-command.ts': 'tests/cli/agent-setup.test.ts',
   'src/cli/output/pager.ts': 'tests/cli/pager.test.ts',
-  'src/cli/output/terminal.ts': 'tests/cli/pager.test.ts',
+  'src/core/text/terminal.ts': 'tests/cli/pager.test.ts',
   'src/cli/settings/state-directory.ts': 'tests/cli/settings.test.ts',
   'src/cli/process/process-group.ts': 'tests/cli/exec.test.ts',
-  'src/commands/exec.ts': 'tests/cli/exec.test.ts',
+  'src/cli/commands/exec.ts': 'tests/cli/exec.test.ts',
   'src/main.ts': 'tests/processes/start.test.ts',
 }
 
@@ -400,14 +401,14 @@ export function unusedExports(product: readonly Source[], everything: readonly S
 
 /** What package.json exports, and what a page imports by its address: others use it. */
 const entryPoints = new Set([
-  'sandbox/console/console.ts',
+  'sandbox/pages/console/console.ts',
   'sandbox/index.ts',
-  'src/client/browser.ts',
-  'src/client/index.ts',
-  'src/contract/exports.ts',
-  'src/testing/playwright.ts',
-  'src/testing/testcontainers.ts',
-  'src/testing/vitest.ts',
+  'src/core/client/browser.ts',
+  'src/core/client/index.ts',
+  'src/core/contract/exports.ts',
+  'src/judge/testing/playwright.ts',
+  'src/judge/testing/testcontainers.ts',
+  'src/judge/testing/vitest.ts',
 ])
 
 function exportsOf({ start, declaration, specifiers, exportKind }: SyntaxNode) {
@@ -466,30 +467,30 @@ export function unquotedIdentifiers({ path, text }: Source): string[] {
 
 /** What may make a regular expression at run time, and why no text of a user can make it slow there. */
 const patternMakers: Readonly<Record<string, string>> = {
-  'src/qa/expect/pattern.ts': 'runs those of users, and ends them',
-  'src/qa/expect/operators.ts': 'only compiles one, to report what is wrong with it',
-  'src/commands/qa/index.ts': 'only compiles one, to report what is wrong with it',
-  'src/qa/run/plan.ts': 'the name of an axis is a word',
-  'src/qa/report/html/page.ts': 'a secret, escaped',
-  'src/qa/suite/builtin.ts': 'a number of our own',
+  'src/judge/qa/expect/pattern.ts': 'runs those of users, and ends them',
+  'src/judge/qa/expect/operators.ts': 'only compiles one, to report what is wrong with it',
+  'src/cli/commands/qa/index.ts': 'only compiles one, to report what is wrong with it',
+  'src/judge/qa/run/plan.ts': 'the name of an axis is a word',
+  'src/judge/qa/report/html/page.ts': 'a secret, escaped',
+  'src/judge/qa/suite/builtin.ts': 'a number of our own',
   'src/cli/endpoint/flags.ts': 'a pattern of the contract',
   'src/cli/output/jq.ts': 'the name of a function, of word characters',
-  'src/foundation/http.ts': 'a path template of the contract, escaped',
-  'src/diagnosis/facts/renderer-use.ts': 'names of our own',
-  'src/cli/output/terminal.ts': 'a random number of our own',
+  'src/core/foundation/http.ts': 'a path template of the contract, escaped',
+  'src/judge/diagnosis/facts/renderer-use.ts': 'names of our own',
+  'src/core/text/terminal.ts': 'a random number of our own',
   'src/cli/settings/settings.ts': 'a pattern of the contract',
-  'src/contract/fields.ts': 'a pattern of the contract',
-  'src/contract/resources/events.ts': 'a pattern of the contract',
-  'src/contract/resources/beacons.ts': 'a pattern of the contract',
-  'src/foundation/redaction.ts': 'a pattern of our own',
-  'src/foundation/personal-data/access-keys.ts': 'prefixes of our own',
-  'src/foundation/personal-data/phone-numbers.ts': 'words of our own',
-  'src/foundation/personal-data/postal-addresses.ts': 'words of our own',
-  'src/mcp/results/outside-text.ts': 'a pattern of the contract',
-  'src/mcp/results/result-text.ts': 'names of our own',
-  'src/recordings/rewriting.ts': 'an origin, escaped',
-  'sandbox/demo/canvases.ts': 'names of our own',
-  'sandbox/domain/catalogue.ts': 'a prefix of our own',
+  'src/core/contract/fields.ts': 'a pattern of the contract',
+  'src/core/contract/resources/events.ts': 'a pattern of the contract',
+  'src/core/contract/resources/beacons.ts': 'a pattern of the contract',
+  'src/core/foundation/redaction.ts': 'a pattern of our own',
+  'src/core/foundation/personal-data/access-keys.ts': 'prefixes of our own',
+  'src/core/foundation/personal-data/phone-numbers.ts': 'words of our own',
+  'src/core/foundation/personal-data/postal-addresses.ts': 'words of our own',
+  'src/cli/mcp/results/outside-text.ts': 'a pattern of the contract',
+  'src/cli/mcp/results/result-text.ts': 'names of our own',
+  'src/judge/recordings/rewriting.ts': 'an origin, escaped',
+  'sandbox/pages/demo/canvases.ts': 'names of our own',
+  'sandbox/rules/domain/catalogue.ts': 'a prefix of our own',
 }
 
 /** Regular expressions that are made at run time where nobody has said what of. Those of users can run for ever. */

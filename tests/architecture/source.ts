@@ -79,7 +79,7 @@ function importOf(node: SyntaxNode, path: string, text: string): Import[] {
   ]
 }
 
-/** Rooms by their name in `imports` of package.json: `#contract/` is src/contract/. */
+/** Rooms by their name in `imports` of package.json: `#contract/` is src/core/contract/. */
 const rooms = Object.entries(
   (JSON.parse(readFileSync(new URL('package.json', top), 'utf8')) as { imports: Record<string, string> }).imports,
 ).map(([name, path]) => ({ name: name.slice(0, -1), folder: path.slice('./'.length, -1) }))

@@ -7,7 +7,7 @@ const minSubjectLines = 40
 const maxBareLines = 60
 
 /** Where a file is named after its noun, however short it is. */
-const nounFolders = ['src/commands/', 'src/contract/resources/']
+const nounFolders = ['src/cli/commands/', 'src/core/contract/resources/']
 
 interface Statement {
   names: readonly string[]

@@ -1,5 +1,5 @@
 /**
- * A frame that is not the service's: it uses the protocol of sandbox/renderer/messages.ts, and misuses it.
+ * A frame that is not the service's: it uses the protocol of sandbox/pages/renderer/messages.ts, and misuses it.
  *
  * Its script runs once the host page has handed over the port. It has `say(message)`, `nonce`, and `settings`, what the
  * service's own document would have sent in `ready`, the beacon token included.

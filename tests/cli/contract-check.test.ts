@@ -2,9 +2,9 @@
 
 import stringWidth from 'string-width'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { plainStyle } from '#cli/output/terminal.ts'
 import { check as checkCommand } from '#commands/contract/check.ts'
 import { type ServiceDifference as Difference, reportLines, type ServiceReport } from '#qa/contract-check/report.ts'
+import { plainStyle } from '#text/terminal.ts'
 import { type BrokenProxy, type Passing, startProxy } from './broken-proxy.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 

@@ -8,7 +8,6 @@ import { PassThrough, Writable } from 'node:stream'
 import { render, Text } from 'ink'
 import { createElement } from 'react'
 import { expect, test } from 'vitest'
-import { chooseStyle } from '#cli/output/terminal.ts'
 import { createClient } from '#client/index.ts'
 import { select } from '#commands/setup/Select.tsx'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
@@ -21,6 +20,7 @@ import type { RequestState, SlotState, TailItem, TailSource } from '#tail/source
 import { createTailStore } from '#tail/store.ts'
 import { showTail } from '#tail/TailScreen.tsx'
 import { parse } from '#tests/architecture/source.ts'
+import { chooseStyle } from '#text/terminal.ts'
 import { hostile, steering } from './hostile-output.ts'
 import { root } from './process.ts'
 import { type TerminalSize, usualSize } from './terminal.ts'
@@ -31,8 +31,8 @@ const written_out = '\\u001b]0;OWNED'
 
 /** What is drawn by each file that uses Ink, one text for each screen. */
 const screens: Readonly<Record<string, () => Promise<string[]>>> = {
-  'src/commands/setup/Select.tsx': drawSelect,
-  'src/tail/TailScreen.tsx': drawTail,
+  'src/cli/commands/setup/Select.tsx': drawSelect,
+  'src/cli/tail/TailScreen.tsx': drawTail,
 }
 /** The second has room for everything. */
 const sizes: readonly TerminalSize[] = [usualSize, { columns: 200, rows: 120 }]

@@ -116,7 +116,7 @@ test('every command that promises exit code 5 is here', async () => {
 })
 
 test('no other module ends a command with exit code 5', () => {
-  const folder = join(root, 'src/commands')
+  const folder = join(root, 'src/cli/commands')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   const ending = files.filter((name) =>
     /exitCodes\.expectation|'expectation'|nothingChecked\(/.test(readFileSync(join(folder, name), 'utf8')),

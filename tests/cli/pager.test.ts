@@ -1,8 +1,9 @@
 /** Long lists in a pager, on a terminal of 24 lines; the last is a real one. */
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { SystemStream } from '#cli/run/system.ts'
+import type { SystemStream } from '#text/terminal.ts'
 import { openScript } from './script-terminal.ts'
 import { keptStream, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 

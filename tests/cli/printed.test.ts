@@ -9,7 +9,7 @@ import {
   plainStyle,
   printable,
   streamText,
-} from '#cli/output/terminal.ts'
+} from '#text/terminal.ts'
 import { hostile, steering, walkHostileFiles, walkHostileOutput } from './hostile-output.ts'
 
 test('control characters of a text are written out, codes of the program pass', () => {

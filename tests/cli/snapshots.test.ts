@@ -1,10 +1,11 @@
 /** Named states and files of the sandbox, as they are typed. */
+
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createOutput, type OutputOptions } from '#cli/output/output.ts'
-import { guardStreams } from '#cli/output/terminal.ts'
+import { guardStreams } from '#cli/run/guarded-streams.ts'
 import { startScriptedService } from './scripted-service.ts'
 import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 

@@ -1,6 +1,8 @@
 /** A Host with a fixed clock, for commands that run in the process of a test. */
+
 import { isGroupRunning, readPidScope, readProcess } from '#cli/process/proc.ts'
-import type { Signal, System, SystemStream } from '#cli/run/system.ts'
+import type { Signal, System } from '#cli/run/system.ts'
+import type { SystemStream } from '#text/terminal.ts'
 
 /** Counts the random texts, so that no two runs create the same session. */
 let randomTexts = 0

@@ -1,16 +1,16 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { plainStyle } from '#cli/output/terminal.ts'
 import { type Command, type CommandGroup, findProvenance, loadAll, tableOptions } from '#cli/run/command.ts'
 import { parseCommandLine } from '#cli/run/command-line.ts'
-import { exitCodes } from '#cli/run/errors.ts'
 import { type CommandNode, commandHelp, commandTree, describeCommand } from '#cli/run/help.ts'
 import { topics } from '#cli/run/help-topics.ts'
 import { settingNames, settingsTable } from '#cli/settings/table.ts'
 import { errorCodes } from '#contract/errors.ts'
 import { builtinNames } from '#qa/suite/builtin.ts'
 import { commands } from '#src/program.ts'
+import { exitCodes } from '#text/cli-error.ts'
+import { plainStyle } from '#text/terminal.ts'
 import { keptStream, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli

@@ -97,7 +97,7 @@ const read: Readonly<Record<string, UserFile>> = {
 
 /** Arguments and flags for files that are written, are no text, or are read as they are, and why. */
 const notRead: Readonly<Record<string, string>> = {
-  'beacons reconcile <file>': 'is read in other encodings too: src/reconciliation/own-counts.test.ts',
+  'beacons reconcile <file>': 'is read in other encodings too: src/judge/reconciliation/own-counts.test.ts',
   'sandbox export [file]': 'is written',
   'requests export [file]': 'is written',
   'sandbox import <file>': 'is an archive',

@@ -1,10 +1,10 @@
 /** One vocabulary: what one flag takes, every flag of its kind takes, and what lists print is accepted as input. */
 import type { Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { plainStyle } from '#cli/output/terminal.ts'
 import { loadAll } from '#cli/run/command.ts'
 import { startBlock } from '#commands/sandbox/start-block.ts'
 import { commands } from '#src/program.ts'
+import { plainStyle } from '#text/terminal.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli

@@ -6,7 +6,7 @@ import { compat, control, v1 } from '#contract/index.ts'
 const parts = { v1, control }
 
 test.each(['v1', 'control'] as const)('the contract has the endpoints in %s of every resource', async (part) => {
-  const files = readdirSync(new URL('../../src/contract/resources/', import.meta.url), {
+  const files = readdirSync(new URL('../../src/core/contract/resources/', import.meta.url), {
     recursive: true,
     encoding: 'utf8',
   })
@@ -14,7 +14,7 @@ test.each(['v1', 'control'] as const)('the contract has the endpoints in %s of e
     .map((name) => name.replaceAll('\\', '/'))
   const declared = await Promise.all(
     files.map(async (name) => {
-      const path = `../../src/contract/resources/${name.replace('.ts', '')}.ts`
+      const path = `../../src/core/contract/resources/${name.replace('.ts', '')}.ts`
       return (await import(path)) as { v1?: object; control?: object }
     }),
   )

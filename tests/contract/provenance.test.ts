@@ -52,7 +52,7 @@ test('decisions have ids such as A31, those of old clients such as C03', () => {
 
 test('every decision that a comment of the contract names exists', () => {
   const text = ['fields.ts', 'limits.ts', 'endpoint.ts', 'errors.ts', 'resources/beacons.ts', 'resources/jobs.ts']
-    .map((file) => readFileSync(new URL(`../../src/contract/${file}`, import.meta.url), 'utf8'))
+    .map((file) => readFileSync(new URL(`../../src/core/contract/${file}`, import.meta.url), 'utf8'))
     .join('\n')
   for (const [id] of text.matchAll(/\bA\d\d\b/g)) expect(choices).toHaveProperty(id)
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { root } from '#tests/cli/process.ts'
 
 const page = readFileSync(join(root, 'docs/renderer.md'), 'utf8')
-const host = (file: string) => readFileSync(join(root, 'sandbox/renderer/host', file), 'utf8')
+const host = (file: string) => readFileSync(join(root, 'sandbox/pages/renderer/host', file), 'utf8')
 
 /** Returns the strings of `type Name = | 'a' | 'b'`. */
 function union(source: string, name: string): string[] {

@@ -15,7 +15,7 @@ const rows = readFileSync(join(root, '.github/SECURITY.md'), 'utf8')
 test('every line of SECURITY.md names a test, and there is one in each part', () => {
   expect(rows.length).toBeGreaterThan(15)
   for (const { line, file } of rows)
-    expect(file, line).toMatch(/^(tests|src|sandbox)\/.+\.test\.ts$|^src\/qa\/suites\/.+\.yaml$/)
+    expect(file, line).toMatch(/^(tests|src|sandbox)\/.+\.test\.ts$|^src\/judge\/qa\/suites\/.+\.yaml$/)
 })
 
 test.each(rows)('$title', ({ file, title }) => {

@@ -3,7 +3,7 @@ import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
-import { openapiDocument } from '../../src/contract/openapi/document.ts'
+import { openapiDocument } from '../../src/core/contract/openapi/document.ts'
 import { checkout, run } from '../templates/run.ts'
 import { temporaryDirectory } from '../temporary.ts'
 

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { openapiDocument } from '../../src/contract/openapi/document.ts'
-import type { JsonObject } from '../../src/foundation/json.ts'
+import { openapiDocument } from '../../src/core/contract/openapi/document.ts'
+import type { JsonObject } from '../../src/core/foundation/json.ts'
 import { run } from '../templates/run.ts'
 import { temporaryDirectory } from '../temporary.ts'
 

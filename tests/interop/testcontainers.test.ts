@@ -29,7 +29,7 @@ async function compile(include: string[]): Promise<string> {
       paths: {
         testcontainers: [join(tools, 'node_modules/testcontainers')],
         vitest: [join(checkout, 'node_modules/vitest')],
-        'svc-sandbox/testcontainers': [join(checkout, 'dist/types/src/testing/testcontainers.d.ts')],
+        'svc-sandbox/testcontainers': [join(checkout, 'dist/types/src/judge/testing/testcontainers.d.ts')],
       },
     },
     include,
@@ -41,7 +41,7 @@ async function compile(include: string[]): Promise<string> {
 }
 
 test('its source fits the real types, and a test that uses it too', async () => {
-  await compile([join(checkout, 'src/testing/testcontainers.ts')])
+  await compile([join(checkout, 'src/judge/testing/testcontainers.ts')])
   mkdirSync(join(project, 'tests'))
   const use = (line: string) => `
 import { Network } from 'testcontainers'

@@ -36,7 +36,7 @@ export interface Edit {
   name: string
   wrong: string
   /**
-   * The folder and the function, class or constant at the top level of one of its files: `sandbox/domain#decide`. Where two
+   * The folder and the function, class or constant at the top level of one of its files: `sandbox/rules/domain#decide`. Where two
    * files declare it, the file without its extension instead of the folder.
    */
   in: string

@@ -44,7 +44,7 @@ async function serveRenderer(edit: Edit, to: string): Promise<Edit> {
   ])
   return {
     ...edit,
-    in: 'sandbox/pipeline#renderer',
+    in: 'sandbox/server/pipeline#renderer',
     find: "const renderer = 'dist/renderer'",
     replace: `const renderer = ${JSON.stringify(relative(root, to))}`,
   }

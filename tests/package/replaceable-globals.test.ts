@@ -28,7 +28,7 @@ const pastInjection = new RegExp(
 
 /** Chunks that take one of these all the same. */
 const permitted: Readonly<Record<string, readonly string[]>> = {
-  // A test that replaces fetch means the requests of its app too; src/client/node-fetch.ts sees to DOM environments.
+  // A test that replaces fetch means the requests of its app too; src/core/client/node-fetch.ts sees to DOM environments.
   command: ['fetch', 'globalThis.fetch'],
   // Only where it runs in a page.
   jq: ['fetch'],

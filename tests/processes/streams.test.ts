@@ -2,13 +2,13 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
-import { exitCodes } from '#cli/run/errors.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { commands } from '#src/program.ts'
 import { goesOn } from '#tests/cli/every-example.ts'
 import { shell, spawnSvc } from '#tests/cli/process.ts'
 import { noon, startTestCli, type TestCli } from '#tests/cli/test-cli.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
+import { exitCodes } from '#text/cli-error.ts'
 
 const short: Readonly<Record<string, string>> = { 'qa run': 'qa run formats', 'qa hosts': 'qa hosts --list' }
 /** Exit codes of commands that end by themselves; 1 would be a bug. */

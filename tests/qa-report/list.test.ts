@@ -2,12 +2,12 @@
 
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { chooseStyle, streamText } from '#cli/output/terminal.ts'
 import { diffValues, exchangeLine } from '#qa/report/failure.ts'
 import { createReporters } from '#qa/report/reporters.ts'
 import type { Paint } from '#qa/report/text.ts'
 import type { RunResult } from '#qa/result.ts'
 import { createTerminalScreen } from '#tests/cli/terminal-screen.ts'
+import { chooseStyle, streamText } from '#text/terminal.ts'
 import { check, everything, exchange, failedItem, hostile, item, run, step } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 

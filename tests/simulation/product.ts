@@ -9,10 +9,10 @@ import type { Start } from './virtual/process.ts'
 
 /** What the product loads when it is first needed: a file that is read while a history runs takes nobody's time. */
 const loadedLater = [
-  'sandbox/pipeline/streams/decision-sockets.ts',
-  'sandbox/runtime/callbacks/network.ts',
-  'sandbox/pipeline/body/malformed-body.ts',
-  'src/foundation/consent/strings.ts',
+  'sandbox/server/pipeline/streams/decision-sockets.ts',
+  'sandbox/rules/runtime/callbacks/network.ts',
+  'sandbox/server/pipeline/body/malformed-body.ts',
+  'src/core/foundation/consent/strings.ts',
 ]
 
 interface StartModule {

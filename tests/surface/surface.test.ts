@@ -2,7 +2,7 @@
  * What users of svc can name, frozen as text: operations, rules, error codes, the fields of JSON output, the modules of the
  * package. Files may move and be renamed freely; these lists may not change by that. Prose (descriptions, messages, hints)
  * and values are left out, and so is what a committed file lists already: flags are in docs/commands.md, fields of the API in
- * docs/reference.md, cases in src/qa/suites, schemas of files in fixtures.
+ * docs/reference.md, cases in src/judge/qa/suites, schemas of files in fixtures.
  *
  * Everything is seen from the outside: the command line in this process, HTTP, and the public modules. A failing file
  * under `frozen/` means that something public changed. If that is intended, write the files again and say why in the

@@ -52,7 +52,7 @@ export const expiry = "interval '10 seconds'"
 const heldMs = 8_000
 const pollMs = 50
 const maxBackoffMs = 1_000
-/** Numbers below this fit an identifier; sandbox/platform has the same limit. */
+/** Numbers below this fit an identifier; sandbox/rules/platform has the same limit. */
 export const maxNodes = 64
 /** Slots that one notification names. A longer list is read from the events. */
 const maxNamedSlots = 300

@@ -1,7 +1,7 @@
 /** The page of a bundle as a service sends it, for the command line and for the tools of agents. */
 import type { Bundle } from '#contract/bundles/bundle.ts'
 import { readBundle } from '#contract/bundles/text.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError } from '#text/cli-error.ts'
 
 /** Returns the bundle of a page. Throws CliError when the service sent something else. */
 export function requireBundle(page: string): Bundle {

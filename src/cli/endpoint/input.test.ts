@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { plainStyle } from '../output/terminal.ts'
-import { describeValue } from '../output/text.ts'
+import { plainStyle } from '#text/terminal.ts'
+import { describeValue } from '#text/text.ts'
 import { endpoints } from './facts.ts'
 import { chooseVariant } from './flags.ts'
 import { assign, type Body } from './input.ts'

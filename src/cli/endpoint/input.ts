@@ -5,7 +5,7 @@
 import { Option } from 'commander'
 import type { EndpointId } from '#contract/index.ts'
 import { isObject, parseJson, setValue } from '#foundation/json.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError } from '#text/cli-error.ts'
 import type { System } from '../run/system.ts'
 import { settingsTable } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'

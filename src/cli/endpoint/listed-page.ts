@@ -1,9 +1,9 @@
 import { isTime } from '#contract/separated.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { isObject } from '#foundation/json.ts'
-import { type Column, printTable } from '../output/table.ts'
-import type { Style } from '../output/terminal.ts'
-import { fieldLines, formatValue, timeText } from '../output/text.ts'
+import { type Column, printTable } from '#text/table.ts'
+import type { Style } from '#text/terminal.ts'
+import { fieldLines, formatValue, timeText } from '#text/text.ts'
 import type { CommandContext } from '../run/command.ts'
 
 export interface Listing {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseSince, parseSpan } from '#foundation/duration.ts'
-import { formatTime } from '../output/text.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError } from '#text/cli-error.ts'
+import { formatTime } from '#text/text.ts'
 
 /** Returns an RFC 3339 time, or a day, as epoch milliseconds; any other text unchanged. */
 export function timeText(text: string): string {

@@ -1,5 +1,5 @@
 /** Prints values through `--jq`, in the order of the calls. */
-import type { SystemStream } from '../run/system.ts'
+import type { SystemStream } from '#text/terminal.ts'
 import type { JqFilter } from './jq.ts'
 
 interface FilterPrinter {

@@ -2,9 +2,10 @@
  * `--jq`: jq 1.7 as WebAssembly, without access to files, the network or the environment of this process. An
  * expression is compiled before anything is sent, so that a typo has no effect.
  */
+
 import { readMessage } from '#foundation/system-error.ts'
-import { CliError } from '../run/errors.ts'
-import { jsonText } from './terminal.ts'
+import { CliError } from '#text/cli-error.ts'
+import { jsonText } from '#text/terminal.ts'
 
 /** The program that the package provides: one run at a time, output as text. */
 interface Program {

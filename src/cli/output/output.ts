@@ -1,14 +1,23 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
 import type { SeparatedForm, SeparatedFormat } from '#contract/separated.ts'
+import {
+  type ColorChoice,
+  chooseStyle,
+  jsonText,
+  oneLine,
+  printable,
+  type Style,
+  streamText,
+  type View,
+} from '#text/terminal.ts'
+import { hangingLines, wrap } from '#text/text.ts'
 import type { Failure } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
-import type { ColorChoice, OutputFormat } from '../settings/table.ts'
+import type { OutputFormat } from '../settings/table.ts'
 import { createFilterPrinter } from './filter-printer.ts'
 import { showInPager } from './pager.ts'
 import { showBytes, showProgress } from './progress.ts'
 import { type NamedField, printedRows } from './separated.ts'
-import { chooseStyle, jsonText, oneLine, printable, type Style, streamText, type View } from './terminal.ts'
-import { hangingLines, wrap } from './text.ts'
 
 export interface OutputOptions {
   format: OutputFormat

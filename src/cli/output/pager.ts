@@ -3,9 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
 import { readErrorCode } from '#foundation/system-error.ts'
+import { isDumbTerminal } from '#text/terminal.ts'
+import { textWidth } from '#text/text.ts'
 import type { System } from '../run/system.ts'
-import { isDumbTerminal } from './terminal.ts'
-import { textWidth } from './text.ts'
 
 /** Exit codes of a shell for a missing program; Windows has its own. */
 const notFound = [127, 9009]

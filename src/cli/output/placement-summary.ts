@@ -4,9 +4,9 @@ import type { AuthoritativeConsent } from '#contract/fields.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { ConsentItem } from '#contract/resources/consent.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { Style } from '#text/terminal.ts'
+import { alignPairs, formatValue, plural } from '#text/text.ts'
 import type { CommandContext } from '../run/command.ts'
-import type { Style } from './terminal.ts'
-import { alignPairs, formatValue, plural } from './text.ts'
 
 type SummaryRow = readonly [string, string | null]
 

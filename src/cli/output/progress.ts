@@ -1,17 +1,11 @@
 /** Lines on stderr about work that is under way, erased when it has ended. */
-import type { SystemStream } from '../run/system.ts'
-import { ownControl, printable, type Style } from './terminal.ts'
+import { eraseLine, printable, type Style, type SystemStream } from '#text/terminal.ts'
 
 /** A wait is shown after this time. */
 const progressDelayMs = 1_000
 /** Time between two redraws of a line. */
 const redrawMs = 100
 const defaultColumns = 80
-
-/** Returns the control codes that erase the line of the cursor. */
-export function eraseLine(): string {
-  return ownControl('G') + ownControl('K')
-}
 
 /**
  * Awaits `work`. If it takes longer than a second, prints what it is waiting for; on a terminal again and again, where the text

@@ -7,8 +7,8 @@ import {
   type SeparatedFormat,
   separatedText,
 } from '#contract/separated.ts'
-import { CliError } from '../run/errors.ts'
-import { oneLine } from './terminal.ts'
+import { CliError } from '#text/cli-error.ts'
+import { oneLine } from '#text/terminal.ts'
 
 /** The name of a column of a table, and its field; default: the name. */
 export interface NamedField {

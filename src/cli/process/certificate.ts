@@ -14,7 +14,7 @@ import { createFolder, renameOver, replaceFile, writePrivate } from '#foundation
 import { ownerOnly } from '#foundation/permissions.ts'
 import { readErrorCode, systemReason } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError } from '#text/cli-error.ts'
 import type { System } from '../run/system.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
 

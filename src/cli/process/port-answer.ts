@@ -3,7 +3,7 @@
  * at most 4 kB of its answer are read, and none of it is believed, only shown.
  */
 import { connect } from 'node:net'
-import { oneLine } from '../output/terminal.ts'
+import { oneLine } from '#text/terminal.ts'
 
 const withinMs = 1_000
 const maxBytes = 4_096

@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endTree, startProgram } from '#foundation/programs.ts'
 import { systemHint, systemReason } from '#foundation/system-error.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError } from '#text/cli-error.ts'
 import type { Signal, System } from '../run/system.ts'
 
 /** How long a group may take to end after a signal. */

@@ -1,12 +1,14 @@
 /** The client of commands: it sends the keys that the settings permit, and notes differences from the contract. */
+
 import { buildClient, type Client, type ClientOptions } from '#client/client.ts'
 import { ContractError } from '#client/errors.ts'
 import { exchange, type HttpRequest, type RawResponse, readToEnd, streaming } from '#client/exchange.ts'
+import type { PermittedKey } from '#client/permitted-key.ts'
 import type { EndpointId } from '#contract/index.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
+import { oneLine } from '#text/terminal.ts'
 import { endpoints } from '../endpoint/facts.ts'
-import { oneLine } from '../output/terminal.ts'
-import { type PermittedKey, permittedControlToken, permittedSecretKey, type Settings } from '../settings/settings.ts'
+import { permittedControlToken, permittedSecretKey, type Settings } from '../settings/settings.ts'
 import { httpFetch } from './http-fetch.ts'
 import { type System, version } from './system.ts'
 

@@ -6,11 +6,13 @@
  * and adds its arguments and options, or the names of the next level: only commands on the path are loaded. The common
  * options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
+
 import { Command as Commander, CommanderError, Option } from 'commander'
 import { tableNames } from '#foundation/table-entry.ts'
+import { CliError, exitCodes } from '#text/cli-error.ts'
+import { type ColorChoice, chooseStyle, oneLine, type View } from '#text/terminal.ts'
 import type { OutputOptions } from '../output/output.ts'
-import { chooseStyle, guardStreams, oneLine, type View } from '../output/terminal.ts'
-import { type ColorChoice, colorChoices, timeChoices } from '../settings/table.ts'
+import { colorChoices, timeChoices } from '../settings/table.ts'
 import { type AnyCommand, type Command, type CommandInput, isGroup, load, tableOptions } from './command.ts'
 import {
   type CommonOptions,
@@ -20,7 +22,8 @@ import {
   outputOptions,
   readCommonOptions,
 } from './common-options.ts'
-import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
+import { type Failure, usageError } from './errors.ts'
+import { guardStreams } from './guarded-streams.ts'
 import { describeRenamed, withPresentName } from './renamed-commands.ts'
 import { commandName, type System, version } from './system.ts'
 import {

@@ -2,11 +2,13 @@
  * Commands as values: the data that the parser, help, completion and tests need about each one, and the function that
  * runs it.
  */
+
 import { type Argument, InvalidArgumentError, Option } from 'commander'
 import type { Client } from '#client/client.ts'
+import type { PermittedKey } from '#client/permitted-key.ts'
+import type { Column } from '#text/table.ts'
 import type { Output } from '../output/output.ts'
-import type { Column } from '../output/table.ts'
-import type { PermittedKey, Settings } from '../settings/settings.ts'
+import type { Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { System } from './system.ts'
 

@@ -1,16 +1,8 @@
 import { Option } from 'commander'
 import { findEntry, tableNames } from '#foundation/table-entry.ts'
+import type { ColorChoice, TimeChoice } from '#text/terminal.ts'
 import type { OutputOptions } from '../output/output.ts'
-import {
-  type ColorChoice,
-  colorChoices,
-  type Flags,
-  outputFormats,
-  settingNames,
-  settingsTable,
-  type TimeChoice,
-  timeChoices,
-} from '../settings/table.ts'
+import { colorChoices, type Flags, outputFormats, settingNames, settingsTable, timeChoices } from '../settings/table.ts'
 import type { System } from './system.ts'
 
 /** The output that the command line and the environment request. The settings files can still change it. */

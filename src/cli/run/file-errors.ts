@@ -2,7 +2,7 @@
 
 import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { CliError } from './errors.ts'
+import { CliError } from '#text/cli-error.ts'
 
 /** The failure of a command that cannot read a file, with the reason in words. */
 export function unreadable(file: string, error: Error, hint: string | null = null): CliError {

@@ -1,9 +1,10 @@
 /** The tables of `svc help TOPIC`. */
-import { type Column, tableLines } from '../output/table.ts'
-import type { Style } from '../output/terminal.ts'
-import { hangingLines } from '../output/text.ts'
+
+import { exitCodes } from '#text/cli-error.ts'
+import { type Column, tableLines } from '#text/table.ts'
+import type { Style } from '#text/terminal.ts'
+import { hangingLines } from '#text/text.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
-import { exitCodes } from './errors.ts'
 
 /** The tables of `svc help TOPIC`, by topic. */
 export const topics: Readonly<Record<string, (style: Style) => Promise<string[]>>> = {

@@ -3,7 +3,7 @@
  * bundle, so that neither help nor completion has to load a command, the contract or a schema.
  */
 import { Argument, Command as Commander, Option } from 'commander'
-import type { Style } from '../output/terminal.ts'
+import type { Style } from '#text/terminal.ts'
 import { type AnyCommand, findProvenance, isGroup, load, suggestedValues, tableOptions } from './command.ts'
 
 export interface CommandNode {

@@ -1,6 +1,7 @@
 /** Errors of commands where another program listens than a sandbox: they name it. */
 import { ContractError, ServiceError, UnreachableError } from '#client/errors.ts'
-import { CliError, NoSandboxError, noOwnSandbox } from './errors.ts'
+import { CliError } from '#text/cli-error.ts'
+import { NoSandboxError, noOwnSandbox } from './errors.ts'
 import { describeFailure } from './failure.ts'
 import type { System } from './system.ts'
 

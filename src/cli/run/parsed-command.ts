@@ -2,6 +2,8 @@
  * Runs one parsed command: settings are resolved; signals, and the end of its reader or parent, interrupt
  * it. Its client sends the keys that the settings permit, and notes differences from the contract.
  */
+
+import { CliError, exitCodes, InterruptError } from '#text/cli-error.ts'
 import { createOutput, type OutputOptions } from '../output/output.ts'
 import { watchParents } from '../process/parents.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
@@ -9,7 +11,7 @@ import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags, OutputFormat } from '../settings/table.ts'
 import { type Command, type CommandContext, type CommandInput, listOption } from './command.ts'
 import { brokenResponse, serviceClient } from './command-client.ts'
-import { CliError, exitCodes, InterruptError, NoSandboxError, noSandboxFor } from './errors.ts'
+import { NoSandboxError, noSandboxFor } from './errors.ts'
 import { commandName, type System, withReplaced } from './system.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ownAgents } from '#contract/own-requests.ts'
+import type { SystemStream } from '#text/terminal.ts'
 
 /** The computer that the program runs on. `main.ts` has the real one; tests have their own. */
 export interface System {
@@ -65,15 +66,6 @@ export interface System {
 
 /** SIGPIPE stands for a broken stdout, which Node reports as an error of the stream. */
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
-
-export interface SystemStream {
-  write(text: string): void
-  readonly is_terminal: boolean
-  /** Width in columns; undefined when it is not a terminal. */
-  readonly columns: number | undefined
-  /** Height in lines; undefined when it is not a terminal. */
-  readonly rows?: number | undefined
-}
 
 /** Returns a system with some of its properties replaced; the others are read from it on access. */
 export function withReplaced(system: System, replaced: Partial<System>): System {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { decodeText, TextError } from '#foundation/encoding.ts'
 import { parseJson } from '#foundation/json.ts'
 import { readTextFile } from '#foundation/text-file.ts'
-import { CliError } from './errors.ts'
+import { CliError } from '#text/cli-error.ts'
 import { unreadable } from './file-errors.ts'
 import { readStdin, type System } from './system.ts'
 

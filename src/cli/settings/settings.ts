@@ -8,10 +8,12 @@
  * Clients take a PermittedKey, which only this file makes: every key that is sent was checked here.
  */
 import { networkInterfaces } from 'node:os'
+import type { PermittedKey } from '#client/permitted-key.ts'
 import { pageOrigin, serializeOrigin } from '#contract/origins.ts'
 import { isLoopback, isSameService, usualAddress } from '#foundation/http.ts'
+import { CliError } from '#text/cli-error.ts'
 import { endpoints } from '../endpoint/facts.ts'
-import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
+import { didYouMean, noSandboxFor } from '../run/errors.ts'
 import { chooseSandbox } from './sandbox-folder.ts'
 import type { Locator, LocatorProject } from './state-directory.ts'
 import {
@@ -214,10 +216,6 @@ function sandboxAt(base_url: string, sandboxes: readonly Locator[]): Locator | n
   const isOwn = ({ url, public_url = url }: Locator) => new URL(url).origin === origin || public_url === origin
   return sandboxes.find(isOwn) ?? sandboxes.find(({ url }) => isSameService(url, base_url)) ?? null
 }
-
-declare const permitted: unique symbol
-/** A secret key, activation token or admin token that may be sent to the service it was requested for. */
-export type PermittedKey = string & { readonly [permitted]: true }
 
 /** Returns the secret key of the settings for their service; null without one. Throws CliError when it may not go there. */
 export function permittedSecretKey(settings: Settings): PermittedKey | null {

@@ -6,7 +6,7 @@ import { describeRequirement } from '#contract/errors.ts'
 import { RateText } from '#contract/resources/projects.ts'
 import { durationPattern, parseSpan } from '#foundation/duration.ts'
 import { findEntry, isListed, tableNames } from '#foundation/table-entry.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError } from '#text/cli-error.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
 

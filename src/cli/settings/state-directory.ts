@@ -10,7 +10,7 @@ import { createFolder, replaceFile } from '#foundation/file-system.ts'
 import { hasTypes, parseJson } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { readErrorCode, readMessage } from '#foundation/system-error.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError } from '#text/cli-error.ts'
 import { unwritable } from '../run/file-errors.ts'
 import type { System } from '../run/system.ts'
 

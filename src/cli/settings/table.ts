@@ -2,18 +2,18 @@
  * The settings as plain data: their environment variables, flags and descriptions. Nothing is imported here, so that a
  * command line can be parsed, and its help printed, without loading schemas.
  */
+
 import { tableNames } from '#foundation/table-entry.ts'
+import type { ColorChoice, TimeChoice } from '#text/terminal.ts'
 
 export const configFileName = 'svc.config.json'
 
 export const outputFormats = ['text', 'json', 'jsonl', 'csv', 'tsv', 'none'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
-export const colorChoices = ['auto', 'always', 'never'] as const
-export type ColorChoice = (typeof colorChoices)[number]
+export const colorChoices = ['auto', 'always', 'never'] as const satisfies readonly ColorChoice[]
 
-export const timeChoices = ['absolute', 'relative', 'ms'] as const
-export type TimeChoice = (typeof timeChoices)[number]
+export const timeChoices = ['absolute', 'relative', 'ms'] as const satisfies readonly TimeChoice[]
 
 interface SettingRow {
   env: string

@@ -1,6 +1,7 @@
 /** svc.config.json and profiles.json. */
-import { CliError } from '#cli/run/errors.ts'
+
 import { ConfigFile, checkFile, ProfilesFile } from '#cli/settings/schemas.ts'
+import { CliError } from '#text/cli-error.ts'
 import { looseValue } from '../loose-json.ts'
 import { checkSame, type FuzzTarget, readOrRefuse } from '../target.ts'
 

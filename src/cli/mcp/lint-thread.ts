@@ -1,0 +1,62 @@
+/**
+ * Checks beacons that an agent sends on a thread: the sandbox keeps serving requests, and a text
+ * that takes too long is given up.
+ */
+
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Times } from '#diagnosis/facts/beacon-file.ts'
+import type { LintReport } from '#diagnosis/lint.ts'
+import { readErrorCode } from '#foundation/system-error.ts'
+import { CliError } from '#text/cli-error.ts'
+
+export interface LintWork {
+  text: string
+  times: Times
+}
+
+/** The report of a text, with its first findings. */
+export interface CheckedBeacons extends LintReport {
+  /** How many more findings there are. */
+  left_off?: number
+}
+
+/** Far more than the largest text takes, which is a second. */
+const maxLintMs = 20_000
+const maxHeapMb = 512
+
+/** A path: the single binary finds its own files by path only. */
+const workerPath = join(import.meta.dirname, import.meta.url.endsWith('.ts') ? 'lint-worker.ts' : 'lint-worker.js')
+
+/** The calls of a batch wait for each other: together they would take every processor. */
+let last: Promise<unknown> = Promise.resolve()
+
+/** Returns the report of a text of beacons. Rejects with CliError when it takes too long, and when `signal` is aborted. */
+export function lintOnThread(work: LintWork, signal: AbortSignal, limit_ms = maxLintMs): Promise<CheckedBeacons> {
+  const report = last.then(() => run(work, AbortSignal.any([signal, AbortSignal.timeout(limit_ms)])))
+  last = report.catch(() => {})
+  return report
+}
+
+async function run(workerData: LintWork, signal: AbortSignal): Promise<CheckedBeacons> {
+  const thread = new Worker(workerPath, {
+    workerData,
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+  })
+  const stop = () => void thread.terminate()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  try {
+    return await new Promise<CheckedBeacons>((resolve, reject) => {
+      thread.once('message', resolve)
+      thread.once('error', reject)
+      thread.once('exit', () => reject(new Error('the thread ended before its work was done')))
+    })
+  } catch (error) {
+    if (!signal.aborted && readErrorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
+    throw new CliError('usage', 'lint_too_long', 'This text takes too long to check.', 'Give fewer beacons.')
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
