@@ -4,9 +4,9 @@
  * facts of the endpoints are data, and the command and the sandbox have the same version, so responses are not compared
  * with the contract.
  */
+import { version } from '#text/version.ts'
 import '#cli/endpoint/facts.ts'
 import { Session } from 'node:inspector/promises'
-import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { noon, startTestCli } from '#tests/cli/test-cli.ts'
 

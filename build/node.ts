@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, '..')
  */
 const sharedFiles: Readonly<Record<string, readonly string[]>> = {
   'captured-globals': ['build/captured-globals.ts', 'build/captured-timers.ts'],
-  system: ['src/cli/run/system.ts'],
+  system: ['src/cli/run/system.ts', 'src/core/text/version.ts'],
   cli: ['src/cli/run/command-line.ts', 'src/core/text/table.ts'],
   output: ['src/cli/output/output.ts'],
   command: [

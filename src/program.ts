@@ -2,9 +2,11 @@
  * From a command line to an exit code, and the only place that names the commands of the first level. `svc --help` and
  * `--version` are printed without loading anything.
  */
+
 import type { Command, LazyCommand, Noun } from '#cli/run/command.ts'
-import { commandName, type System, version } from '#cli/run/system.ts'
+import { commandName, type System } from '#cli/run/system.ts'
 import type { Step } from '#cli/run/welcome.ts'
+import { version } from '#text/version.ts'
 
 export const sections = ['Sandbox', 'Placements', 'Checks', 'The service', 'Set up'] as const
 type Section = (typeof sections)[number]

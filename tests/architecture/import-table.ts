@@ -91,7 +91,7 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'src/core/text',
-    modules: ['src/core/foundation', 'src/core/contract'],
+    modules: ['src/core/foundation', 'src/core/contract', 'src/core/client'],
     packages: ['chalk', 'string-width'],
     builtins: ['node:util'],
   },
@@ -160,21 +160,23 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
+    // Served by the sandbox too, which loads no command line for it: of that, the old names of commands, which are a table.
     path: 'src/cli/mcp',
     modules: [
       ...core,
-      'src/cli',
+      'src/cli/run/renamed-commands.ts',
+      'src/cli/scaffold',
       'src/judge/diagnosis',
       'src/judge/qa',
       'src/judge/reconciliation',
-      'src/cli/scaffold',
     ],
+    types: ['src/cli/run/system.ts'],
     packages: ['@modelcontextprotocol/server', 'zod'],
     builtins: 'all',
   },
   {
     path: 'src/cli/agent-files',
-    modules: ['src/core/foundation', 'src/cli'],
+    modules: ['src/core/foundation', 'src/core/text', 'src/cli'],
     packages: ['jsonc-parser', 'zod'],
     builtins: ['node:crypto', 'node:fs', 'node:path', 'node:util'],
   },

@@ -1,4 +1,5 @@
 /** `svc agent setup` in real folders: what it writes, what it leaves alone, and that nothing of it stays. */
+
 import {
   existsSync,
   lstatSync,
@@ -12,8 +13,8 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type CommandNode, commandTree } from '#cli/run/help.ts'
-import { version } from '#cli/run/system.ts'
 import { commands } from '#src/program.ts'
+import { version } from '#text/version.ts'
 import { type Result, type RunOptions, svc, temporaryDirectory } from './test-cli.ts'
 
 /** Creates a project of files by their paths; a path that ends with a slash is a folder. */

@@ -3,7 +3,7 @@ import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, writeFileSy
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { version } from '#cli/run/system.ts'
+import { version } from '#text/version.ts'
 import { loadedFiles, loadedScripts, mostBytes, sizeOf } from './loaded-files.ts'
 import { root, spawnSvc } from './process.ts'
 import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'

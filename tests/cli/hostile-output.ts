@@ -2,12 +2,13 @@
  * Text that steers terminals, in everything that a command may print: what a service responds, what a sandbox has stored,
  * and files. Each case is a command line, its format and whether its streams are terminals; every byte is looked at.
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints, type Field } from '#cli/endpoint/facts.ts'
-import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { fillPath } from '#foundation/http.ts'
+import { version } from '#text/version.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'
 import { addingText, type Script, startScriptedService } from './scripted-service.ts'
 import { exampleFolder, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'

@@ -1,8 +1,8 @@
 /** Answers that no service of the contract gives, to every command. */
 
-import { version } from '#cli/run/system.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { type Json, parseJson } from '#foundation/json.ts'
+import { version } from '#text/version.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'
 import { type Answer, type Script, startScriptedService } from './scripted-service.ts'
 import { exampleFolder, noon, startTestCli, type TestCli } from './test-cli.ts'

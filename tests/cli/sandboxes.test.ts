@@ -1,4 +1,5 @@
 /** Several sandboxes, none, and one that comes back: `sandbox ps`, `status`, `stop`, `logs`, `sandbox logs`. */
+
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -6,10 +7,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isSandboxAt } from '#cli/run/command-client.ts'
-import { type Signal, type System, version } from '#cli/run/system.ts'
+import type { Signal, System } from '#cli/run/system.ts'
 import { removeLocator, writeLocator } from '#cli/settings/state-directory.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { version } from '#text/version.ts'
 import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 /** A newer sandbox beside that of a cli. Its locator has the pid of a process that is said to run. */

@@ -1,7 +1,7 @@
 /** Runs built-in suites in this process against a sandbox by its address: what an edit must not survive. */
 
 import chromium from '@sparticuz/chromium'
-import { keyOfStarted } from '#cli/settings/settings.ts'
+import { keyOfStarted } from '#client/permitted-key.ts'
 import { type BrowserHost, openBrowserHost } from '#qa/browser/launch.ts'
 import type { RunResult } from '#qa/result.ts'
 import { expand, needsBrowser, type PlannedCase } from '#qa/run/plan.ts'

@@ -1,11 +1,11 @@
 /** `svc docs [TOPIC]` opens the documentation in the browser, or prints it when no sandbox serves it. */
+
 import { Argument, Option } from 'commander'
 import { openPage } from '#cli/process/open-url.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { didYouMean } from '#cli/run/errors.ts'
 import { withAddress } from '#foundation/http.ts'
 import { readTexts, readTopics, type Topic } from '#mcp/resources.ts'
-import { CliError } from '#text/cli-error.ts'
+import { CliError, didYouMean } from '#text/cli-error.ts'
 import type { Style } from '#text/terminal.ts'
 import { alignPairs } from '#text/text.ts'
 

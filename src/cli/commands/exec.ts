@@ -7,7 +7,7 @@ import type { TrustedBundles } from '#cli/process/trust.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { isSandboxAt } from '#cli/run/command-client.ts'
 import type { System } from '#cli/run/system.ts'
-import { keyOfStarted, toEnvironment } from '#cli/settings/settings.ts'
+import { toEnvironment } from '#cli/settings/settings.ts'
 import {
   mergeStartOptions,
   type StartOptionName,
@@ -24,6 +24,7 @@ import {
   writeLocator,
 } from '#cli/settings/state-directory.ts'
 import type { PermittedKey } from '#client/permitted-key.ts'
+import { keyOfStarted } from '#client/permitted-key.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { shownCommand } from '#foundation/redaction.ts'
 import { CliError } from '#text/cli-error.ts'

@@ -1,6 +1,6 @@
 /** `svc doctor`: this computer and its sandbox, judged by their rules, and the report. */
 
-import type { FactRule, Finding, RuleText } from '#diagnosis/rule.ts'
+import type { Rule, Finding, RuleText } from '#diagnosis/rule.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { Style } from '#text/terminal.ts'
 import { hangingLines, plural } from '#text/text.ts'
@@ -35,7 +35,7 @@ export interface Gathered {
 /** Runs every check whose facts are available. */
 export function diagnose({ machine, sandbox }: Gathered): Diagnosis[] {
   const [ofMachine, ofSandbox] = groups
-  const run = <Given>(group: Diagnosis['group'], rules: Readonly<Record<string, FactRule<Given>>>, facts: Given) =>
+  const run = <Given>(group: Diagnosis['group'], rules: Readonly<Record<string, Rule<Given>>>, facts: Given) =>
     Object.values(rules).flatMap((rule) =>
       runRule(rule, facts).map((outcome) => ({ group, check: rule.id, ...outcome })),
     )
@@ -47,7 +47,7 @@ export function diagnose({ machine, sandbox }: Gathered): Diagnosis[] {
 }
 
 /** Returns what a rule found, or that it holds; nothing where it had nothing to judge. */
-export function runRule<Given>(rule: FactRule<Given>, facts: Given): Outcome[] {
+export function runRule<Given>(rule: Rule<Given>, facts: Given): Outcome[] {
   const { sample_size, findings, holds = '' } = rule.judge(facts)
   if (sample_size === 0 && findings.length === 0) return []
   return orWell(

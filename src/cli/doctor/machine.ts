@@ -10,7 +10,6 @@ import { openProjectFiles } from '#agent-files/project-files.ts'
 import { findRecord } from '#agent-files/record.ts'
 import { portHolder } from '#cli/process/port-holder.ts'
 import type { CommandContext } from '#cli/run/command.ts'
-import { version } from '#cli/run/system.ts'
 import { findConfig, loadSettings } from '#cli/settings/files.ts'
 import { findRoot } from '#cli/settings/sandbox-folder.ts'
 import { resolveSettings, type Settings } from '#cli/settings/settings.ts'
@@ -22,6 +21,7 @@ import { isLoopback } from '#foundation/http.ts'
 import { readErrorCode, readMessage } from '#foundation/system-error.ts'
 import { findBrowser } from '#qa/browser/find.ts'
 import { CliError } from '#text/cli-error.ts'
+import { version } from '#text/version.ts'
 
 export interface Machine {
   node_version: string

@@ -46,7 +46,7 @@ describe('node', () => {
   })
 
   test('the oldest is the one in package.json', () => {
-    const { engines } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')) as {
+    const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
       engines: { node: string }
     }
     expect(engines.node).toBe(`>=${oldestNode}`)

@@ -2,7 +2,7 @@
 
 import { settingsTable } from '#cli/settings/table.ts'
 import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
-import type { FactRule, Finding } from '#diagnosis/rule.ts'
+import type { Rule, Finding } from '#diagnosis/rule.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { isLoopback } from '#foundation/http.ts'
 import { mapTable, tableNames } from '#foundation/table-entry.ts'
@@ -13,8 +13,8 @@ export const oldestNode = '22.19'
 
 /** Returns a function that gives rules about these facts their ids. */
 function defineRuleSet<Given>() {
-  return <Id extends string>(bodies: Readonly<Record<Id, Omit<FactRule<Given>, 'id'>>>) =>
-    mapTable(bodies, (body, id): FactRule<Given> => ({ id, ...body }))
+  return <Id extends string>(bodies: Readonly<Record<Id, Omit<Rule<Given>, 'id'>>>) =>
+    mapTable(bodies, (body, id): Rule<Given> => ({ id, ...body }))
 }
 
 const machineRuleSet = defineRuleSet<Machine>()
@@ -343,6 +343,6 @@ export const sandboxRules = sandboxRuleSet({
 export function spanText(span_ms: number): string {
   const seconds_ms = Math.round(span_ms / 1_000) * 1_000
   return formatDuration(seconds_ms, 2)
-    .replaceAll(/(\d+)([a-z])/g, '$1 $2')
+    .replaceAll(/(\d{1,9})([a-z])/g, '$1 $2')
     .replaceAll(/m\b/g, 'min')
 }

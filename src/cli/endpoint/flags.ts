@@ -2,10 +2,10 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '#contract/index.ts'
 import { parseSpan } from '#foundation/duration.ts'
 import { findEntry } from '#foundation/table-entry.ts'
+import { instantText } from '#text/instants.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { settingNames } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'
-import { timeText } from './option-values.ts'
 
 /** The maximum number of choices that the help lists for a flag. */
 const maxListedChoices = 14
@@ -82,9 +82,9 @@ const times = /(?:^|_)(?:at|to|from|now|since|until)_ms$/
  * time as RFC 3339 or epoch milliseconds, the start of a filter as all of these. Any other text is returned unchanged.
  */
 function inWords(name: string, field: Field, text: string): string {
-  if (name === 'since' || name === 'until') return timeText(text)
+  if (name === 'since' || name === 'until') return instantText(text)
   if (!name.endsWith('_ms') || fieldKind(field) !== 'number') return text
-  return times.test(name) ? timeText(text) : String(parseSpan(text) ?? text)
+  return times.test(name) ? instantText(text) : String(parseSpan(text) ?? text)
 }
 
 /** Returns the description of a flag: `Formats that may fill. (banner, clip)` */

@@ -1,12 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseSince, parseSpan } from '#foundation/duration.ts'
-import { CliError } from '#text/cli-error.ts'
-import { formatTime } from '#text/text.ts'
-
-/** Returns an RFC 3339 time, or a day, as epoch milliseconds; any other text unchanged. */
-export function timeText(text: string): string {
-  return /^\d{4}-\d\d-\d\d/.test(text) ? String(parseTime(text)) : text
-}
+import { instantText } from '#text/instants.ts'
 
 /** A flag that can be repeated. Its value is the list of all given values. */
 export function repeatable(flags: string, description: string): Option {
@@ -54,32 +48,8 @@ export function durationMs(text: string): number {
 
 /** Reads the start of a filter, which the sandbox counts from its own clock. */
 export function sinceText(text: string): string {
-  const since = timeText(text)
+  const since = instantText(text)
   if (parseSince(since) === null)
     throw new InvalidArgumentError('It must be a span such as 10m, a time such as 2027-01-31, or epoch milliseconds.')
   return since
-}
-
-/**
- * Returns the epoch milliseconds of an RFC 3339 time, or of a day (its first moment, UTC), or themselves; null for `now`. Throws CliError
- * for anything else.
- */
-export function parseTime(text: string): number | null {
-  if (text === 'now') return null
-  if (/^\d{12,15}$/.test(text)) return Number(text)
-  const isTimestamp = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/i.test(text)
-  const at_ms = isTimestamp && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
-  if (at_ms >= 0) return at_ms
-  throw new CliError(
-    'usage',
-    'instant_invalid',
-    `'${text}' is not a time since 1970.`,
-    'Write a day or a time with its zone: 2027-01-01, 2027-01-01T00:00:00Z or 2027-01-01T01:00:00+01:00.',
-  )
-}
-
-/** Whether the calendar has this day: Date.parse takes 2027-02-30 for the second of March. */
-function isDay(text: string): boolean {
-  const day_ms = Date.parse(text)
-  return !Number.isNaN(day_ms) && formatTime(day_ms).startsWith(text)
 }

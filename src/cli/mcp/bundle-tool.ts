@@ -1,10 +1,10 @@
 /** The tool `bundle`: a turn as one signed file, as `svc bundle create` writes it. Over HTTP, its address. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { bundleFileName, requireBundle } from '#cli/endpoint/bundle-page.ts'
 import { findAlterations } from '#contract/bundles/proof.ts'
 import { contract } from '#contract/index.ts'
 import { withoutUndefined } from '#foundation/json.ts'
+import { bundleFileName, requireBundle } from '#text/bundle-page.ts'
 import { requireLocal, type SandboxAccess } from './access.ts'
 import { ofOne, type Tool } from './tool.ts'
 

@@ -2,12 +2,13 @@
  * The Streamable HTTP transport at /_sandbox/mcp, without sessions: each POST gets its own JSON response, so that
  * nothing is kept between requests, and a restart of the sandbox does not disturb agents.
  */
+
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import { version } from '#cli/run/system.ts'
-import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Fetch } from '#client/exchange.ts'
 import { createClient } from '#client/index.ts'
+import { keyOfStarted } from '#client/permitted-key.ts'
 import { ownAgents } from '#contract/own-requests.ts'
+import { version } from '#text/version.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 

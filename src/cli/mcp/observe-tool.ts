@@ -1,10 +1,10 @@
 /** The tool `observe`: judges the requests that the app under test sent, as `svc observe --since` does. */
 import { z } from 'zod'
-import { sinceText } from '#cli/endpoint/option-values.ts'
 import { readJournal } from '#diagnosis/journal.ts'
 import { judge } from '#diagnosis/observe.ts'
 import { applyToVerdicts } from '#diagnosis/observe-file/verdicts.ts'
 import { nothingChecked } from '#text/cli-error.ts'
+import { readSince } from './since.ts'
 import type { Tool } from './tool.ts'
 
 /** The maximum number of exchanges that are judged. */
@@ -43,7 +43,7 @@ export const observeTool: Tool = {
   async call(access, { since }) {
     const client = await access.client()
     const about = { client_id: await access.clientId(), command_name: access.command_name }
-    const from = since === undefined ? undefined : sinceText(String(since))
+    const from = since === undefined ? undefined : readSince(String(since))
     const journal = await readJournal(client, await client.sandbox.info(), { since: from, limit }, about)
     if (journal.exchanges.length === 0) {
       const message = `Nothing was judged: no request of the app${since === undefined ? '' : ' since then'}; ${journal.own_requests} of svc itself are left out.`

@@ -1,13 +1,12 @@
 /** The tools that do more than call one endpoint, but for those of QA. */
 
 import { z } from 'zod'
-import { didYouMean } from '#cli/run/errors.ts'
 import { contract } from '#contract/index.ts'
 import { contractListing, type ListedField } from '#contract/listing.ts'
 import { BeaconRequest, BeaconResult } from '#contract/resources/beacons.ts'
 import { PlacementRequest } from '#contract/resources/placements.ts'
 import { tableNames } from '#foundation/table-entry.ts'
-import { CliError } from '#text/cli-error.ts'
+import { CliError, didYouMean } from '#text/cli-error.ts'
 import { readTopic, readTopics } from './resources.ts'
 import { ofOne, type Tool } from './tool.ts'
 

@@ -1,10 +1,11 @@
 /** The tool `run_qa`: runs built-in suites against the sandbox of the agent, as `svc qa run` does. */
+
 import { z } from 'zod'
-import { version } from '#cli/run/system.ts'
 import { type CaseResult, countTotals, QaError } from '#qa/result.ts'
 import { expand, needsBrowser } from '#qa/run/plan.ts'
 import { builtinNames, loadSuites } from '#qa/suite/builtin.ts'
 import { CliError, nothingChecked } from '#text/cli-error.ts'
+import { version } from '#text/version.ts'
 import type { SandboxAccess } from './access.ts'
 import type { Tool } from './tool.ts'
 

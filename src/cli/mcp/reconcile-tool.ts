@@ -1,6 +1,5 @@
 /** The tool `reconcile`: own counts beside those accepted, as `svc beacons reconcile` compares them. */
 import { z } from 'zod'
-import { sinceText } from '#cli/endpoint/option-values.ts'
 import type { Mode } from '#contract/fields.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
@@ -10,6 +9,7 @@ import { parsePercent } from '#reconciliation/difference.ts'
 import { compareWithTurns, loadTurns, readOwnBytes } from '#reconciliation/service-comparison.ts'
 import { CliError } from '#text/cli-error.ts'
 import { requireLocal, type SandboxAccess } from './access.ts'
+import { readSince } from './since.ts'
 import type { Tool } from './tool.ts'
 
 const modes = ['live', 'test', 'all'] as const satisfies readonly (Mode | 'all')[]
@@ -195,7 +195,7 @@ async function reconcile(
   // An unknown project is refused: every list of it would be empty.
   if (client_id !== undefined) await client.projects.show({ params: { client_id } }, { signal })
   const readNow = async () => (await client.clock.show({}, { signal })).now_ms
-  const limit = (value: unknown) => (value === undefined ? undefined : sinceText(String(value)))
+  const limit = (value: unknown) => (value === undefined ? undefined : readSince(String(value)))
   const scope = { project, mode, since: limit(input.since), until: limit(input.until) }
   const tolerance_percent = readTolerance(tolerance)
   const turns = await loadTurns(client, scope, { own: own.counts, signal })

@@ -4,6 +4,7 @@
  * Its texts are limited in size, because they all become the context of a model, and contain no secrets. A value that
  * is too large is shortened as JSON, not cut in the middle: long strings first, then lists from their end.
  */
+
 import {
   type CallToolResult,
   isJSONRPCRequest,
@@ -16,11 +17,10 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { didYouMean } from '#cli/run/errors.ts'
-import { version } from '#cli/run/system.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { CliError } from '#text/cli-error.ts'
+import { CliError, didYouMean } from '#text/cli-error.ts'
+import { version } from '#text/version.ts'
 import type { SandboxAccess } from './access.ts'
 import { completePrompt, prompts } from './prompts.ts'
 import { completeTopic, listResources, readResource } from './resources.ts'

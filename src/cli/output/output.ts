@@ -1,5 +1,7 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
+
 import type { SeparatedForm, SeparatedFormat } from '#contract/separated.ts'
+import type { Failure } from '#text/cli-error.ts'
 import {
   type ColorChoice,
   chooseStyle,
@@ -11,7 +13,6 @@ import {
   type View,
 } from '#text/terminal.ts'
 import { hangingLines, wrap } from '#text/text.ts'
-import type { Failure } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
 import type { OutputFormat } from '../settings/table.ts'
 import { createFilterPrinter } from './filter-printer.ts'

@@ -2,6 +2,7 @@
  * This program in the background: `svc start --detach` runs `svc start -o json` with its stderr in a log file, and waits
  * for its one line. A process that is not ready in time is ended. The error that it logs is thrown here.
  */
+
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -9,9 +10,9 @@ import { join } from 'node:path'
 import { createPrivate } from '#foundation/file-system.ts'
 import { hasTypes, parseJsonObject } from '#foundation/json.ts'
 import { startProgram } from '#foundation/programs.ts'
+import type { Failure } from '#text/cli-error.ts'
 import { CliError } from '#text/cli-error.ts'
 import { formatTime } from '#text/text.ts'
-import type { Failure } from '../run/errors.ts'
 import type { System } from '../run/system.ts'
 import { createStateDirectory, stateFailure } from '../settings/state-directory.ts'
 

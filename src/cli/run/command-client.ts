@@ -7,10 +7,11 @@ import type { PermittedKey } from '#client/permitted-key.ts'
 import type { EndpointId } from '#contract/index.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import { oneLine } from '#text/terminal.ts'
+import { version } from '#text/version.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { permittedControlToken, permittedSecretKey, type Settings } from '../settings/settings.ts'
 import { httpFetch } from './http-fetch.ts'
-import { type System, version } from './system.ts'
+import type { System } from './system.ts'
 
 /**
  * Returns the client of a service with its settings. It compares responses with the contract, except from a sandbox of

@@ -9,8 +9,10 @@
 
 import { Command as Commander, CommanderError, Option } from 'commander'
 import { tableNames } from '#foundation/table-entry.ts'
+import type { Failure } from '#text/cli-error.ts'
 import { CliError, exitCodes } from '#text/cli-error.ts'
 import { type ColorChoice, chooseStyle, oneLine, type View } from '#text/terminal.ts'
+import { version } from '#text/version.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { colorChoices, timeChoices } from '../settings/table.ts'
 import { type AnyCommand, type Command, type CommandInput, isGroup, load, tableOptions } from './command.ts'
@@ -22,10 +24,10 @@ import {
   outputOptions,
   readCommonOptions,
 } from './common-options.ts'
-import { type Failure, usageError } from './errors.ts'
+import { usageError } from './errors.ts'
 import { guardStreams } from './guarded-streams.ts'
 import { describeRenamed, withPresentName } from './renamed-commands.ts'
-import { commandName, type System, version } from './system.ts'
+import { commandName, type System } from './system.ts'
 import {
   type ReachedCommand,
   unknownFlagHint,
@@ -124,7 +126,7 @@ async function describe(error: unknown): Promise<Failure> {
     const text = linedCodes.has(code) ? message : oneLine(message)
     return { category, code, reason_code: null, message: text, hint: hint && oneLine(hint), request_id: null }
   }
-  const { describeFailure } = await import('./failure.ts')
+  const { describeFailure } = await import('#text/failure.ts')
   return describeFailure(error)
 }
 

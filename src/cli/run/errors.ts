@@ -1,7 +1,7 @@
 /** The failures of the command line that several commands share, and their hints. */
 
 import { nearestName } from '#foundation/nearest-name.ts'
-import { type Category, CliError, exitCodes, InterruptError } from '#text/cli-error.ts'
+import { CliError, didYouMean, exitCodes, InterruptError } from '#text/cli-error.ts'
 
 /** Awaits work that only Ctrl-C ends, so that Ctrl-C needs no message. Resolves to the exit code. */
 export async function untilCtrlC(work: Promise<number>): Promise<number> {
@@ -45,13 +45,6 @@ export class NoSandboxError extends CliError {}
 export function noOwnSandbox(base_url: string): CliError {
   const hint = `One that belongs to another user or another SVC_HOME is running at ${base_url}. To use it: --base-url ${base_url}. To start your own: svc start`
   return new CliError('unreachable', 'sandbox_missing', 'None of your sandboxes is running.', hint)
-}
-
-/** Returns a hint with the name that was probably meant; null when none is close. */
-export function didYouMean(given: string, names: readonly string[]): string | null {
-  const isBeginning = (name: string) => given.length > 2 && name.startsWith(given.toLowerCase())
-  const name = nearestName(given, names) ?? names.find(isBeginning)
-  return name === undefined ? null : `Did you mean ${name}?`
 }
 
 /** The help lists all values of a flag; an error only this many. */
@@ -101,14 +94,4 @@ function nearFlags(what: string, suggestion: string | undefined): string | null 
   const flags = [...suggestion.matchAll(/--([a-z-]+)/g)].map(([, name]) => name ?? '')
   if (typed !== undefined && flags.length > 0 && nearestName(typed, flags) === null) return null
   return suggestion.replace(/^\(|\)$/g, '')
-}
-
-/** The fields of `{"error": ...}` with `-o json`. */
-export interface Failure {
-  category: Category
-  code: string
-  reason_code: string | null
-  message: string
-  hint: string | null
-  request_id: string | null
 }

@@ -1,7 +1,9 @@
 /** How the command line sends requests: the fetch of its clients, without the cost of the global one. */
+
 import { type Fetch, globalFetch } from '#client/exchange.ts'
 import { isLoopbackUrl, sendDirectly } from '#client/node-fetch.ts'
-import { commandLineAgent, version } from './system.ts'
+import { version } from '#text/version.ts'
+import { commandLineAgent } from './system.ts'
 
 /**
  * Returns a fetch over `node:http`: the global one takes 50 ms of processor time to load, twice what Node takes to

@@ -1,8 +1,8 @@
 /** Errors of commands where another program listens than a sandbox: they name it. */
 import { ContractError, ServiceError, UnreachableError } from '#client/errors.ts'
 import { CliError } from '#text/cli-error.ts'
+import { describeFailure } from '#text/failure.ts'
 import { NoSandboxError, noOwnSandbox } from './errors.ts'
-import { describeFailure } from './failure.ts'
 import type { System } from './system.ts'
 
 /**

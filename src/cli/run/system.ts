@@ -84,9 +84,6 @@ declare const __SVC_VERSION__: string | undefined
 /** The start of the User-Agent of `svc`: its refused requests are not a mistake of an integration. */
 export const commandLineAgent = ownAgents.command_line
 
-/** The version of the package, which the build inserts; `0.0.0-source` when run from source. */
-export const version = typeof __SVC_VERSION__ === 'string' ? __SVC_VERSION__ : '0.0.0-source'
-
 /**
  * Returns how to call this program again. Under npm it may not be on the path, and outside a checkout `npx svc` may
  * install a different package: `svc` is only the name of the command.

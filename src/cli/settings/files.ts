@@ -1,12 +1,12 @@
 /** The files that settings are read from: svc.config.json, and profiles.json in the state directory. */
+
 import { existsSync, lstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { replaceFile } from '#foundation/file-system.ts'
 import { parseJsonObject } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
-import { CliError } from '#text/cli-error.ts'
-import { didYouMean } from '../run/errors.ts'
+import { CliError, didYouMean } from '#text/cli-error.ts'
 import { unwritable } from '../run/file-errors.ts'
 import type { System } from '../run/system.ts'
 import { findRoot } from './sandbox-folder.ts'

@@ -7,13 +7,14 @@
  * key, that you named on the command line, or whose sandbox created the key; and without TLS only on this computer.
  * Clients take a PermittedKey, which only this file makes: every key that is sent was checked here.
  */
+
 import { networkInterfaces } from 'node:os'
 import type { PermittedKey } from '#client/permitted-key.ts'
 import { pageOrigin, serializeOrigin } from '#contract/origins.ts'
 import { isLoopback, isSameService, usualAddress } from '#foundation/http.ts'
-import { CliError } from '#text/cli-error.ts'
+import { CliError, didYouMean } from '#text/cli-error.ts'
 import { endpoints } from '../endpoint/facts.ts'
-import { didYouMean, noSandboxFor } from '../run/errors.ts'
+import { noSandboxFor } from '../run/errors.ts'
 import { chooseSandbox } from './sandbox-folder.ts'
 import type { Locator, LocatorProject } from './state-directory.ts'
 import {
@@ -269,11 +270,6 @@ export function permittedControlToken({ control_token, source, ...settings }: To
     (source.base_url === 'flag' || source.base_url === 'sandbox' || source.control_token === source.base_url)
   const token = isAgreed ? (control_token ?? own) : own
   return token === undefined ? undefined : overSafeWay(settings, 'The token of the control plane', token)
-}
-
-/** Returns the key of a sandbox that this command has started itself. */
-export function keyOfStarted({ keys }: { keys: { secret_key: string } }): PermittedKey {
-  return keys.secret_key as PermittedKey
 }
 
 /**

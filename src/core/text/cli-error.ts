@@ -2,6 +2,7 @@
  * Exit codes by category, and the error that carries a category. `-o json` errors name the category;
  * `svc help exit-codes` prints the table.
  */
+import { nearestName } from '#foundation/nearest-name.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 
 export const exitCodes = {
@@ -60,4 +61,21 @@ export class InterruptError extends CliError {
 /** The failure of a check that had nothing to judge: passing on nothing would be worse than failing. */
 export function nothingChecked(message: string, hint: string): CliError {
   return new CliError('expectation', 'nothing_checked', message, hint)
+}
+
+/** Returns a hint with the name that was probably meant; null when none is close. */
+export function didYouMean(given: string, names: readonly string[]): string | null {
+  const isBeginning = (name: string) => given.length > 2 && name.startsWith(given.toLowerCase())
+  const name = nearestName(given, names) ?? names.find(isBeginning)
+  return name === undefined ? null : `Did you mean ${name}?`
+}
+
+/** The fields of `{"error": ...}` with `-o json`. */
+export interface Failure {
+  category: Category
+  code: string
+  reason_code: string | null
+  message: string
+  hint: string | null
+  request_id: string | null
 }

@@ -67,18 +67,14 @@ export interface RuleText {
 }
 
 /** A rule that judges by these facts. */
-export interface FactRule<Given> extends RuleText {
+export interface Rule<Given> extends RuleText {
   judge(facts: Given): Judgement
 }
 
-export interface Rule<Kind extends keyof Facts> extends FactRule<Facts[Kind]> {
-  facts: Kind
-}
-
-export type AnyRule = { [Kind in keyof Facts]: Rule<Kind> }[keyof Facts]
+export type AnyRule = { [Kind in keyof Facts]: Rule<Facts[Kind]> & { facts: Kind } }[keyof Facts]
 
 /** A rule before its set gives it an id. */
-export type RuleBody<Kind extends keyof Facts> = Omit<Rule<Kind>, 'id' | 'facts'>
+export type RuleBody<Kind extends keyof Facts> = Omit<Rule<Facts[Kind]>, 'id'>
 
 export interface Judgement {
   /** The number of requests, slots or the like that there were to judge by; 0: the rule could not be judged. */
@@ -115,7 +111,7 @@ export interface Finding {
 export function ruleSet<Kind extends keyof Facts, Id extends string>(
   facts: Kind,
   bodies: Readonly<Record<Id, RuleBody<Kind>>>,
-): Readonly<Record<Id, Rule<Kind>>> {
+): Readonly<Record<Id, Rule<Facts[Kind]> & { facts: Kind }>> {
   return mapTable(bodies, (body, id) => ({ id, facts, ...body }))
 }
 

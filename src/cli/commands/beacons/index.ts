@@ -1,11 +1,11 @@
 /** `svc beacons`: sends, checks (`lint`), lists and follows (`tail`) beacons. */
+
 import { Argument, Option } from 'commander'
 import { endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { endpoints } from '#cli/endpoint/facts.ts'
 import { fieldOptions, flagValues } from '#cli/endpoint/flags.ts'
 import type { Body } from '#cli/endpoint/input.ts'
 import { lastPlacement } from '#cli/endpoint/last-placement.ts'
-import { parseTime } from '#cli/endpoint/option-values.ts'
 import {
   type Command,
   type CommandContext,
@@ -16,7 +16,7 @@ import {
   noteFollowing,
 } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'
-import { type System, version } from '#cli/run/system.ts'
+import type { System } from '#cli/run/system.ts'
 import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import { beaconFormats, lintBeacons, lintLines, lintSummary } from '#diagnosis/lint.ts'
@@ -26,9 +26,11 @@ import { beaconLine, beaconSource, verdictPaint, verdictText } from '#tail/beaco
 import { connect, describeInterruption, type FeedOptions, followBeacons, type TailBeacon } from '#tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '#tail/model.ts'
 import { CliError, exitCodes, nothingChecked } from '#text/cli-error.ts'
+import { readInstant } from '#text/instants.ts'
 import { paintDim, paintReason, paintWord } from '#text/table.ts'
 import type { Style } from '#text/terminal.ts'
 import { alignPairs, formatValue, plural, timeText } from '#text/text.ts'
+import { version } from '#text/version.ts'
 import { loadProjectFile, reportApplied } from '../qa/observe-file.ts'
 import { besideOptions, createReporter, type ReportFlags, reportBeside } from '../qa/reports.ts'
 
@@ -97,7 +99,7 @@ const lint: Command = {
 }
 
 function parseTimestamp(text: string, system: System): number {
-  return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? system.now())
+  return /^\d{12,15}$/.test(text) ? Number(text) : (readInstant(text) ?? system.now())
 }
 
 const { event, format, since, slot_id, session_id } = endpoints['beacons.list'].query?.properties ?? {}

@@ -1,7 +1,7 @@
 /** `svc contract check`: compares a live service with the contract. */
+
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
-import { version } from '#cli/run/system.ts'
 import { type HttpRequest, isProductionKey } from '#client/exchange.ts'
 import { fetchRaw } from '#client/node-fetch.ts'
 import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
@@ -11,6 +11,7 @@ import type { CaseResult, RunResult } from '#qa/result.ts'
 import { CliError, exitCodes, nothingChecked } from '#text/cli-error.ts'
 import { type Column, paintWord } from '#text/table.ts'
 import { plural } from '#text/text.ts'
+import { version } from '#text/version.ts'
 import { loadProjectFile, reportApplied } from '../qa/observe-file.ts'
 import { besideOptions, createReporter, type ReportFlags, reportBeside } from '../qa/reports.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'

@@ -1,11 +1,11 @@
 /** `svc contract`: the contract as text. */
+
 import { Argument } from 'commander'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import type { Noun } from '#cli/run/command.ts'
-import { didYouMean } from '#cli/run/errors.ts'
 import { contract as endpoints } from '#contract/index.ts'
 import { contractListing, type ListedField } from '#contract/listing.ts'
-import { CliError } from '#text/cli-error.ts'
+import { CliError, didYouMean } from '#text/cli-error.ts'
 import type { Style } from '#text/terminal.ts'
 import { padEnd, wrap } from '#text/text.ts'
 import { check } from './check.ts'

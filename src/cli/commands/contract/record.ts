@@ -1,10 +1,10 @@
 /** `svc record` passes the requests of an app on to the service, and writes each exchange to a HAR file. */
+
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { portNumber } from '#cli/endpoint/option-values.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { unwritable } from '#cli/run/file-errors.ts'
-import { version } from '#cli/run/system.ts'
 import { refuseOpenWay } from '#cli/settings/settings.ts'
 import { isLoopback } from '#foundation/http.ts'
 import { readErrorCode } from '#foundation/system-error.ts'
@@ -16,6 +16,7 @@ import { createSession, type RecordingSummary } from '#recordings/session.ts'
 import { requestLine } from '#tail/request-line.ts'
 import { CliError } from '#text/cli-error.ts'
 import { plural } from '#text/text.ts'
+import { version } from '#text/version.ts'
 import { forceOption } from '../files.ts'
 
 const defaultPort = 4030

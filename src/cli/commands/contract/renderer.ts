@@ -1,7 +1,8 @@
 /** `svc contract compare --renderer`: the render.js and the frames of a recording beside those of the sandbox. */
+
 import type { CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
-import { keyOfStarted } from '#cli/settings/settings.ts'
+import { keyOfStarted } from '#client/permitted-key.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { contractCheckClient } from '#contract/own-requests.ts'
 import type { Recording } from '#contract/recordings/recording.ts'

@@ -2,7 +2,6 @@
 
 import type { CommandContext } from '#cli/run/command.ts'
 import { noSandboxFor } from '#cli/run/errors.ts'
-import { version } from '#cli/run/system.ts'
 import { loadSettings } from '#cli/settings/files.ts'
 import { isValidSetting, permittedKey, type Settings } from '#cli/settings/settings.ts'
 import { isProductionKey } from '#client/exchange.ts'
@@ -11,6 +10,7 @@ import { contractCheckClient } from '#contract/own-requests.ts'
 import { curlCommand } from '#foundation/http.ts'
 import { QaError } from '#qa/result.ts'
 import { CliError } from '#text/cli-error.ts'
+import { version } from '#text/version.ts'
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
 export async function loadServiceSettings({ system, flags }: CommandContext, url: string): Promise<Settings> {

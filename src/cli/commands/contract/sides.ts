@@ -1,11 +1,11 @@
 /** The two sides of `svc contract compare`, and the pairs of responses that come of them. */
+
 import { basename } from 'node:path'
 import type { CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
-import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
-import { keyOfStarted } from '#cli/settings/settings.ts'
 import { isProductionKey } from '#client/exchange.ts'
+import { keyOfStarted } from '#client/permitted-key.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { contractCheckClient } from '#contract/own-requests.ts'
 import { type RecordedExchange, type Recording, RecordingError, readRecording } from '#contract/recordings/recording.ts'
@@ -15,6 +15,7 @@ import type { CompareReport } from '#qa/contract-compare/report.ts'
 import type { OwnValues } from '#qa/contract-compare/request-mapping.ts'
 import { QaError } from '#qa/result.ts'
 import { CliError } from '#text/cli-error.ts'
+import { version } from '#text/version.ts'
 import { startOnFreePort } from '../sandbox/emulator.ts'
 import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
 

@@ -2,13 +2,13 @@
  * `svc evidence`: verifies and lists it; `export` writes it to a file with signed checkpoints, `tamper` a copy of that file
  * that fails to verify.
  */
+
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand, namedProject, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { endpointOptions } from '#cli/endpoint/flags.ts'
 import { countFromOne } from '#cli/endpoint/option-values.ts'
 import { type Command, type CommandContext, type CommandInput, type Noun, textOption } from '#cli/run/command.ts'
-import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
@@ -16,6 +16,7 @@ import { CliError, exitCodes, nothingChecked } from '#text/cli-error.ts'
 import { type Column, paintDim, tableLines } from '#text/table.ts'
 import type { Style } from '#text/terminal.ts'
 import { plural } from '#text/text.ts'
+import { version } from '#text/version.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { type BundleVerification, verifyBundle } from './bundle-file.ts'
 import { createExportReader, parseLine, readLines, writeLine } from './export-file.ts'

@@ -1,8 +1,8 @@
 /** `svc sandbox gameday`: what an outage costs, from the request to the billed view. */
+
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
-import { version } from '#cli/run/system.ts'
 import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { replaceFile } from '#foundation/file-system.ts'
 import { shownCommand } from '#foundation/redaction.ts'
@@ -13,6 +13,7 @@ import type { PhaseCounts } from '#gameday/verdict.ts'
 import { CliError, exitCodes } from '#text/cli-error.ts'
 import { type Column, tableLines } from '#text/table.ts'
 import type { Style } from '#text/terminal.ts'
+import { version } from '#text/version.ts'
 import { commandMissing } from '../exec.ts'
 import { qaFailure } from '../qa/failure.ts'
 import { loadDrive } from '../qa/observe.ts'

@@ -1,7 +1,8 @@
 /** Both runs of a game day with the turns that svc plays itself, each against a sandbox in memory of its own. */
+
 import type { CommandContext } from '#cli/run/command.ts'
 import { commandClient } from '#cli/run/command-client.ts'
-import { keyOfStarted } from '#cli/settings/settings.ts'
+import { keyOfStarted } from '#client/permitted-key.ts'
 import { withFaults } from '#gameday/fault-timeline.ts'
 import type { Gameday } from '#gameday/gameday-file.ts'
 import { playTurns, recordPlayed } from '#gameday/own-turns.ts'

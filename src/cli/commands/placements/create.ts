@@ -1,4 +1,5 @@
 /** `svc placements create`: POST /v1/placements, with short flags for the fields that are set most often. */
+
 import { InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { endpoints } from '#cli/endpoint/facts.ts'
@@ -9,14 +10,13 @@ import { append, spanMs, wholeNumber } from '#cli/endpoint/option-values.ts'
 import { nextOptions, placementSummary } from '#cli/output/placement-summary.ts'
 import { openPage } from '#cli/process/open-url.ts'
 import { type CommandContext, type CommandInput, suggestValues } from '#cli/run/command.ts'
-import { didYouMean } from '#cli/run/errors.ts'
 import { permittedKey } from '#cli/settings/settings.ts'
 import { buildRequest, isProductionKey } from '#client/exchange.ts'
 import { limits } from '#contract/limits.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '#foundation/http.ts'
-import { CliError } from '#text/cli-error.ts'
+import { CliError, didYouMean } from '#text/cli-error.ts'
 import { describeValue } from '#text/text.ts'
 
 type CreateOptions = {

@@ -2,6 +2,7 @@
  * `svc qa`, and `svc qa run`: chooses cases and targets, runs them, and reports. `--last-failed` reruns the cases that
  * failed last; `--watch` reruns on every change of a file.
  */
+
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +10,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { countFromOne, durationMs, repeatable } from '#cli/endpoint/option-values.ts'
 import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
-import { type System, version } from '#cli/run/system.ts'
+import type { System } from '#cli/run/system.ts'
 import { writeJson } from '#cli/settings/files.ts'
 import { readJson } from '#cli/settings/schemas.ts'
 import { stateDirectory } from '#cli/settings/state-directory.ts'
@@ -22,6 +23,7 @@ import type { Target } from '#qa/run/target.ts'
 import { CliError, exitCodes, nothingChecked } from '#text/cli-error.ts'
 import { ownControl } from '#text/terminal.ts'
 import { plural } from '#text/text.ts'
+import { version } from '#text/version.ts'
 import { onFirstInterrupt } from '../exec.ts'
 import { qaFailure } from './failure.ts'
 import { hosts } from './hosts.ts'

@@ -1,4 +1,5 @@
 /** `svc observe`: runs or watches an integration, then judges its requests and its page. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { findService, type Machine } from '#cli/doctor/machine.ts'
@@ -6,7 +7,6 @@ import { durationMs, repeatable, sinceText } from '#cli/endpoint/option-values.t
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { noSandboxFor } from '#cli/run/errors.ts'
-import { version } from '#cli/run/system.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Client } from '#client/client.ts'
 import { fetchText } from '#client/node-fetch.ts'
@@ -21,6 +21,7 @@ import { shownCommand } from '#foundation/redaction.ts'
 import type { PageSteps } from '#qa/browser/page-steps.ts'
 import type { RunResult } from '#qa/result.ts'
 import { CliError, exitCodes, nothingChecked } from '#text/cli-error.ts'
+import { version } from '#text/version.ts'
 import { onFirstInterrupt, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { loadProjectFile, observeFileName, requireReplaceable, writeProjectFile } from './observe-file.ts'
 import { checkFlags, headedFlag, isOfFilesOnly, type ObserveFlags } from './observe-flags.ts'

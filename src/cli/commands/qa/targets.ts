@@ -2,13 +2,15 @@
  * The setup of `svc qa`: the targets of a run (a fresh sandbox for each worker, the running one, or a service by its
  * base URL), and the browser.
  */
+
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
 import type { CommandContext } from '#cli/run/command.ts'
 import { noteOtherFolder } from '#cli/run/command-client.ts'
 import { noSandboxFor } from '#cli/run/errors.ts'
-import { keyOfStarted, permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
+import { permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
+import { keyOfStarted } from '#client/permitted-key.ts'
 import { startOnFreePort } from '#commands/sandbox/emulator.ts'
 import { type Engine, engineNames, engines, installHints } from '#qa/browser/engines.ts'
 import type { BrowserHost, BrowserOptions } from '#qa/browser/launch.ts'

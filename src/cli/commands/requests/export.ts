@@ -1,15 +1,16 @@
 /** `svc requests export` writes exchanges of the journal to a file that browsers and proxies open. */
+
 import { resolve } from 'node:path'
 import { Argument } from 'commander'
 import { callEndpoint } from '#cli/endpoint/endpoint-command.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
-import { version } from '#cli/run/system.ts'
 import { nextCursor } from '#client/client.ts'
 import { type HarEntry, toHarEntry, writeHar } from '#contract/recordings/har.ts'
 import type { RequestDetail } from '#contract/resources/requests.ts'
 import { CliError } from '#text/cli-error.ts'
 import { jsonText } from '#text/terminal.ts'
 import { plural } from '#text/text.ts'
+import { version } from '#text/version.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { listOptions, listQuery } from './match.ts'
 

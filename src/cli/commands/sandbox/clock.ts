@@ -1,11 +1,11 @@
 /** `svc sandbox clock`. */
 import { Argument } from 'commander'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
-import { parseTime } from '#cli/endpoint/option-values.ts'
 import type { CommandGroup } from '#cli/run/command.ts'
 import type { SandboxClock } from '#contract/resources/sandbox/clock.ts'
 import { formatDuration, parseSpan } from '#foundation/duration.ts'
 import { CliError } from '#text/cli-error.ts'
+import { readInstant } from '#text/instants.ts'
 import type { Style } from '#text/terminal.ts'
 import { alignPairs, timeText } from '#text/text.ts'
 
@@ -34,7 +34,7 @@ export const clock: CommandGroup = {
       ],
       options: [],
       examples: ['sandbox clock set 2027-01-01T00:00:00Z', 'sandbox clock set now'],
-      input: (_, { args }) => ({ body: { to_ms: parseTime(args[0] ?? '') } }),
+      input: (_, { args }) => ({ body: { to_ms: readInstant(args[0] ?? '') } }),
       text,
     }),
     endpointCommand('clock.freeze', { examples: ['sandbox clock freeze', 'sandbox clock freeze -o none'], text }),

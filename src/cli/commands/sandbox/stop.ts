@@ -1,11 +1,12 @@
 /** `svc sandbox stop`. A process gets a signal only if it is certain to be the sandbox that wrote the locator. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
 import { portHolder } from '#cli/process/port-holder.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { commandClient, noteOtherFolder } from '#cli/run/command-client.ts'
 import { noSandboxFor } from '#cli/run/errors.ts'
-import { type System, version } from '#cli/run/system.ts'
+import type { System } from '#cli/run/system.ts'
 import { chooseSandbox, findRoot } from '#cli/settings/sandbox-folder.ts'
 import { permittedControlToken } from '#cli/settings/settings.ts'
 import {
@@ -19,6 +20,7 @@ import {
 import { ServiceError, UnreachableError } from '#client/errors.ts'
 import { isSameService } from '#foundation/http.ts'
 import { CliError } from '#text/cli-error.ts'
+import { version } from '#text/version.ts'
 import { noteForeignLocators } from './ps.ts'
 import { responseTimeoutMs } from './status.ts'
 

@@ -1,4 +1,5 @@
 /** `svc agent setup`: the skill and the MCP configuration of the coding agents of a project. */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Option } from 'commander'
@@ -10,13 +11,12 @@ import { planRemoval } from '#agent-files/removal.ts'
 import { findAgents, planSetup } from '#agent-files/setup.ts'
 import { repeatable } from '#cli/endpoint/option-values.ts'
 import { type Command, type CommandContext, type CommandInput, type Noun, suggestValues } from '#cli/run/command.ts'
-import { didYouMean } from '#cli/run/errors.ts'
 import { unwritable } from '#cli/run/file-errors.ts'
-import { version } from '#cli/run/system.ts'
 import { shownCommand } from '#foundation/redaction.ts'
 import { packageRoot } from '#scaffold/templates.ts'
-import { CliError, exitCodes } from '#text/cli-error.ts'
+import { CliError, didYouMean, exitCodes } from '#text/cli-error.ts'
 import { plural } from '#text/text.ts'
+import { version } from '#text/version.ts'
 
 type SetupFlags = {
   agent?: string[]

@@ -1,6 +1,6 @@
-import { describeFailure } from '#cli/run/failure.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { CliError } from '#text/cli-error.ts'
+import { describeFailure } from '#text/failure.ts'
 import { tools } from '../tools.ts'
 
 /** Returns recorded text between fences that it cannot close: they are longer than any row of backticks in it. */

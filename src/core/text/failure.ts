@@ -4,9 +4,8 @@ import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contr
 import { describeField } from '#contract/words/error-lines.ts'
 import { readMessage, type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import { findEntry, isTableName } from '#foundation/table-entry.ts'
-import { type Category, findCategory } from '#text/cli-error.ts'
+import { type Category, type Failure, findCategory } from '#text/cli-error.ts'
 import { oneLine } from '#text/terminal.ts'
-import type { Failure } from './errors.ts'
 
 /**
  * Describes an error that is not a CliError: the client's errors by the contract's tables, those of the system by their
