@@ -28,7 +28,12 @@ if (wanted!.length + wantedTests!.length === 0) {
 if (room === '') {
   print(
     'lines',
-    countSizes().map(({ what, lines, goal }) => ({ what, count: lines, goal: `at most ${goal}`, places: [] })),
+    countSizes().map(({ what, lines, goal }) => ({
+      what,
+      count: lines,
+      goal: goal === null ? '' : `at most ${goal}`,
+      places: [],
+    })),
   )
 }
 if (wanted!.length > 0) print('product', countProduct(wanted!))

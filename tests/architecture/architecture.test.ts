@@ -370,7 +370,7 @@ describe('subjects', () => {
 test('a part of the project that reached its size stays below it: a new capability takes something away', () => {
   const sizes = countSizes()
   expect(sizes.every(({ lines }) => lines > 1_000)).toBe(true)
-  const over = sizes.filter(({ is_reached, lines, goal }) => is_reached && lines > goal)
+  const over = sizes.filter(({ is_reached, lines, goal }) => is_reached && goal !== null && lines > goal)
   expect(over.map(({ what, lines, goal }) => `${what}: ${lines} lines, at most ${goal}`)).toEqual([])
 })
 

@@ -5,10 +5,22 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
+/** What the product stands on: docs/architecture.md. */
+const shelves = [
+  'src/core',
+  'src/cli',
+  'src/judge',
+  'sandbox/server',
+  'sandbox/rules',
+  'sandbox/store',
+  'sandbox/pages',
+]
+
 export interface Size {
   what: string
   lines: number
-  goal: number
+  /** Null for a part of a part. */
+  goal: number | null
   /** Whether it had reached its goal when this was written: from then on, more is a failure. */
   is_reached: boolean
 }
@@ -20,13 +32,15 @@ export function countSizes(): Size[] {
   const isTest = (path: string) => path.startsWith('tests/') || /\.test\.tsx?$/.test(path)
   const isBuild = (path: string) => path.startsWith('build/')
   const tracked = listTracked().filter((path) => !/\.(png|webp|mp4|ico|woff2|jar|bin|gz)$/.test(path))
+  const product = code.filter((path) => !isTest(path) && !isBuild(path))
   const sizes = [
-    {
-      what: 'product',
-      lines: countLines(code.filter((path) => !isTest(path) && !isBuild(path))),
-      goal: 100_000,
+    { what: 'product', lines: countLines(product), goal: 100_000, is_reached: false },
+    ...shelves.map((shelf) => ({
+      what: `  ${shelf}`,
+      lines: countLines(product.filter((path) => path.startsWith(`${shelf}/`))),
+      goal: null,
       is_reached: false,
-    },
+    })),
     { what: 'tests', lines: countLines(code.filter(isTest)), goal: 80_000, is_reached: false },
     { what: 'build', lines: countLines(code.filter(isBuild)), goal: 5_000, is_reached: true },
     { what: 'all tracked text', lines: countLines(tracked), goal: 255_000, is_reached: false },

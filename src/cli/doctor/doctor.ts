@@ -1,6 +1,6 @@
 /** `svc doctor`: this computer and its sandbox, judged by their rules, and the report. */
 
-import type { Rule, Finding, RuleText } from '#diagnosis/rule.ts'
+import type { Finding, Rule, RuleText } from '#diagnosis/rule.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { Style } from '#text/terminal.ts'
 import { hangingLines, plural } from '#text/text.ts'

@@ -2,7 +2,7 @@
 
 import { settingsTable } from '#cli/settings/table.ts'
 import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
-import type { Rule, Finding } from '#diagnosis/rule.ts'
+import type { Finding, Rule } from '#diagnosis/rule.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { isLoopback } from '#foundation/http.ts'
 import { mapTable, tableNames } from '#foundation/table-entry.ts'
