@@ -50,16 +50,17 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
   const { options, start, seeded, store, platform, metrics, tracing, report } = parts
   const { address } = start
   const faults = createFaults({ store, hash: sha256Hex, report })
+  const markets = createMarkets({
+    store,
+    demand: parts.demand.data,
+    topics: () => readFixture('topics.json'),
+    safety: () => readFixture('content-safety.json'),
+  })
   const decisions = {
     store,
     platform,
-    markets: createMarkets({
-      store,
-      demand: parts.demand.data,
-      topics: () => readFixture('topics.json'),
-      safety: () => readFixture('content-safety.json'),
-    }),
-    scenarios: createScenarios(readScenarios, faults),
+    markets,
+    scenarios: createScenarios(readScenarios, faults, (name) => markets.current.positions.has(name)),
     decision_latency_ms: options.decision_latency_ms ?? null,
   }
   const waiters = createWaiters()

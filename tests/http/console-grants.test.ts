@@ -68,6 +68,8 @@ describe('a grant', () => {
         scenario: null,
         is_no_fill: false,
         format: null,
+        campaign_id: null,
+        campaigns: expect.arrayContaining([{ campaign_id: 'cmp_larkfield_coffee', sponsor_name: expect.any(String) }]),
         slow_frame_ms: null,
         clock_offset_ms: expect.any(Number),
         grant_expires_at_ms: expect.any(Number),
@@ -213,6 +215,7 @@ describe('an action', () => {
       { action: 'reset' },
       { action: 'no_fill' },
       { action: 'format', format: 'popup' },
+      { action: 'campaign', campaign_id: 'rate_limited' },
       { action: 'slow_frame', latency_ms: 60_001, slot_id: 'slot_00000000000' },
       { action: 'slow_frame' },
       { action: 'replay' },
@@ -261,6 +264,25 @@ describe('an action', () => {
     await on.api.accept('scenario.use', { params: { name: 'slow_decision' } })
     await page.act(token, { action: 'no_fill', on: false })
     expect((await page.act(token, { action: 'format', format: null })).body.state.scenario).toBe('slow_decision')
+  })
+
+  test('campaign forces it until another is chosen, and the slot of the page says so', async () => {
+    await using on = await stage()
+    const page = openPage(on)
+    const token = await page.getToken()
+    const campaign_id = 'cmp_larkfield_coffee'
+    const { body } = await page.act(token, { action: 'campaign', campaign_id })
+    expect(body.state).toMatchObject({ campaign_id, scenario: campaign_id })
+    const isForced = async () => {
+      const asset_tokens = [(await fill(on.api)).asset_token]
+      const { slots } = (await page.send<{ slots: object[] }>('slots', { asset_tokens })).body
+      return slots.map((slot) => ('is_forced' in slot ? slot.is_forced : null))
+    }
+    expect(await isForced()).toEqual([true])
+    expect((await page.act(token, { action: 'campaign', campaign_id: null })).body.state.scenario).toBeNull()
+    expect(await isForced()).toEqual([false])
+    const [last] = await audited(on)
+    expect(last).toEqual([origin, 'scenario.clear', '/_sandbox/scenarios', 200])
   })
 
   test('withdraw_consent and expire change the slot of the page and nothing of its request', async () => {

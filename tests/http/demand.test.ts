@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { PlacementRequest } from '#client/index.ts'
 import { sandboxTest } from '#testing/vitest.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { asked, beacon, fill, key, liveKey, stage } from './stage.ts'
+import { asked, beacon, fill, key, liveKey, type Stage, stage } from './stage.ts'
 
 const seeded = JSON.parse(readFileSync(new URL('../../fixtures/demand.json', import.meta.url), 'utf8'))
 const [campaign] = seeded.campaigns
@@ -103,7 +103,11 @@ describe('a forced campaign', () => {
     for (const event of ['render', 'visible'])
       await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, placement!, event, seen) })
     const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id } })
-    expect(detail).toMatchObject({ forced: true, billing: { would_bill: false } })
+    expect(detail).toMatchObject({
+      forced: true,
+      billing: { would_bill: false },
+      fix: expect.stringMatching(/^Leave out/),
+    })
     expect(detail.trace.find(({ outcome }) => outcome === 'won')).toMatchObject({
       ...{ campaign_id: 'cmp_fernhill_tea', rule: 'forced', source: { file: 'demand.yaml', line: 2 } },
     })
@@ -146,6 +150,43 @@ describe('a forced campaign', () => {
       400,
       { fields: [{ path: 'overrides.force_campaign_id', expected: 'a campaign, such as cmp_fernhill_tea' }] },
     ])
+  })
+})
+
+describe('the scenario of a campaign', () => {
+  const use = (on: Stage, name: string) => on.api.accept('scenario.use', { params: { name }, body: {} })
+  const campaignOf = async (on: Stage, as: string, body = asked()) => {
+    const { slot_id } = (await on.api.accept('placements.create', { as, body })).body
+    const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id } })
+    return [detail.campaign_id, detail.forced ?? false]
+  }
+
+  test('forces it on all test traffic, an override of a request is stronger, and live traffic sees nothing of it', async () => {
+    await using on = await stage({ demand: writeDemand(0.01) })
+    await use(on, 'cmp_fernhill_tea')
+    expect(await campaignOf(on, key)).toEqual(['cmp_fernhill_tea', true])
+    const [other] = seeded.campaigns.map(({ campaign_id }: { campaign_id: string }) => campaign_id)
+    const own = asked({ overrides: { force_campaign_id: other } })
+    expect(await campaignOf(on, key, own)).toEqual([other, true])
+    expect((await campaignOf(on, liveKey))[1]).toBe(false)
+    const { items } = (await on.api.accept('scenario.list')).body
+    expect(items.filter(({ active }) => active)).toMatchObject([
+      { name: 'cmp_fernhill_tea', changes: { force_campaign_id: 'cmp_fernhill_tea' } },
+    ])
+    await on.api.accept('scenario.clear')
+    expect((await campaignOf(on, key))[1]).toBe(false)
+  })
+
+  test('changes nothing once its campaign is gone, and a name that is close is offered', async () => {
+    const file = writeDemand(40)
+    const database = join(temporaryDirectory(), 'sandbox.db')
+    const first = await stage({ demand: file, database })
+    await use(first, 'cmp_fernhill_tea')
+    await first[Symbol.asyncDispose]()
+    await using on = await stage({ database })
+    expect((await campaignOf(on, key))[1]).toBe(false)
+    const wrong = await on.api.refuse('scenario.use', { params: { name: 'cmp_larkfield_cofee' }, body: {} })
+    expect(wrong.body).toMatchObject({ hint: 'Did you mean cmp_larkfield_coffee?' })
   })
 })
 

@@ -71,6 +71,28 @@ test('a scenario is used and ended', async () => {
   await expect.poll(active).toBe(undefined)
 })
 
+test('a campaign is forced on all test traffic, marked in the list and detail, and ended by its picker', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  await go('/controls?part=scenarios')
+  const choose = async (name: string) => {
+    await page.getByRole('button', { name: /Force a campaign$/ }).click()
+    await page.getByRole('option', { name, exact: true }).click()
+  }
+  await choose('Larkfield Coffee')
+  await page.getByText('cmp_larkfield_coffee is forced.').waitFor()
+  const { slot_id } = await fill(here.api)
+  await go('/placements')
+  await page.locator('.chip', { hasText: /^forced$/ }).waitFor()
+  await go(`/placements/${slot_id}`)
+  await page.getByText('forced, never billed').waitFor()
+  await go('/controls?part=scenarios')
+  await choose('none: the best offer wins')
+  await page.getByText('No campaign is forced.').waitFor()
+  const { items } = (await here.api.accept('scenario.list')).body
+  expect(items.filter(({ active }) => active)).toEqual([])
+})
+
 test('latency, rate limits and origins are saved as a patch, by fields and by JSON', async () => {
   await using inspector = await openStaged()
   const { here, page, go } = inspector

@@ -89,6 +89,18 @@ test('every choice is in the link, and opening a link sends nothing', async () =
   })
 })
 
+test('a campaign is chosen, fills, and is marked', async () => {
+  await using inspector = await openStaged()
+  const { page, go } = inspector
+  await go('/playground')
+  await page.getByRole('button', { name: /Campaign$/ }).click()
+  await page.getByRole('option', { name: 'Larkfield Coffee' }).click()
+  await expect.poll(() => new URL(page.url()).searchParams.get('campaign')).toBe('cmp_larkfield_coffee')
+  await page.locator('form').getByRole('button', send).first().click()
+  await page.getByText(/ from Larkfield Coffee/).waitFor()
+  await page.frameLocator('iframe').getByText('FORCED').first().waitFor()
+})
+
 test('a scenario is used with the send; a decision that is late is polled', async () => {
   await using inspector = await openStaged()
   const { here, page, go } = inspector

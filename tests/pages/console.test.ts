@@ -365,3 +365,26 @@ test('an action waits for the grant that the user confirms, and is done', async 
   )
   await page.locator('svc-console .mark-chip', { hasText: 'no-fill' }).waitFor()
 })
+
+test('a campaign is forced by its picker, and the slot says so', async () => {
+  await using own = await openStage({}, undefined, 'flows')
+  await using host = await own.open()
+  const { page } = host
+  await page.evaluate(() => void window.SponsoredPlacement!.openConsole({ focus: true }))
+  await page.getByRole('button', { name: 'Choose' }).click()
+  await page.locator('svc-console output').waitFor()
+  const [ask] = (await own.client.console.list()).items
+  await own.client.console.confirm({ params: { grant_id: ask!.grant_id }, body: {} })
+  const picker = page.getByRole('combobox', { name: 'Campaign of the next turns' })
+  await picker.selectOption('Larkfield Coffee')
+  await page.locator('svc-console .outcome', { hasText: 'cmp_larkfield_coffee' }).waitFor()
+  expect(await picker.inputValue()).toBe('cmp_larkfield_coffee')
+  await page.evaluate(
+    ({ endpoint, body }) =>
+      void window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body, keepMounted: true }),
+    { endpoint: host.endpoint, body: host.body({ format: 'banner' }) },
+  )
+  await page.locator('svc-console .headline', { hasText: 'forced, never billed' }).waitFor()
+  await picker.selectOption('The best offer')
+  await page.locator('svc-console .outcome', { hasText: 'No campaign is forced.' }).waitFor()
+})

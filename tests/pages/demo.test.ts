@@ -211,6 +211,16 @@ describe('a turn', { concurrent: true }, () => {
     expect(problems).toEqual([])
   })
 
+  test('forces the campaign that is chosen, and marks it', async () => {
+    await using demo = await openDemo()
+    const { page } = demo
+    await page.getByRole('combobox', { name: 'Campaign' }).selectOption('Larkfield Coffee')
+    await page.getByRole('button', { name: 'Send' }).first().click()
+    await page.frameLocator('.window iframe').getByText('FORCED').waitFor()
+    const { items } = await client.placements.list({ query: { campaign_id: 'cmp_larkfield_coffee' } })
+    expect(items[0]).toMatchObject({ forced: true })
+  })
+
   test('counts a click on its ad', async () => {
     await using demo = await openDemo('?surface=image')
     const { page } = demo

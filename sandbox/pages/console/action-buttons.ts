@@ -41,6 +41,7 @@ export function drawActions(actions: Actions, slot: Slot | null): Branch {
       draw('div', { class: 'bar choice', role: 'group', 'aria-label': 'Format of the next turns' }, ...buttons),
       button('No-fill', { action: 'no_fill', on: !isNoFill }, isNoFill),
     ),
+    drawLine('Campaign', drawPicker(actions, button)),
     drawLine(
       'This slot',
       slotButton('Withdraw consent', 'withdraw_consent'),
@@ -65,6 +66,24 @@ function drawLine(name: string, ...buttons: readonly Branch[]): Branch {
 function drawGrantChip({ grant }: Actions): Branch | null {
   if (grant.status === 'none') return null
   return grant.status === 'confirmed' ? drawChip('good', 'confirmed') : drawChip('warn', 'to be confirmed')
+}
+
+type DrawButton = (text: string, action: ConsoleAction | null) => Branch
+
+/** The campaign that is forced. Which ones there are is known once a grant is confirmed. */
+function drawPicker({ force, busy }: Actions, button: DrawButton): Branch {
+  if (force === null) return button('Choose', { action: 'state' })
+  const chosen = busy?.action === 'campaign' ? busy.campaign_id : force.campaign_id
+  const listed = force.campaigns.some(({ campaign_id }) => campaign_id === chosen)
+  const others = chosen === null || listed ? [] : [{ campaign_id: chosen, sponsor_name: chosen }]
+  const option = (campaign_id: string | null, text: string) =>
+    draw('option', { value: campaign_id ?? '', selected: campaign_id === chosen }, text)
+  return draw(
+    'select',
+    { class: 'small', 'data-action': 'campaign', 'aria-label': 'Campaign of the next turns' },
+    option(null, 'The best offer'),
+    ...[...force.campaigns, ...others].map(({ campaign_id, sponsor_name }) => option(campaign_id, sponsor_name)),
+  )
 }
 
 /** The code that the user compares, and where. */

@@ -44,6 +44,7 @@ function drawHeadline(slot: Slot, base_url: string): Branch {
       'p',
       { class: 'bar state' },
       drawChip(tone, chip),
+      slot.sandbox?.is_forced && drawChip('warn', 'forced, never billed'),
       draw('code', { class: 'grow clipped' }, reason ?? ''),
       url !== undefined &&
         draw(

@@ -72,10 +72,11 @@ export function renderJson({ page, channel }: Reported, slot: Slot): string {
 function renderSlot(slot: Slot, base_url: string): string {
   const { ad, sandbox, slot_id, name, turn } = slot
   const { chip, reason, text, details } = describeState(slot)
+  const forced = sandbox?.is_forced ? ', forced, never billed' : ''
   const ids = [turn?.id, slot_id].filter(Boolean).join(', ')
   const lines = [
     '',
-    `${name}${ids && ` (${ids})`}: ${[chip, reason].filter(Boolean).join(' ')}`,
+    `${name}${ids && ` (${ids})`}: ${[chip, reason].filter(Boolean).join(' ')}${forced}`,
     `  ${text}`,
     ...(details === undefined ? [] : renderError(details, base_url)),
     ...renderAd(slot),

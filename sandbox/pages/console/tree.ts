@@ -81,6 +81,9 @@ function patch(node: Node, wanted: Branch | string): void {
 }
 
 function patchAttributes(element: Element, wanted: Branch['attributes']): void {
+  // The attribute says what was selected at first.
+  if (element instanceof HTMLOptionElement && element.selected !== (wanted.selected !== undefined))
+    element.selected = wanted.selected !== undefined
   for (const { name } of [...element.attributes]) {
     if (wanted[name] === undefined && name !== 'style') element.removeAttribute(name)
   }

@@ -80,6 +80,7 @@ export function openView(options: ViewOptions): View {
   const { signal } = over
   if (!options.hasPanel) panel.style.display = 'none'
   host.shadowRoot?.addEventListener('click', (event) => onClick(view, event), { signal })
+  host.shadowRoot?.addEventListener('change', (event) => onChange(view, event), { signal })
   addEventListener('keydown', (event) => onKey(view, event), { signal })
   addEventListener('scroll', () => drawOutlines(view, options.read().slots), { signal, capture: true, passive: true })
   addEventListener('resize', () => drawAll(view), { signal, passive: true })
@@ -163,6 +164,14 @@ function onClick(view: OpenView, event: Event): void {
   const { action = '', value = '' } = button.dataset
   findEntry(commands, action)?.(view, value)
   if (!view.over.signal.aborted) drawAll(view)
+}
+
+/** The picker of campaigns. */
+function onChange(view: OpenView, { target }: Event): void {
+  if (!(target instanceof HTMLSelectElement)) return
+  const campaign_id = target.value === '' ? null : target.value
+  void view.options.read().actions.run({ action: 'campaign', campaign_id })
+  drawAll(view)
 }
 
 const commands: Readonly<Record<string, (view: OpenView, value: string) => void>> = {

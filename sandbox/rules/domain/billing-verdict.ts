@@ -92,6 +92,7 @@ export function findBillingFix({
   if (no_fill_reason !== null) return noFillFixes[noFillReasons[no_fill_reason].retry]
   if (billing === null) return 'Poll GET /v1/decisions/{slot_id} until it is decided: svc api decisions.get --wait'
   if (billing.would_bill) return null
+  if (billing.gross_cpm === 0) return 'Leave out overrides.force_campaign_id, or end the scenario that forces it.'
   const shortfall = findShortfall(billing.metric, beacons)
   if (shortfall !== undefined) return findBeaconFix(shortfall.reason_code)
   const isStarted = beacons.some(({ event }) => event === 'play_started')

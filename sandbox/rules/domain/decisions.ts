@@ -84,7 +84,7 @@ function explainStep(campaign_id: string, letter: string): TraceStep {
   return { campaign_id, outcome: 'removed', rule: rule.name, explanation: rule.explanation }
 }
 
-const forcedText = 'Forced by overrides.force_campaign_id: it was not sold, and is never billed.'
+const forcedText = 'Forced, by overrides.force_campaign_id or a scenario: it was not sold, and is never billed.'
 const unforcedText = 'Not asked: another campaign was forced.'
 
 /** Returns why policy permits no ad, before anybody is asked; null where it does. */

@@ -9,10 +9,15 @@ import type { Services } from './context.ts'
 import { creativeUrls, nativeAssets } from './placements/placement-response.ts'
 import type { FrameCreative } from './render.ts'
 
-export function listSheetCampaigns({ markets }: Services) {
-  return {
-    campaigns: markets.current.campaigns.map(({ campaign_id, sponsor_name }) => ({ campaign_id, sponsor_name })),
-  }
+export function listSheetCampaigns(services: Services) {
+  return { campaigns: listOwnFirst(services) }
+}
+
+/** Returns the campaigns of the market in force, those of a file of yours first. */
+export function listOwnFirst({ markets }: Pick<Services, 'markets'>) {
+  return markets.current.campaigns
+    .toSorted((a, b) => Number(b.source !== undefined) - Number(a.source !== undefined))
+    .map(({ campaign_id, sponsor_name }) => ({ campaign_id, sponsor_name }))
 }
 
 /** Returns the variants of a campaign; null when the market has no such campaign. */

@@ -86,9 +86,10 @@ function latestExpiry(caller: Caller, slots: readonly NewSlot[]): number {
 export async function openJob(
   services: Services,
   context: Context,
-  intake: JobIntake,
+  requested: JobIntake,
 ): Promise<{ job: JobRow; slots: NewSlot[]; consent: AuthoritativeConsent }> {
   const caller = requireCaller(context)
+  const intake = applyForce(services, caller, requested)
   const { project } = caller
   if (intake.client_id !== null && intake.client_id !== project.client_id) throw new ApiError('project_mismatch')
   checkIntake(intake, project.settings)
@@ -107,6 +108,13 @@ export async function openJob(
     if (opened !== null) return opened
   }
   throw new Error('the consent or the caps of this session change faster than a job can be created')
+}
+
+/** A scenario that forces a campaign is an override of every request that has none of its own. */
+function applyForce({ scenarios }: Services, { mode }: Caller, intake: JobIntake): JobIntake {
+  const { force_campaign_id } = scenarios.changesFor(mode)
+  if (force_campaign_id === undefined) return intake
+  return { ...intake, overrides: { force_campaign_id, ...intake.overrides } }
 }
 
 /** Only test traffic can force a campaign, and only one that there is (A107). @throws ApiError 400, 403 */

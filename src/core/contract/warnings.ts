@@ -52,8 +52,8 @@ export const warnings = {
   },
   campaign_forced: {
     meaning:
-      'overrides.force_campaign_id was followed: this fill, or the rule that forbids it, says nothing about the market.',
-    fix: 'Leave it out to see which campaign wins. A forced ad is never billed.',
+      'overrides.force_campaign_id, of the request or of a scenario, was followed: this fill, or the rule that forbids it, says nothing about the market.',
+    fix: 'Leave it out, or end the scenario, to see which campaign wins. A forced ad is never billed.',
   },
   callback_ignored: {
     meaning: 'callback_url was ignored: with --strict there are no callbacks, as in the API document.',

@@ -41,6 +41,7 @@ async function describeSlot(
     session_id: delivery.session_id,
     format: outcome.format,
     sponsor_name: fill!.campaign.sponsor_name,
+    is_forced: delivery.forced === true,
     requested_at_ms: slot.created_at_ms,
     decided_at_ms: decision.decided_at_ms,
     frame_loaded_at_ms: slot.first_frame_at_ms,

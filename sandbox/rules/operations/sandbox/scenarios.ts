@@ -9,10 +9,16 @@ export const listScenarios: Operation<Contract['scenario.list']> = async ({ scen
   next_cursor: null,
 })
 
-export const useScenario: Operation<Contract['scenario.use']> = async ({ scenarios }, { now_ms }, { params }) => {
+export const useScenario: Operation<Contract['scenario.use']> = async (
+  { scenarios, markets },
+  { now_ms },
+  { params },
+) => {
   const scenario = await scenarios.use(params.name, now_ms)
   if (scenario !== null) return scenario
-  const names = scenarios.list().map(({ name }) => name)
+  const names = params.name.startsWith('cmp_')
+    ? [...markets.current.positions.keys()]
+    : scenarios.list().map(({ name }) => name)
   const near = nearestName(params.name, names)
   throw new ApiError('not_found', {
     message: 'No such scenario.',

@@ -15,11 +15,13 @@ import {
   type ConsoleGrant,
   type ConsoleState,
   defaultSlowFrameMs,
+  maxConsoleCampaigns,
 } from '#contract/resources/sandbox/console.ts'
 import type { FaultRule } from '#contract/resources/sandbox/faults.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { fillPath } from '#foundation/http.ts'
 import { allowsOrigin, beaconsEndMs } from '#operations/context.ts'
+import { listOwnFirst } from '#operations/creative-sheet.ts'
 import type { JsonEndpointId } from '#operations/index.ts'
 import type { Identity } from '#runtime/replay.ts'
 import type { SlotRow } from '#store/store.ts'
@@ -63,6 +65,15 @@ const actions: Actions = {
     }
     if (readState(page).format !== null) await callAsPage(page, 'scenario.clear')
     return { done: 'No format is forced.' }
+  },
+
+  async campaign(page, { campaign_id }) {
+    if (campaign_id !== null) {
+      await callAsPage(page, 'scenario.use', { params: { name: campaign_id }, body: {} })
+      return { done: `Test traffic gets ${campaign_id}, or the rule that forbids it, until you choose another.` }
+    }
+    if (readState(page).campaign_id !== null) await callAsPage(page, 'scenario.clear')
+    return { done: 'No campaign is forced.' }
   },
 
   async withdraw_consent(page, { slot_id }) {
@@ -111,11 +122,13 @@ const formatScenarios: Readonly<Record<Format, string>> = { banner: 'banner_ok',
 
 function readState({ pipeline, grant }: GrantedPage): ConsoleState {
   const { faults, scenarios, platform } = pipeline.services
-  const { format, no_fill_reason } = scenarios.changesFor('test')
+  const { format, no_fill_reason, force_campaign_id } = scenarios.changesFor('test')
   return {
     scenario: faults.scenario,
     is_no_fill: no_fill_reason !== undefined,
     format: formats.find((name) => name === format) ?? null,
+    campaign_id: force_campaign_id ?? null,
+    campaigns: listOwnFirst(pipeline.services).slice(0, maxConsoleCampaigns),
     slow_frame_ms: faults.list().find(delaysNextFrame)?.latency_ms ?? null,
     clock_offset_ms: platform.clock.offset_ms,
     grant_expires_at_ms: grant.expires_at_ms,

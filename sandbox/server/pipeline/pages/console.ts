@@ -39,6 +39,7 @@ const ClaimBody = z.strictObject({ grant_id: text, secret: text })
 const ActBody: z.ZodType<ConsoleAction> = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('no_fill'), on: z.boolean() }),
   z.strictObject({ action: z.literal('format'), format: Format.nullable() }),
+  z.strictObject({ action: z.literal('campaign'), campaign_id: text.regex(/^cmp_/).nullable() }),
   z.strictObject({ action: z.literal('withdraw_consent'), slot_id: text }),
   z.strictObject({ action: z.literal('expire'), slot_id: text }),
   z.strictObject({

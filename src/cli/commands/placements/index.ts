@@ -97,6 +97,7 @@ export const placements: Noun = {
         { name: 'format', rank: 2 },
         { name: 'no-fill', field: 'no_fill_reason', paint: paintReason },
         { name: 'campaign', field: 'campaign_id', rank: 4, paint: paintDim },
+        { name: 'forced', rank: 6, paint: paintWord },
       ],
     }),
     endpointCommand('placements.funnel', {

@@ -4,9 +4,10 @@ import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { ScenarioItem } from '#contract/resources/sandbox/scenarios.ts'
 import { call } from '../../data/api.ts'
+import { useCampaigns } from '../../data/campaigns.ts'
 import { useResource } from '../../data/resource.ts'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'
-import { TextInput } from '../../parts/Fields.tsx'
+import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { hasWords } from '../../parts/lists/filters.ts'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/Shown.tsx'
@@ -24,6 +25,7 @@ export function ScenarioControls() {
       <div className="form-line">
         <TextInput label="Search" value={search} onChange={setSearch} placeholder="consent, timeout, beacon" />
       </div>
+      <CampaignChoice action={action} items={resource.state.data?.items ?? []} />
       <Outcome action={action} />
       <Shown resource={resource}>
         {({ items }) => {
@@ -41,6 +43,28 @@ export function ScenarioControls() {
         }}
       </Shown>
     </Panel>
+  )
+}
+
+/** Forces a campaign on all test traffic: the scenario that has its name. */
+function CampaignChoice({ items, action }: { items: readonly ScenarioItem[]; action: Action }) {
+  const chosen = items.find(({ active, changes }) => active && changes.force_campaign_id !== undefined)?.name ?? ''
+  const force = (name: string) =>
+    name !== chosen &&
+    action.run(
+      () => (name === '' ? call('scenario.clear') : call('scenario.use', { params: { name }, body: {} })),
+      name === '' ? 'No campaign is forced.' : `${name} is forced.`,
+    )
+  return (
+    <div className="form-line">
+      <SelectInput
+        label="Force a campaign"
+        value={chosen}
+        values={useCampaigns('none: the best offer wins', chosen)}
+        onChange={force}
+        hint="All test traffic gets it, or the rule that forbids it. It is marked, and never billed."
+      />
+    </div>
   )
 }
 

@@ -123,6 +123,7 @@ const columns: readonly Column<PlacementItem>[] = [
     cell: (item) => (
       <span className="bar">
         <Chip>{readOutcome(item)}</Chip>
+        {item.forced && <Chip tone="warn">forced</Chip>}
         {item.no_fill_reason !== null && (
           <Link className="chip-link" href={buildListAddress('placements', { reason: item.no_fill_reason })}>
             <Chip tone="warn">{item.no_fill_reason}</Chip>

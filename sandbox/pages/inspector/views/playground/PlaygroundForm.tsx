@@ -1,6 +1,7 @@
 /** The choices of the playground as a form. */
 import type { ReactNode } from 'react'
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
+import { useCampaigns } from '../../data/campaigns.ts'
 import { useResource } from '../../data/resource.ts'
 import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -67,6 +68,7 @@ export function PlaygroundForm(props: PlaygroundFormProps) {
         hint="Processed only when the prompt may be shared, and never stored."
       />
       <SelectInput label="Consent in the request" {...choice('consent')} />
+      <CampaignInput value={state.campaign} onChange={(campaign) => change({ campaign })} />
       <Toggle
         label="Force a no-fill"
         hint="test_outcome: needs a test key."
@@ -95,6 +97,19 @@ export function PlaygroundForm(props: PlaygroundFormProps) {
         <ProjectFields state={state} change={change} client_id={client_id} />
       </More>
     </div>
+  )
+}
+
+function CampaignInput({ value, onChange }: { value: string; onChange(campaign_id: string): void }) {
+  const values = useCampaigns('The best offer', value)
+  return (
+    <SelectInput
+      label="Campaign"
+      value={value}
+      values={values}
+      onChange={onChange}
+      hint="A forced ad is marked, and never billed. It needs a test key."
+    />
   )
 }
 

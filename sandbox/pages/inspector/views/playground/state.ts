@@ -57,6 +57,7 @@ const texts = [
   'max_height',
   'wait_ms',
   'overrides',
+  'campaign',
   'scenario',
   'session',
 ] as const
@@ -134,6 +135,7 @@ export function placementBody(state: PlaygroundState, open: OpenChoices): JsonOb
     ...defined({
       allowed_formats: format === 'any' ? undefined : [format],
       native_template_id: template === 'default' || !['any', 'native'].includes(format) ? undefined : template,
+      force_campaign_id: state.campaign || undefined,
     }),
     ...(isObject(more) ? more : {}),
   }

@@ -22,6 +22,8 @@ export interface ConsoleSlot {
   session_id: string | null
   format: FillDecision['format']
   sponsor_name: string
+  /** Whether its campaign was forced: it is never billed. */
+  is_forced: boolean
   requested_at_ms: number
   decided_at_ms: number
   frame_loaded_at_ms: number | null

@@ -10,6 +10,8 @@ export type ConsoleAction =
   | { action: 'no_fill'; on: boolean }
   /** The only format that test traffic fills in; null for any. */
   | { action: 'format'; format: Format | null }
+  /** The campaign that test traffic gets, or the rule that forbids it; null for the best offer. */
+  | { action: 'campaign'; campaign_id: string | null }
   /** Withdraws the consent of the session that the slot belongs to. */
   | { action: 'withdraw_consent'; slot_id: string }
   /** Moves the sandbox clock to just past the end of the slot's asset token. */
@@ -22,6 +24,7 @@ export type ConsoleAction =
   | { action: 'state' }
 
 export const defaultSlowFrameMs = 3_000
+export const maxConsoleCampaigns = 100
 
 /** Response of POST /_sandbox/console/page/act. */
 export interface ConsoleActResult {
@@ -40,6 +43,10 @@ export interface ConsoleState {
   is_no_fill: boolean
   /** The only format that test traffic fills in. */
   format: Format | null
+  /** The campaign that is forced. */
+  campaign_id: string | null
+  /** What can be forced, your own first, at most `maxConsoleCampaigns`. */
+  campaigns: { campaign_id: string; sponsor_name: string }[]
   /** How long the next frame is delayed, milliseconds. */
   slow_frame_ms: number | null
   /** The sandbox clock ahead of the system clock, milliseconds. */
@@ -97,7 +104,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/console/grants/{grant_id}/confirm',
     summary: 'Let a page steer the sandbox',
     description:
-      'Compare the code with the one that the console on the page shows. For 60 minutes, that page may force no-fills and a format, withdraw consent, move the clock, slow down a frame and replay requests, in test mode.',
+      'Compare the code with the one that the console on the page shows. For 60 minutes, that page may force no-fills, a format and a campaign, withdraw consent, move the clock, slow down a frame and replay requests, in test mode.',
     params: grantParams,
     body: NoFields,
     response: ConsoleGrant,

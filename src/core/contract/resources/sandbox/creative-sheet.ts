@@ -45,3 +45,4 @@ export type CreativeSheet = z.infer<typeof CreativeSheet>
 export const SheetCampaigns = z.object({
   campaigns: z.array(z.object({ campaign_id: z.string(), sponsor_name: z.string() })),
 })
+export type SheetCampaigns = z.infer<typeof SheetCampaigns>

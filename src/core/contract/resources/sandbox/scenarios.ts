@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../../endpoint.ts'
 import { Format, NativeTemplateId, NoFields, page } from '../../fields.ts'
-import { assumedObject, strictObject } from '../../objects.ts'
+import { assumed, assumedObject, strictObject } from '../../objects.ts'
 import { FaultDraft } from './faults.ts'
 
 /** No-fill reasons that a scenario can force on requests with a test key. */
@@ -19,6 +19,11 @@ export const ScenarioChanges = assumedObject('A95', () => ({
     .max(86_400_000)
     .optional()
     .describe('Latency of decisions, by the sandbox clock.'),
+  force_campaign_id: assumed(
+    z.string().max(200).optional(),
+    'A107',
+    'Requests of test traffic have this overrides.force_campaign_id, where they have none.',
+  ),
   faults: z.array(FaultDraft).max(10).optional().describe('Fault rules, in the order of evaluation.'),
 }))
 export type ScenarioChanges = z.infer<typeof ScenarioChanges>
@@ -27,8 +32,8 @@ export type ScenarioChanges = z.infer<typeof ScenarioChanges>
 export const Scenario = assumedObject('A95', () => ({
   name: z
     .string()
-    .regex(/^[a-z][a-z0-9_]{1,40}$/)
-    .describe('Name, equal to the name of its file.'),
+    .regex(/^[a-z][a-z0-9_]{1,67}$/)
+    .describe('Name, equal to the name of its file; a campaign_id is the scenario that forces it.'),
   title: z.string().min(1).max(80).describe('What happens, in a few words.'),
   purpose: z.string().min(1).max(400).describe('The purpose of the scenario.'),
   changes: ScenarioChanges.describe('How the sandbox behaves differently; empty where the caller must act.'),
@@ -56,8 +61,10 @@ export const control = declareEndpoints({
     path: '/_sandbox/scenarios/{name}',
     summary: 'Use a scenario',
     description:
-      'It replaces the previous scenario and is part of the state: it survives a restart and is in snapshots and exports; a reset ends it. Its changes to decisions apply to requests with test keys; its fault rules apply to all requests.',
-    params: assumedObject('A95', () => ({ name: z.string().describe('Name of the scenario.') })),
+      'It replaces the previous scenario and is part of the state: it survives a restart and is in snapshots and exports; a reset ends it. A campaign_id in place of a name forces that campaign. Its changes to decisions apply to requests with test keys; its fault rules apply to all requests.',
+    params: assumedObject('A95', () => ({
+      name: z.string().describe('Name of the scenario, or the campaign_id that is to be forced.'),
+    })),
     body: NoFields,
     response: ScenarioItem,
     errors: ['not_found'],
