@@ -10,5 +10,6 @@ export const entries: Record<string, string> = {
   'testcontainers.js': 'src/judge/testing/testcontainers.ts',
   'checkpoint-worker.js': 'sandbox/store/sqlite/file/checkpoint-worker.ts',
   'file-worker.js': 'sandbox/store/sqlite/file-worker.ts',
+  'verification-worker.js': 'sandbox/verification-worker.ts',
   'lint-worker.js': 'src/cli/mcp/lint-worker.ts',
 }

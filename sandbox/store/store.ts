@@ -37,6 +37,8 @@ export interface Store
     SnapshotStore {
   /** Where the rows are, for people: a file, `:memory:`, or the URL of a database without its password. */
   readonly location: string
+  /** Returns the file that other threads can read; null in memory, in a database server, and when it was removed. */
+  findFile(): string | null
   readonly schema_version: number
   /** Who may use the control plane. */
   readonly access: AccessStore

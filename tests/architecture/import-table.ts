@@ -459,6 +459,17 @@ export const importTable: readonly ImportRule[] = [
     modules: ['src/core/contract', 'sandbox/rules/domain', 'sandbox/sandbox-error.ts'],
     builtins: ['node:fs', 'node:path', 'node:url'],
   },
+  {
+    path: 'sandbox/verification-thread.ts',
+    modules: ['sandbox/store/sqlite'],
+    types: ['sandbox/rules/operations'],
+    builtins: ['node:path', 'node:worker_threads'],
+  },
+  {
+    path: 'sandbox/verification-worker.ts',
+    modules: ['sandbox/rules/operations/evidence', 'sandbox/rules/platform', 'sandbox/store/sqlite'],
+    builtins: ['node:worker_threads'],
+  },
   { path: 'sandbox/demand-changes.ts', modules: ['sandbox'], builtins: ['node:fs'] },
   {
     path: 'sandbox/recording-file.ts',

@@ -37,7 +37,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   'a column of the store, which a request or an import filled within the limit': [
     ...[
       'sandbox/rules/operations/consent-list.ts',
-      'sandbox/rules/operations/evidence/verification.ts',
+      'sandbox/rules/operations/evidence/verify-rows.ts',
       'sandbox/rules/operations/requests.ts',
     ],
     ...['sandbox/rules/runtime/replay.ts', 'sandbox/store/postgres/consent.ts', 'sandbox/store/postgres/sharing.ts'],

@@ -10,8 +10,8 @@ import canonicalize from 'canonicalize'
 import type { Format, Mode } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
-import { type EvidenceEntry, entryProblem, genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
-import type { Json } from '#foundation/json.ts'
+import { type EvidenceEntry, genesis, readEntry, type Sha256Hex } from '#contract/resources/evidence.ts'
+import type { Json, JsonObject } from '#foundation/json.ts'
 
 /**
  * Returns RFC 8785 canonical JSON.
@@ -128,9 +128,11 @@ export function beaconEntry(facts: BeaconEvidence): string {
   })
 }
 
-type ChainVerification =
-  | { ok: true; entries: number; head: string | null }
-  | { ok: false; broken_at: number; problem: string; entries: number }
+/** `facts` are what the valid entries state. */
+type ChainVerification = { entries: number; facts: JsonObject[] } & (
+  | { ok: true; head: string | null }
+  | { ok: false; broken_at: number; problem: string }
+)
 
 /**
  * Verifies the chain of a project from its first entry: positions from 1 without a gap, hashes, canonical form, and that
@@ -144,15 +146,17 @@ export function verifyChain(
   start: { entries: number; head: string } = { entries: 0, head: genesis },
 ): ChainVerification {
   const verified = { client_id, ...start }
+  const facts: JsonObject[] = []
   for (const link of chain) {
-    const problem = entryProblem(link, verified, sha256Hex)
+    const reading = readEntry(link, verified, sha256Hex)
     const { entries } = verified
-    if (problem !== null) return { ok: false, broken_at: entries + 1, problem, entries }
+    if (reading.problem !== null) return { ok: false, broken_at: entries + 1, problem: reading.problem, entries, facts }
+    facts.push(reading.facts)
     verified.head = link.hash
     verified.entries++
   }
   const { entries, head } = verified
-  return { ok: true, entries, head: entries === 0 ? null : head }
+  return { ok: true, entries, head: entries === 0 ? null : head, facts }
 }
 
 /** Two values that differ only in properties that JSON drops would have the same hash. Iterative: bodies nest deeply. */

@@ -33,6 +33,7 @@ import type { RequestTrace } from '#runtime/traces/request-trace.ts'
 import type { Tracing } from '#runtime/traces/tracing.ts'
 import type { Waiters } from '#runtime/waiters.ts'
 import type { Page, PageQuery, ProjectRow, SlotRow, StoredDecision } from '#store/store.ts'
+import type { ChainWork, Verdict } from './evidence/verify-rows.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
 export interface Services extends DecisionServices {
@@ -50,6 +51,8 @@ export interface Services extends DecisionServices {
   /** Records spans; null without --otlp. */
   tracing: Tracing | null
   readProcess(): ProcessFigures
+  /** Verifies a part of a chain from its file, while requests go on. @throws StorageError when it cannot be opened */
+  verifyOnThread(work: ChainWork): Promise<Verdict>
   /** Plays a recording; null when the emulator responds by itself. */
   player: Player | null
   /** The address that the sandbox listens on, without a trailing slash. */

@@ -59,6 +59,11 @@ export function sha256Hex(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
+/** SHA-256 of UTF-8 text, base64url. */
+export function digest(text: string): string {
+  return hash('sha256', text, 'base64url')
+}
+
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
 const idEpochMs = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
@@ -124,7 +129,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     },
     hmacSha256Hex: (secret, text) => createHmac('sha256', secret).update(text).digest('hex'),
     sha256,
-    digest: (text) => hash('sha256', text, 'base64url'),
+    digest,
     sha256Hex,
     equals: (one, other) => one.length === other.length && timingSafeEqual(one, other),
   }

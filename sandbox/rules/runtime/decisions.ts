@@ -20,6 +20,7 @@ import type { Platform } from '#platform/platform.ts'
 import type { CapGuard, EvidenceDraft, JobRow, ProjectRow, Store, StoredDecision } from '#store/store.ts'
 import type { Markets } from './markets.ts'
 import type { ScriptedDecision } from './playback/script.ts'
+import { decisionDigest } from './record-digests.ts'
 import type { Scenarios } from './scenarios.ts'
 
 export interface DecisionServices {
@@ -258,27 +259,9 @@ export function decisionEvidence(
         asset_token_sha256: fill === null ? null : fill.asset_token_hash.toString('base64url'),
         consent_revision: decision.consent.revision,
         mode: job.mode,
-        decision_sha256: decisionDigest(services, decision),
+        decision_sha256: decisionDigest(services.platform, decision),
       }),
   }
-}
-
-/** Returns the SHA-256, base64url, over everything that a decision binds, to detect a changed row. */
-export function decisionDigest(services: Crypto, decision: StoredDecision): string {
-  const { outcome, consent } = decision
-  const facts =
-    outcome.status === 'no_fill'
-      ? [outcome.reason]
-      : [outcome.creative_id, outcome.width, outcome.height, outcome.gross_cpm, outcome.currency, outcome.template_id]
-  const text = JSON.stringify([
-    ...facts,
-    decision.decided_at_ms,
-    decision.topic,
-    decision.trace,
-    decision.catalogue,
-    consent,
-  ])
-  return services.platform.digest(text)
 }
 
 /** Returns how long the partners of the market take, milliseconds: 0 where all answer at once, or nobody is asked. */

@@ -122,6 +122,7 @@ async function composeStore(
     ...methods,
     ...snapshots,
     location: database.location,
+    findFile: () => null,
     schema_version: migrations.length,
     access: accessTable(team.run),
     shared,

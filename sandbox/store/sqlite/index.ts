@@ -116,6 +116,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     ...billing,
     ...snapshots.methods,
     location: path,
+    findFile: () => (memory === null && isInPlace() ? path : null),
     schema_version: migrations.length,
     access,
     shared: null,

@@ -18,6 +18,7 @@ import { consentProblem } from '#domain/consent.ts'
 import { beaconEntry, canonicalJson } from '#domain/evidence.ts'
 import { replaceExactNumbers } from '#foundation/exact-numbers.ts'
 import { type Json, parseJsonObject } from '#foundation/json.ts'
+import { recordDigest } from '#runtime/record-digests.ts'
 import { joinTurn } from '#runtime/traces/request-trace.ts'
 import type { BeaconRow, EvidenceDraft } from '#store/store.ts'
 import {
@@ -221,14 +222,9 @@ function draftEvidence(services: Services, { slot, decision, outcome }: FilledSl
         received_at_ms: beacon.received_at_ms,
         consent_revision: decision.consent.revision,
         body_sha256: beacon.body_sha256,
-        record_sha256: recordDigest(services, beacon),
+        record_sha256: recordDigest(services.platform, beacon),
       }),
   }
-}
-
-/** Returns the SHA-256, base64url, over measurements and extras of a stored beacon, to detect a changed row. */
-export function recordDigest({ platform }: Pick<Services, 'platform'>, { measurements, extras }: BeaconRow): string {
-  return platform.digest(`${JSON.stringify(measurements)}${extras}`)
 }
 
 /** The verdict considers all beacons of the slot, including this one (A75). */

@@ -20,7 +20,8 @@ import {
   type Services,
   slotFilter,
 } from '../context.ts'
-import { type Verified, verifyChainOf, verifyChains } from './verification.ts'
+import { verifyChainOf, verifyChains } from './verification.ts'
+import type { Verified } from './verify-rows.ts'
 
 /** Entries in an export without a limit. */
 const defaultLimit = 1_000

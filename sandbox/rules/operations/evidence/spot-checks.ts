@@ -5,8 +5,8 @@
 import { genesis } from '#contract/resources/evidence.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { DamageWarning, type ProjectRow } from '#store/store.ts'
-import { findRowProblem } from './verification.ts'
 import { findPrefix, savePrefix, type VerifyServices } from './verified-prefix.ts'
+import { findRowProblem } from './verify-rows.ts'
 
 const stretches = 16
 const entriesOfStretch = 128

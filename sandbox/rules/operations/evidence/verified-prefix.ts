@@ -8,7 +8,7 @@ import { isObject, parseJson } from '#foundation/json.ts'
 import type { ProjectRow } from '#store/store.ts'
 import type { Services } from '../context.ts'
 
-export type VerifyServices = Pick<Services, 'store' | 'platform' | 'report'>
+export type VerifyServices = Pick<Services, 'store' | 'platform' | 'report' | 'verifyOnThread'>
 
 /** `entries` is the position of the last entry that was verified, `head` its hash. */
 interface VerifiedPrefix {

@@ -16,8 +16,8 @@ import {
   EvidenceEntry,
   EvidenceManifest,
   type EvidenceVerification,
-  entryProblem,
   manifestText,
+  readEntry,
 } from '#contract/resources/evidence.ts'
 import { decodeText, EncodingError } from '#foundation/encoding.ts'
 import { parseJson } from '#foundation/json.ts'
@@ -160,7 +160,7 @@ function findLineProblem(read: ReadExport, bytes: Buffer, isWhole: boolean): str
 function addEntry(read: ReadExport, line: Line<'entry'>): string | null {
   const chain = openChain(read, line.client_id)
   if (typeof chain === 'string') return chain
-  const problem = entryProblem(line, chain, sha256Hex)
+  const { problem } = readEntry(line, chain, sha256Hex)
   if (problem === null) Object.assign(chain, { entries: line.seq, head: line.hash })
   return problem
 }

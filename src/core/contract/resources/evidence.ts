@@ -119,27 +119,32 @@ export function linkProblem(
   return `The hash of entry ${seq} does not match: the entry, its hash, or the hash before it was changed.`
 }
 
+/** What an entry states, or what is wrong with it. */
+type EntryReading = { problem: null; facts: JsonObject } | { problem: string }
+
 /**
- * Returns the problem of the entry that follows a project's chain so far, or null when it holds: its hash, its canonical form, and that each field beside the entry states what the entry states. The sandbox and
- * `svc evidence verify FILE` both decide by this.
+ * Reads the entry that follows a project's chain so far, and checks its hash, its canonical form, and that each field
+ * beside the entry states what the entry states. The sandbox and `svc evidence verify FILE` both decide by this.
  */
-export function entryProblem(
+export function readEntry(
   link: EvidenceEntry,
   { client_id, entries, head }: { client_id: string; entries: number; head: string | null },
   sha256Hex: Sha256Hex,
-): string | null {
+): EntryReading {
   const { seq, kind, at_ms, entry } = link
   const broken = linkProblem(link, entries + 1, head ?? genesis, sha256Hex)
-  if (broken !== null) return broken
+  if (broken !== null) return { problem: broken }
   const parsed = parseJson(entry)
-  if (parsed === undefined) return `Entry ${seq} is not JSON.`
+  if (parsed === undefined) return { problem: `Entry ${seq} is not JSON.` }
   const facts = isObject(parsed) ? parsed : {}
-  if (isObject(parsed) && !isCanonical(parsed, entry)) return `Entry ${seq} is not canonical JSON (RFC 8785).`
-  if (facts.seq !== seq) return `Entry ${seq} names ${facts.seq ?? 'no position'} as its position.`
-  for (const [name, stated] of Object.entries({ client_id, kind, at_ms })) {
-    if (facts[name] !== stated) return `Entry ${seq} states another ${name} than the one beside it.`
+  if (isObject(parsed) && !isCanonical(parsed, entry)) {
+    return { problem: `Entry ${seq} is not canonical JSON (RFC 8785).` }
   }
-  return null
+  if (facts.seq !== seq) return { problem: `Entry ${seq} names ${facts.seq ?? 'no position'} as its position.` }
+  for (const [name, stated] of Object.entries({ client_id, kind, at_ms })) {
+    if (facts[name] !== stated) return { problem: `Entry ${seq} states another ${name} than the one beside it.` }
+  }
+  return { problem: null, facts }
 }
 
 /** Whether the text of an entry is canonical. Entries are flat, so names in order and the numbers of JSON.stringify suffice. */

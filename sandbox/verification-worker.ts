@@ -1,0 +1,17 @@
+/** Verifies a part of one chain (see verification-thread.ts), on its own thread and connection. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { type ChainWork, verifyRows } from '#operations/evidence/verify-rows.ts'
+import { digest, sha256Hex } from '#platform/platform.ts'
+import { openChainReader } from '#store/sqlite/file/chain-reader.ts'
+
+void run(workerData as ChainWork)
+
+/** Not at the top level: the single binary loads its files without modules. A failure ends the thread with its error. */
+async function run({ path, project, start }: ChainWork): Promise<void> {
+  const store = openChainReader(path, sha256Hex)
+  try {
+    parentPort!.postMessage(await verifyRows({ store, platform: { sha256Hex, digest } }, project, start))
+  } finally {
+    await store.close()
+  }
+}
