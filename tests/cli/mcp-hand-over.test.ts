@@ -1,5 +1,5 @@
 /** The tools that judge with files: bundles, own counts, recordings and pages, over stdio and over HTTP. */
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -213,3 +213,33 @@ test('hosts names the conditions to the agent, and refuses what it cannot look a
   const named = hostsTool.description.match(/only, of ([a-z, -]+)\./)?.[1]?.split(', ')
   expect(named).toEqual(conditions.map(({ name }) => name))
 })
+
+test('own campaigns are checked with file, line and fix, and only in the folder; --start takes those of the settings', async () => {
+  const { local, folder } = await connectBoth()
+  writeFileSync(join(folder, 'demand.yaml'), demandText(40))
+  const png = new URL('../../fixtures/test-assets/banner-300x250.png', import.meta.url)
+  copyFileSync(png, join(folder, 'tea.png'))
+  const { campaigns } = await local.use<{ campaigns: object[] }>('check_demand', { file: 'demand.yaml' })
+  expect(campaigns).toMatchObject([
+    { campaign_id: 'cmp_fernhill_tea', file: 'demand.yaml', line: 2, creatives: ['banner 300x250'], notes: [] },
+  ])
+  writeFileSync(join(folder, 'wrong.yaml'), demandText(-1))
+  expect(await local.fail('check_demand', { file: 'wrong.yaml' })).toMatch(/^demand_invalid: wrong\.yaml:4:16: /)
+  expect(await local.fail('check_demand', { file: '../demand.yaml' })).toMatch(/^path_outside: /)
+
+  const started = await connect(mcpHere('--start', { SVC_DEMAND: 'demand.yaml' }, { cwd: folder }))
+  const overrides = { force_campaign_id: 'cmp_fernhill_tea' }
+  const { slot_id } = await started.use<{ slot_id: string }>('create_placement', { overrides })
+  const { trace } = await started.use<{ trace: object[] }>('explain_placement', { slot_id })
+  expect(trace).toContainEqual(expect.objectContaining({ outcome: 'won', source: { file: 'demand.yaml', line: 2 } }))
+})
+
+function demandText(price_cpm: number): string {
+  return [
+    'campaigns:',
+    '  - sponsor_name: Fernhill Tea',
+    '    click_url: https://fernhill.example/tea',
+    `    price_cpm: ${price_cpm}`,
+    '    creatives: [{ file: tea.png }]',
+  ].join('\n')
+}

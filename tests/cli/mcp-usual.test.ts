@@ -23,7 +23,7 @@ test('a list of tools is small; every field of the API is one flag away', async 
       .map(({ name }) => name)
       .filter((name) => !stood.includes(name))
       .toSorted(),
-  ).toEqual(['bundle', 'compare', 'hosts', 'lint_beacons', 'reconcile', 'show_contract'])
+  ).toEqual(['bundle', 'check_demand', 'compare', 'hosts', 'lint_beacons', 'reconcile', 'show_contract'])
 })
 
 test('each does what it says', async () => {
@@ -54,6 +54,9 @@ test('each does what it says', async () => {
   })
   expect(await call('list', { what: 'billing' })).toMatchObject({ totals: [{ count: 0 }] })
 
+  const campaign_id = 'cmp_larkfield_coffee'
+  const forced = await call<{ slot_id: string }>('create_placement', { campaign_id, session_id: 'forced' })
+  expect(await call('explain_placement', { slot_id: forced.slot_id })).toMatchObject({ campaign_id, forced: true })
   expect(await call('clock', { frozen: true })).toMatchObject({ frozen: true })
   expect(await call('clock', { to_ms: 1_900_000_000_000 })).toMatchObject({ now_ms: 1_900_000_000_000 })
   await call('clock', { advance_ms: 5 })

@@ -107,7 +107,7 @@ async function exerciseEveryTool(agent: Agent): Promise<string[]> {
 }
 
 /** Those that need files and a browser: see mcp-hand-over.test.ts. */
-const ofComputer = ['compare', 'hosts']
+const ofComputer = ['check_demand', 'compare', 'hosts']
 
 async function expectWhole(agent: Agent): Promise<void> {
   const { client } = agent
@@ -119,7 +119,7 @@ async function expectWhole(agent: Agent): Promise<void> {
   expect(hinted('destructiveHint')).toEqual(['clear_faults', 'reset_sandbox'])
   expect(
     hinted('readOnlyHint').every((name) =>
-      /^(list|show|explain|read|lint|billing|bundle|compare|observe|reconcile|sandbox)/.test(name),
+      /^(check|list|show|explain|read|lint|billing|bundle|compare|observe|reconcile|sandbox)/.test(name),
     ),
   ).toBe(true)
   const { resources } = await client.listResources()

@@ -1,6 +1,6 @@
 /** The adapters for Vitest and Playwright with the real runners, in a project that has the packed package installed. */
 import { execFile } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import chromium from '@sparticuz/chromium'
@@ -301,10 +301,30 @@ test('refused', async ({ page, sandbox }) => {
   await expect(sandbox).toHaveNoRejectedBeacons()
 })
 `,
+    'own.spec.ts': `
+import { expect, test } from 'svc-sandbox/playwright'
+
+test.use({ sandboxOptions: { demand: 'demand.yaml', only: true } })
+test('has our own ad', async ({ page, sandbox }) => {
+  await page.goto('/banner')
+  await expect(page).toShowPlacement('banner')
+  const { items } = await sandbox.client.placements.list()
+  expect(items).toMatchObject([{ campaign_id: 'cmp_fernhill_tea' }])
+})
+`,
+    'demand.yaml': `
+campaigns:
+  - sponsor_name: Fernhill Tea
+    click_url: https://fernhill.example/tea
+    price_cpm: 40
+    creatives: [{ file: tea.png }]
+`,
   })
+  const picture = new URL('../../fixtures/test-assets/banner-300x250.png', import.meta.url)
+  copyFileSync(picture, join(directory, 'tea.png'))
   const CHROMIUM = await chromium.executablePath()
   const { code, output } = await runIn(directory, '@playwright/test/cli.js', ['test'], { CHROMIUM })
-  expect(output).toContain('2 passed')
+  expect(output).toContain('3 passed')
   expect(output).toContain('3 failed')
   expect(code).toBe(1)
   expect(messageOf(output, '\\d\\) .*not filled')).toMatchInlineSnapshot(`

@@ -2,6 +2,7 @@
 import { resolve, sep } from 'node:path'
 import { Argument, Option } from 'commander'
 import type { Noun } from '#cli/run/command.ts'
+import type { System } from '#cli/run/system.ts'
 import type { CheckedCampaign } from '#sandbox/index.ts'
 import { CliError, nothingChecked } from '#text/cli-error.ts'
 import { type Column, tableLines } from '#text/table.ts'
@@ -29,34 +30,41 @@ export const demand: Noun = {
       examples: ['demand check demand.yaml', 'demand check --schema'],
       tables: [columns],
       async run({ system, out }, { args: [file], options }) {
-        const { checkDemand, demandSchema, SandboxError } = await import('#sandbox/index.ts')
         if (options.schema === true) {
-          const schema = await demandSchema()
+          const schema = await (await import('#sandbox/index.ts')).demandSchema()
           out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
           return 0
         }
         if (file === undefined)
           throw new CliError('usage', 'missing_argument', 'No file is named.', 'Try: svc demand check demand.yaml')
-        try {
-          const campaigns = await checkDemand(resolve(system.cwd, file), system.now())
-          if (campaigns.length === 0)
-            throw nothingChecked(`${file} has no campaign.`, 'Add one, as in: svc docs own-ads')
-          out.list({ items: campaigns }, campaigns, (style) => [
-            `${file}: valid, ${plural(campaigns.length, 'campaign')}`,
-            '',
-            ...tableLines(columns, campaigns.map(toRow), style),
-          ])
-          for (const { campaign_id, notes } of campaigns) for (const note of notes) out.note(`${campaign_id}: ${note}`)
-          return 0
-        } catch (error) {
-          if (!(error instanceof SandboxError)) throw error
-          // Editors and eyes find the file by the name that was typed.
-          const message = error.message.replaceAll(`${system.cwd}${sep}`, '')
-          throw new CliError(categories[error.code], error.code, message, error.hint)
-        }
+        const campaigns = await checkDemandFile(system, resolve(system.cwd, file))
+        if (campaigns.length === 0) throw nothingChecked(`${file} has no campaign.`, 'Add one, as in: svc docs own-ads')
+        out.list({ items: campaigns }, campaigns, (style) => [
+          `${file}: valid, ${plural(campaigns.length, 'campaign')}`,
+          '',
+          ...tableLines(columns, campaigns.map(toRow), style),
+        ])
+        for (const { campaign_id, notes } of campaigns) for (const note of notes) out.note(`${campaign_id}: ${note}`)
+        return 0
       },
     },
   ],
+}
+
+/** Reads a file of demand, or a folder. Throws CliError with everything that is wrong, a line each. */
+export async function checkDemandFile(
+  { cwd, now }: Pick<System, 'cwd' | 'now'>,
+  path: string,
+): Promise<CheckedCampaign[]> {
+  const { checkDemand, SandboxError } = await import('#sandbox/index.ts')
+  try {
+    return await checkDemand(path, now())
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error
+    // Editors and eyes find the file by the name that was typed.
+    const message = error.message.replaceAll(`${cwd}${sep}`, '')
+    throw new CliError(categories[error.code], error.code, message, error.hint)
+  }
 }
 
 function toRow({ topics, creatives, price_cpm, currency, ...rest }: CheckedCampaign) {

@@ -33,6 +33,8 @@ export interface LocalAccess {
   observeFile(): Promise<ObserveFile | null>
   /** Writes a file, and resolves to its whole path. Throws CliError. */
   writeText(file: string, text: string, options: { overwrite: boolean }): Promise<string>
+  /** Resolves to the campaigns of a file of demand, as they were read. Throws CliError with everything that is wrong. */
+  checkDemand(file: string): Promise<object[]>
   /** Resolves to what differs between a recording and a sandbox started for it, or another recording. Throws CliError. */
   compare(given: ComparedFiles, signal: AbortSignal): Promise<{ findings: readonly Finding[] }>
   /** Resolves to whether the ad of a page shows and counts under each condition, in a browser. Throws CliError. */

@@ -1,5 +1,5 @@
 /**
- * The tools that exist only on the user's computer: `compare` needs a recording and starts a sandbox, as `svc contract
+ * The tools that exist only on the user's computer: `check_demand` reads your campaigns and their pictures, `compare` needs a recording and starts a sandbox, as `svc contract
  * compare` does, and `hosts` needs a browser, as `svc qa hosts` does.
  */
 import { z } from 'zod'
@@ -58,6 +58,32 @@ export const compareTool: Tool = {
     // `expected` of other results is advice of this package; here it may be the text of a service.
     return { ...result, findings: findings.map(({ expected, ...finding }) => ({ ...finding, reference: expected })) }
   },
+}
+
+export const checkDemandTool: Tool = {
+  name: 'check_demand',
+  command: 'demand check',
+  title: 'Check your own campaigns, and the pictures and clips that they name',
+  description:
+    'Reads a YAML file of campaigns, or a folder of them, as svc start --demand does, and returns each campaign; what is wrong is an error with file, line and fix. Nothing starts or changes. read_docs with topic own-ads has the format.',
+  effect: 'reads',
+  isIdempotent: true,
+  input: z.strictObject({ file: File.describe('A file or folder, in the folder of this server.') }),
+  output: z.strictObject({
+    campaigns: z.array(
+      z.strictObject({
+        campaign_id: z.string(),
+        ...{ file: z.string(), line: z.int() },
+        sponsor_name: z.string(),
+        ...{ price_cpm: z.number(), currency: z.string() },
+        topics: z.array(z.string()),
+        creatives: z.array(z.string()),
+        notes: z.array(z.string()).describe('Why it, or a part of it, may not be shown.'),
+      }),
+    ),
+  }),
+  narrower: 'Check one file of the folder.',
+  call: async (access, { file }) => ({ campaigns: await requireLocal(access).checkDemand(String(file)) }),
 }
 
 const HostCondition = z.strictObject({

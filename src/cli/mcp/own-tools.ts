@@ -15,7 +15,7 @@ export const createPlacement: Tool = {
   name: 'create_placement',
   command: 'placements create',
   title: contract['placements.create'].summary,
-  description: `${contract['placements.create'].description} Defaults: the project of the sandbox, a new session, job_type chat. Choose a format by overrides.allowed_formats, a topic by prompt.topic. Tokens are redacted in the result: send_beacon needs only the slot_id.`,
+  description: `${contract['placements.create'].description} Defaults: the project of the sandbox, a new session, job_type chat. Choose a format by overrides.allowed_formats, a topic by prompt.topic, a campaign that has to win by overrides.force_campaign_id. Tokens are redacted in the result: send_beacon needs only the slot_id.`,
   effect: 'changes',
   isIdempotent: false,
   input: PlacementRequest.partial(someDefaults),

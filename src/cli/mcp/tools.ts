@@ -16,7 +16,7 @@ import { CliError } from '#text/cli-error.ts'
 import type { SandboxAccess } from './access.ts'
 import { bundleAddress, bundleFile } from './bundle-tool.ts'
 import { lintTool } from './lint-tool.ts'
-import { compareTool, hostsTool } from './local-tools.ts'
+import { checkDemandTool, compareTool, hostsTool } from './local-tools.ts'
 import { observeTool } from './observe-tool.ts'
 import { createPlacement, readDocs, sendBeacon, showContract } from './own-tools.ts'
 import { qaTool } from './qa-tool.ts'
@@ -93,7 +93,7 @@ export const tools: readonly Tool[] = [
 ]
 
 /** Those that take or write files of the user's computer, or need its programs. */
-const ofComputer: readonly Tool[] = [bundleFile, reconcileFile, compareTool, hostsTool]
+const ofComputer: readonly Tool[] = [bundleFile, reconcileFile, checkDemandTool, compareTool, hostsTool]
 
 /** The tools of a server on the user's computer, over stdio. */
 export const localTools: readonly Tool[] = [

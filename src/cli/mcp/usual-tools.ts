@@ -54,14 +54,18 @@ const placements: UsualTool = {
       format: z.enum(['banner', 'clip', 'native']).optional(),
       topic: text(200).optional().describe('What the chat is about: coffee, travel ...'),
       session_id: id.describe('Default: a new one.'),
+      campaign_id: id.describe('Force this campaign, of the demand file too: marked, never billed.'),
       body: free.optional().describe('Other fields of the request, as POST /v1/placements has them.'),
     }),
   ),
   inputHint: 'Fields besides format, topic and session_id go into body: { "body": { "job_type": "chat" } }.',
-  choose({ format, topic, session_id, body }) {
+  choose({ format, topic, session_id, campaign_id, body }) {
     const given = isObject(body) ? body : {}
-    const overrides =
-      format === undefined ? given.overrides : { ...asObject(given.overrides), allowed_formats: [format] }
+    const chosen = defined({
+      allowed_formats: format === undefined ? undefined : [format],
+      force_campaign_id: campaign_id,
+    })
+    const overrides = Object.keys(chosen).length === 0 ? given.overrides : { ...asObject(given.overrides), ...chosen }
     const prompt = topic === undefined ? given.prompt : { ...asObject(given.prompt), topic }
     return full(
       'create_placement',

@@ -172,6 +172,18 @@ function printReady({ system, out, command_name }: CommandContext, ready: Ready,
   )
 }
 
+/** Resolves to the demand of the environment and of the config file, for what starts a sandbox beside the command itself. */
+export async function readDemandOptions({
+  system,
+  flags,
+}: Pick<CommandContext, 'system' | 'flags'>): Promise<Pick<StartOptions, 'demand' | 'only'>> {
+  const { config } = await readSettingFiles(system, flags)
+  const section = { ...config?.values.sandbox }
+  if (config !== null && section.demand !== undefined) section.demand = resolve(dirname(config.path), section.demand)
+  const { demand, only } = mergeStartOptions(startEnvironment(system.env), section)
+  return demand === undefined ? {} : { demand, ...(only === undefined ? {} : { only }) }
+}
+
 /** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which ones. */
 async function startOptions(
   { system, out, flags: settings }: CommandContext,

@@ -41,6 +41,10 @@ export function localAccess(context: CommandContext, settings: () => Promise<Set
       }
       return resolve(system.cwd, path)
     },
+    async checkDemand(file) {
+      const { checkDemandFile } = await import('../demand.ts')
+      return checkDemandFile(system, files.locate(inside(file)))
+    },
     async compare({ file, with: other, overrides, strict = false }, signal) {
       const { compareRecordings } = await import('../contract/compare.ts')
       const given = { with: located(other), overrides: located(overrides), strict }

@@ -14,6 +14,7 @@ import {
   writeLocator,
 } from '#cli/settings/state-directory.ts'
 import { startOnFreePort } from '#commands/sandbox/emulator.ts'
+import { readDemandOptions } from '#commands/sandbox/start.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
 import { CliError } from '#text/cli-error.ts'
 import { onFirstInterrupt } from '../exec.ts'
@@ -24,7 +25,7 @@ export const mcp: Command = {
   summary: 'Serve tools for coding agents, over stdin and stdout',
   details: [
     'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, judge requests, lint, bundle a turn, reconcile counts, compare recordings, try hosts, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
-    'Uses the sandbox of this folder that is running when a tool is called, or the one of --base-url. With --start, when the folder has none, it starts one in memory, which ends with the agent; the sandboxes of other folders are left alone. Nothing but the protocol is written to stdout; it ends when stdin ends.',
+    'Uses the sandbox of this folder that is running when a tool is called, or the one of --base-url. With --start, when the folder has none, it starts one in memory, with the demand of its settings, which ends with the agent; the sandboxes of other folders are left alone. Nothing but the protocol is written to stdout; it ends when stdin ends.',
     'Its tools read and write files below the current folder only. Every sandbox also serves it over HTTP at /_sandbox/mcp, without the tools that need your files or a browser.',
   ].join('\n\n'),
   options: [
@@ -86,9 +87,10 @@ function createOwnSandbox(context: CommandContext): OwnSandbox {
 async function startListed(context: CommandContext): Promise<{ close(): Promise<void> }> {
   const { system, out } = context
   // The usual port helps an app that has it written down; an agent asks for the address.
-  const { sandbox } = await startOnFreePort(context, { ephemeral: true }).catch((error) => {
+  const options = { ephemeral: true, ...(await readDemandOptions(context)) }
+  const { sandbox } = await startOnFreePort(context, options).catch((error) => {
     if (!(error instanceof CliError) || error.code !== 'port_in_use') throw error
-    return startOnFreePort(context, { ephemeral: true, port: 0 })
+    return startOnFreePort(context, { ...options, port: 0 })
   })
   const home = stateDirectory(system)
   const { url, inspector_url, database, version, projects } = sandbox
