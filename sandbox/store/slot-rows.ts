@@ -8,10 +8,8 @@ type FilledOutcome = Extract<StoredDecision['outcome'], { status: 'filled' }>
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
 
-/** A slot with its job. The columns of the decision are null while it is pending. */
-export interface StoredSlot extends Omit<JobRow, 'facts'>, Nullable<Omit<FilledOutcome, 'status'>> {
-  job_id: number
-  due_at_ms: number
+/** The columns of a decision; all of them are null while it is pending. */
+export interface StoredDecisionRow extends Nullable<Omit<FilledOutcome, 'status'>> {
   decided_at_ms: number | null
   no_fill_reason: NoFillReason | null
   label_text: string | null
@@ -19,6 +17,12 @@ export interface StoredSlot extends Omit<JobRow, 'facts'>, Nullable<Omit<FilledO
   trace: string | null
   catalogue: number | null
   topic: string | null
+}
+
+/** A slot with its job. */
+export interface StoredSlot extends Omit<JobRow, 'facts'>, StoredDecisionRow {
+  job_id: number
+  due_at_ms: number
   first_frame_at_ms: number | null
   facts: string
 }
@@ -54,7 +58,7 @@ export function decisionValues(decision: StoredDecision): (string | number | nul
 }
 
 export function toSlot(stored: StoredSlot, project: ProjectRow): SlotRow {
-  const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
+  const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms } = stored
   const facts = parseRow<StoredJobFields>(stored.facts)
   return {
     id,
@@ -62,16 +66,20 @@ export function toSlot(stored: StoredSlot, project: ProjectRow): SlotRow {
     job: { id: job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts },
     created_at_ms,
     due_at_ms: stored.due_at_ms,
-    decision: decided_at_ms === null ? null : toDecision(stored, decided_at_ms),
+    decision: toDecision(stored),
     first_frame_at_ms: stored.first_frame_at_ms,
   }
 }
 
-/** @throws StorageError when a column that every decision has is missing */
-function toDecision(stored: StoredSlot, decided_at_ms: number): StoredDecision {
-  const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
+/**
+ * Returns a decision; null of a pending slot, and of none.
+ * @throws StorageError when a column that every decision has is missing
+ */
+export function toDecision(stored: StoredDecisionRow | undefined): StoredDecision | null {
+  if (stored === undefined || stored.decided_at_ms === null) return null
+  const value = <Name extends keyof StoredDecisionRow>(name: Name) => required(stored[name], name)
   return {
-    decided_at_ms,
+    decided_at_ms: stored.decided_at_ms,
     outcome:
       stored.format === null
         ? { status: 'no_fill', reason: value('no_fill_reason') }

@@ -425,6 +425,8 @@ export interface PlacementStore {
   bindDecision(decision: DecisionWrite): Promise<'bound' | 'decided' | 'capped' | 'superseded'>
   findJob(id: number): Promise<JobRow | null>
   findSlot(id: number): MaybePromise<SlotRow | null>
+  /** Resolves to the decision of a slot alone; null while it is pending, and without slot or job. */
+  findDecision(slot_id: number): Promise<StoredDecision | null>
   listSlots(
     query: PageQuery & {
       project_id?: number

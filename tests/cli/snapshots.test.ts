@@ -1,11 +1,15 @@
 /** Named states and files of the sandbox, as they are typed. */
 
+import { once } from 'node:events'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createOutput, type OutputOptions } from '#cli/output/output.ts'
 import { guardStreams } from '#cli/run/guarded-streams.ts'
+import { follow } from './follow.ts'
 import { startScriptedService } from './scripted-service.ts'
 import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 
@@ -163,6 +167,27 @@ describe('sandbox export and import', () => {
       [line, { ...atTerminal, stdin: 'y\n' }],
     ] as const)
       expect((await cli.svc(given, options)).code, given).toBe(0)
+  })
+
+  test('Ctrl-C ends an import, and says what became of the state', async () => {
+    await cli.svc('sandbox export')
+    const { promise: arrived, resolve } = Promise.withResolvers<void>()
+    // It has the file, and does not respond: it is verifying.
+    const service = createServer((request) => void request.resume().once('end', resolve)).listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    const { port } = service.address() as AddressInfo
+    const options = { env: { SVC_HOME: cli.home }, system: { cwd: cli.home } }
+    const importing = follow(`sandbox import sandbox.svc.gz --yes --base-url http://127.0.0.1:${port}`, options)
+    await arrived
+    importing.signal()
+    const state = 'The sandbox keeps its state as it was, unless all of the file had just replaced it.'
+    expect(await importing.ended).toEqual({
+      code: 130,
+      stdout: '',
+      stderr: `error: Interrupted by SIGINT. ${state}\nhint: See which: svc beacons list\n`,
+    })
+    service.closeAllConnections()
+    service.close()
   })
 
   test('an export replaces no file unasked, and leaves no partial file', async () => {

@@ -1,7 +1,12 @@
+import { readdirSync } from 'node:fs'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { startSandbox } from '#sandbox/index.ts'
 import { openSqliteStore } from '#store/sqlite/index.ts'
 import type { PreparedState, Store } from '#store/store.ts'
+import { connect } from '#tests/http/call.ts'
+import { fill } from '#tests/http/stage.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
 const event = (at_ms: number) => ({ type: 'job.created' as const, at_ms, project_id: null, slot_id: null, ref: null })
@@ -86,4 +91,25 @@ test('a snapshot that was saved again or deleted since it was prepared is not re
   } finally {
     await store.close()
   }
+})
+
+test('an import whose client has disconnected replaces nothing, and leaves no file', async () => {
+  const database = join(temporaryDirectory(), 'one.db')
+  await using sandbox = await startSandbox({ database })
+  const api = connect(sandbox)
+  await fill(api)
+  const exported = new Uint8Array(await (await fetch(`${sandbox.url}/_sandbox/export`)).arrayBuffer())
+  await fill(api)
+  const files = () => readdirSync(`${database}.snapshots`)
+  const sending = request(`${sandbox.url}/_sandbox/import`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/gzip', 'content-length': exported.length },
+  })
+  sending.on('error', () => {})
+  sending.end(exported)
+  // It is unpacked, and a thread checks it next.
+  await expect.poll(files, { interval: 1 }).toHaveLength(1)
+  sending.destroy()
+  await expect.poll(files).toEqual([])
+  expect((await api.accept('placements.list', {})).body.items).toHaveLength(2)
 })

@@ -43,6 +43,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
       return row === undefined ? null : { ...row, facts: parseRow<StoredJobFields>(row.facts) }
     },
     findSlot: find,
+    findDecision: async (slot_id) => (await find(slot_id))?.decision ?? null,
     async listSlots(query) {
       const { rows, next } = await listSlots(connection, query)
       return { rows: await toSlots(rows), next }

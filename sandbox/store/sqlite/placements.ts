@@ -1,5 +1,12 @@
 import type Database from 'better-sqlite3'
-import { decisionColumns, decisionValues, type StoredSlot, toSlot } from '#store/slot-rows.ts'
+import {
+  decisionColumns,
+  decisionValues,
+  type StoredDecisionRow,
+  type StoredSlot,
+  toDecision,
+  toSlot,
+} from '#store/slot-rows.ts'
 import { addSlotConditions } from '../list-conditions.ts'
 import { cacheRow, parseRow, required } from '../rows.ts'
 import type { IntervalGuard, JobRow, Page, PlacementStore, SlotRow, StoredJobFields } from '../store.ts'
@@ -64,6 +71,7 @@ export function placementTable(
   const methods: Omit<PlacementStore, keyof WriteMethods> = {
     findJob: async (id) => read(() => toJob(statements.findJob.get(id))),
     findSlot: (id) => read(() => find(id)),
+    findDecision: async (slot_id) => read(() => toDecision(statements.findDecision.get(slot_id))),
     async listSlots(query) {
       return read(() => {
         const { rows, next } = listSlots(db, query)
@@ -128,6 +136,10 @@ function preparePlacements(db: Database.Database) {
        FROM job LEFT JOIN session ON session.id = job.session WHERE job.id = ?`,
     ),
     find: db.prepare<[number], StoredSlot>(`${selectSlots} WHERE slot.id = ?`),
+    findDecision: db.prepare<[number], StoredDecisionRow>(
+      `SELECT ${decisionColumns.join(', ')} FROM slot
+       WHERE id = ? AND EXISTS (SELECT 1 FROM job WHERE job.id = slot.job_id)`,
+    ),
     listPending: db.prepare<[number], { id: number; due_at_ms: number }>(
       'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL AND due_at_ms <= ? ORDER BY due_at_ms',
     ),

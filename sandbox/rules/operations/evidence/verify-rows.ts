@@ -9,12 +9,12 @@ import type { JsonObject } from '#foundation/json.ts'
 import type { Platform } from '#platform/platform.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { decisionDigest, recordDigest } from '#runtime/record-digests.ts'
-import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError, type Store } from '#store/store.ts'
+import { type EvidenceRow, type ProjectRow, StorageError, type Store, type StoredDecision } from '#store/store.ts'
 
 /** What a chain and its rows are read with. */
 type ChainStore = Pick<
   Store,
-  'findLastPosition' | 'listChainEntries' | 'listSlotEvidence' | 'findSlot' | 'findBeaconById' | 'findLatestConsent'
+  'findLastPosition' | 'listChainEntries' | 'listSlotEvidence' | 'findDecision' | 'findBeaconById' | 'findLatestConsent'
 >
 
 interface ChainServices {
@@ -173,22 +173,24 @@ async function rowProblem(services: ChainServices, row: EvidenceRow, facts: Json
 }
 
 async function decisionProblem({ store, platform }: ChainServices, { ref, seq }: EvidenceRow, facts: JsonObject) {
-  const slot = await store.findSlot(ref)
-  if (slot === null || slot.decision === null) return `The decision of entry ${seq} is gone.`
-  const digest = decisionDigest(platform, slot.decision)
-  const isSame = facts.slot_id === encodeId('slot', slot.id) && facts.decision_sha256 === digest
-  if (isSame && (await isTokenExchanged(store, slot, facts))) {
+  const decision = await store.findDecision(ref)
+  if (decision === null) return `The decision of entry ${seq} is gone.`
+  const isSame = facts.slot_id === encodeId('slot', ref) && facts.decision_sha256 === decisionDigest(platform, decision)
+  if (isSame && (await isTokenExchanged(store, { slot_id: ref, decision }, facts))) {
     return `The asset token of entry ${seq} was exchanged after it was recorded.`
   }
   return isSame ? null : `The decision of entry ${seq} was changed after it was recorded.`
 }
 
 /** A replaced asset token has its own entry: the last decision entry of the slot must hold the stored hash. */
-async function isTokenExchanged(store: ChainStore, slot: SlotRow, facts: JsonObject): Promise<boolean> {
-  const outcome = slot.decision?.outcome
-  const hash = outcome?.status === 'filled' ? outcome.asset_token_hash.toString('base64url') : null
+async function isTokenExchanged(
+  store: ChainStore,
+  { slot_id, decision: { outcome } }: { slot_id: number; decision: StoredDecision },
+  facts: JsonObject,
+): Promise<boolean> {
+  const hash = outcome.status === 'filled' ? outcome.asset_token_hash.toString('base64url') : null
   if (facts.asset_token_sha256 === hash) return false
-  const last = (await store.listSlotEvidence(slot.id)).findLast(({ kind }) => kind === 'decision')
+  const last = (await store.listSlotEvidence(slot_id)).findLast(({ kind }) => kind === 'decision')
   return (JSON.parse(last?.entry ?? '{}') as { asset_token_sha256?: string }).asset_token_sha256 !== hash
 }
 

@@ -4,7 +4,7 @@ import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
 import { systemReason } from '#foundation/system-error.ts'
 import { DamageWarning, isReplaced, type PreparedState, type Refusal } from '#store/store.ts'
-import type { Operation, Services } from '../context.ts'
+import type { Context, Operation, Services } from '../context.ts'
 import { verifyChains } from '../evidence/verification.ts'
 import { restoreClock } from './clock.ts'
 
@@ -46,19 +46,23 @@ export const deleteSnapshot: Operation<Contract['snapshots.delete']> = async ({ 
 
 /**
  * Imports an unpacked export: all of it is verified before it replaces anything. Until then no request waits for it,
- * however long its upload takes.
+ * however long its upload takes, and a client that disconnects cancels it.
  */
 export async function importState(
   services: Services,
-  now_ms: number,
+  { now_ms, signal }: Pick<Context, 'now_ms' | 'signal'>,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<Output<Contract['sandbox.import']>> {
+  const disconnected = signal()
   const received = await services.store.receiveState(bytes)
   if (received.status === 'refused') throw refused('The file', received)
   try {
     const chains = await verifyReceived({ ...services, store: received.store })
     const replace = (prepared: PreparedState) =>
-      services.drainLock.run(() => replaceState(services, () => prepared.replace(now_ms)))
+      services.drainLock.run(() => {
+        if (disconnected.aborted) throw new ApiError('http_malformed', { message: 'The client has disconnected.' })
+        return replaceState(services, () => prepared.replace(now_ms))
+      })
     await replaceBy(services, () => received.prepare(), replace)
     return { ok: true, ...chains }
   } finally {

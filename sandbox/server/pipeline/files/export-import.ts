@@ -14,6 +14,9 @@ import { type OpenExchange, type PipelineResponse, type Request, type Route, suc
 
 const { 'sandbox.export': exportState, 'sandbox.import': importState } = contract
 
+/** Bytes that are read, packed and unpacked at once: with those of Node, most of the time goes into the pieces. */
+const bytesAtOnce = 256 * 1_024
+
 /** How long an import may send nothing, milliseconds; the whole file may take as long as it needs. */
 const maxIdleMs = 30_000
 
@@ -36,7 +39,7 @@ export function archiveRoutes(
       async respond(exchange) {
         const bytes = unpackedBody(exchange.request, wait_ms)
         refuseQuery(exchange.request.query)
-        const result = await withoutDeadline(() => importBytes(services, exchange.context.now_ms, bytes))
+        const result = await withoutDeadline(() => importBytes(services, exchange.context, bytes))
         return successResponse(importState.status, exchange, result)
       },
     },
@@ -59,7 +62,8 @@ async function exportResponse({ store }: Services, { context, request }: OpenExc
     headers,
     async body(sink) {
       try {
-        await pipe(createReadStream(copy.path), createGzip({ level: 1 }), sink).catch(() => sink.destroy())
+        const file = createReadStream(copy.path, { highWaterMark: bytesAtOnce })
+        await pipe(file, createGzip({ level: 1, chunkSize: bytesAtOnce }), sink).catch(() => sink.destroy())
       } finally {
         await copy.remove()
       }
@@ -90,7 +94,7 @@ async function* unpack(incoming: IncomingMessage | null, wait_ms: number): Async
       yield chunk
     }
   }
-  const gunzip = createGunzip()
+  const gunzip = createGunzip({ chunkSize: bytesAtOnce })
   const fed = pipe(counted, gunzip)
   fed.catch(() => {})
   try {

@@ -78,7 +78,7 @@ async function openReceived(path: string, receiver: FileReceiver): Promise<Recei
 }
 
 /** Rows of the journal that are read before other requests get a turn. */
-const journalRowsAtOnce = 20_000
+const journalRowsAtOnce = 2_000
 
 /** Removes the journal rows that no sandbox writes: they could be sent again. */
 async function removeOtherRequests(db: Database.Database): Promise<void> {

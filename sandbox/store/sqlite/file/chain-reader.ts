@@ -12,8 +12,8 @@ import { planOnce } from './open.ts'
 const noHook = () => {}
 
 /**
- * Opens a file for reading, while its sandbox goes on writing. Rows are read again with each part of a chain: none is
- * older than the entries that record it.
+ * Opens a file for reading, while its sandbox goes on writing. A consent is read again with each part of a chain, so that
+ * none is older than the entries that record it.
  */
 export function openChainReader(path: string, sha256Hex: Sha256Hex) {
   const db = planOnce(new Database(path, { readonly: true, fileMustExist: true, timeout: 2000 }))
@@ -27,25 +27,18 @@ export function openChainReader(path: string, sha256Hex: Sha256Hex) {
   const { findLastPosition, listChainEntries, listSlotEvidence } = evidence.methods
 
   return {
-    findLastPosition(project_id: number) {
-      clearCaches()
-      return findLastPosition(project_id)
-    },
+    findLastPosition,
     listChainEntries(project_id: number, after_seq: number, limit: number) {
-      clearCaches()
+      consent.clear()
       return listChainEntries(project_id, after_seq, limit)
     },
     listSlotEvidence,
-    findSlot: placements.methods.findSlot,
+    findDecision: placements.methods.findDecision,
     findBeaconById: beacons.methods.findBeaconById,
     findLatestConsent: consent.methods.findLatestConsent,
     async close(): Promise<void> {
       await connection.close()
       db.close()
     },
-  }
-
-  function clearCaches(): void {
-    for (const table of [placements, consent]) table.clear()
   }
 }

@@ -6,7 +6,7 @@ import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts
 import type { CommandContext } from '#cli/run/command.ts'
 import { unreadable } from '#cli/run/file-errors.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
-import { CliError } from '#text/cli-error.ts'
+import { CliError, InterruptError } from '#text/cli-error.ts'
 import { sizeText } from '#text/text.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { canAsk, confirm } from '../prompt.ts'
@@ -50,7 +50,12 @@ export const importCommand = endpointCommand('sandbox.import', {
       const read = body.stream.bind(body)
       // Read by the transport as it sends it; then the sandbox verifies it.
       body.stream = () => read().pipeThrough(counter(done))
-      return context.client().sandbox.import({ body }, { signal: context.signal })
+      return context
+        .client()
+        .sandbox.import({ body }, { signal: context.signal })
+        .catch((error: unknown) => {
+          throw error instanceof InterruptError ? cancelledImport(error) : error
+        })
     })
     const { projects, evidence_entries } = data
     context.out.data(data, () => [
@@ -68,6 +73,12 @@ async function confirmImport(context: CommandContext, file: string): Promise<voi
   if (canAsk(context) && (await confirm(context, question))) return
   const message = `Nothing was imported: ${data.database} is shared.`
   throw new CliError('usage', 'not_confirmed', message, `To replace its state: svc sandbox import ${file} --yes`)
+}
+
+/** The sandbox replaces its state in one step, which nobody can say that it had begun. */
+function cancelledImport({ message }: InterruptError): CliError {
+  const state = 'The sandbox keeps its state as it was, unless all of the file had just replaced it.'
+  return new CliError('interrupted', 'interrupted', `${message} ${state}`, 'See which: svc beacons list')
 }
 
 async function* counted(chunks: AsyncIterable<Uint8Array>, done: (bytes: number) => void): AsyncGenerator<Uint8Array> {
