@@ -1,6 +1,6 @@
 /**
  * Evidence (A77): one append-only hash chain per project. Each entry is RFC 8785 canonical JSON; its hash is SHA-256
- * over the previous hash and the entry, so a changed, removed or moved entry breaks the chain there. A chain with its
+ * over the previous hash and the entry (`chainHash` of the contract), so a changed, removed or moved entry breaks the chain there. A chain with its
  * end cut off is still valid: compare its head with a signed checkpoint.
  *
  * Entries are built on the hot path: their properties are written in sorted order, which makes plain JSON canonical.

@@ -114,6 +114,9 @@ const output = z.strictObject({
     .array(z.strictObject({ column: z.string(), field: z.enum(ownFields), format: z.string().nullable() }))
     .describe('Which were read, and how their values are written.'),
   encoding: z.enum(['UTF-8', 'UTF-16', 'Windows-1252']),
+  zeros: z
+    .array(z.strictObject({ text: z.string(), cells: z.int() }))
+    .describe('Cells of counts read as 0 without a number, by text; empty: no text.'),
   left_out: z
     .array(z.strictObject({ line: z.int(), reason: z.enum(['total', 'note', 'header', 'sum']), text: z.string() }))
     .describe('Rows of the file that are no counts.'),

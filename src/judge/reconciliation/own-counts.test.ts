@@ -382,6 +382,15 @@ describe('a count', () => {
     expect(count(cell)).toBe(expected)
   })
 
+  test('cells that say nothing are 0, and are named', () => {
+    const text = `slot_id,clicks\n${a},-\n${b},n/a\n${c},\n`
+    expect(read(text).rows.map(([, , counts]) => counts.click)).toEqual([0, 0, 0])
+    expect([...describeReading(report(text)!, true)]).toContain(
+      'Cells of counts that were read as 0: 1 with -, 1 with n/a, 1 empty.',
+    )
+    expect([...describeReading(report(`slot_id,clicks\n${a},0\n${b},no\n`)!, true)].join()).not.toContain('read as 0')
+  })
+
   test.each(['-1', '1.5', 'x', 'constructor', '1e3', '12,34', '1,2345', '1.204,5', '01,204', '9'.repeat(20)])(
     'is none: %j',
     (cell) => expect(failure(`slot_id,clicks\n${a},"${cell}"\n`)[0]).toContain('line 2: clicks is'),

@@ -28,6 +28,8 @@ export interface OwnCounts {
   rows: readonly OwnCount[]
   /** Rows of events that are no metric, by event: they are not compared. */
   other_events: readonly { event: string; rows: number }[]
+  /** Cells of counts that were read as 0 though no number stands there, by their text; empty for none. */
+  zeros: readonly { text: string; cells: number }[]
   /** Rows that are not counts: totals, notes, a header that is there again. */
   left_out: readonly LeftOutRow[]
   layout: OwnColumns['counts']['layout']
@@ -51,13 +53,14 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const rows: OwnCount[] = []
   const problems: RowProblem[] = []
   const others = new Map<string, number>()
+  const zeros = new Map<string, number>()
   const reader = createReader(file, columns, format)
   const left_out = findRowsLeftOut(file, reader)
   const isLeftOut = new Set(left_out.map(({ line }) => line))
   for (const row of file.rows) {
     if (isLeftOut.has(row.line)) continue
     try {
-      const counts = reader.readCounts(row, others)
+      const counts = reader.readCounts(row, others, zeros)
       if (counts !== null) rows.push({ line: row.line, counts, ...reader.readKey(row) })
     } catch (error) {
       if (!(error instanceof BadValue)) throw error
@@ -75,6 +78,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
     metrics: listMetrics(columns, rows),
     rows,
     other_events,
+    zeros: [...zeros].map(([text, cells]) => ({ text, cells })),
     left_out,
     layout: columns.counts.layout,
   }
@@ -109,11 +113,17 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
   const countIndex = countColumn === null ? -1 : indexOf(countColumn)
   const cellAt = ({ cells }: OwnRow, index: number) =>
     separator === null ? cells[index] : unguard(String(cells[index] ?? ''))
-  const readColumns = (row: OwnRow): Counts => {
+  const readCell = (row: OwnRow, { column, index }: { column: string; index: number }, zeros: Map<string, number>) => {
+    const cell = row.cells[index]
+    const count = readCount(cell, column, format.decimal)
+    if (count === 0 && isNoNumber(cell)) addTo(zeros, isEmpty(cell) ? '' : shortText(cell))
+    return count
+  }
+  const readColumns = (row: OwnRow, zeros: Map<string, number>): Counts => {
     const found: Partial<Record<Metric, number>> = {}
     for (const { metric, column, index } of counted) {
       if (index >= row.cells.length) throw new BadValue(`it ends before ${column}`)
-      found[metric] = readCount(row.cells[index], column, format.decimal)
+      found[metric] = readCell(row, { column, index }, zeros)
     }
     return found
   }
@@ -133,22 +143,24 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
     key_column: columns.key_column,
     keyCell: (row: OwnRow) => cellAt(row, keyIndex),
     isKey: (value: unknown) => !isEmpty(value) && findKey(value, columns, format) !== null,
-    /** Returns what a row counts; null for an event that is no metric, which is added to `others`. */
-    readCounts(row: OwnRow, others: Map<string, number>): Counts | null {
+    /**
+     * Returns what a row counts; null for an event that is no metric, which is added to `others`. Cells without a number
+     * that are 0 are added to `zeros`.
+     */
+    readCounts(row: OwnRow, others: Map<string, number>, zeros: Map<string, number>): Counts | null {
       if (row.cells.length > names.length && row.cells.slice(names.length).some((cell) => !isEmpty(cell))) {
         const message = `it has ${row.cells.length} cells, and the header ${names.length}: quote cells with the separator in them`
         throw new BadValue(message)
       }
-      if (counts.layout === 'columns') return readColumns(row)
+      if (counts.layout === 'columns') return readColumns(row, zeros)
       const event = cellAt(row, metricIndex)
       // Our own export of beacons has no metric where a beacon did not count.
       if (isEmpty(event)) return null
       const metric = findMetric(String(event))
       if (metric !== null) {
-        return { [metric]: countColumn === null ? 1 : readCount(row.cells[countIndex], countColumn, format.decimal) }
+        return { [metric]: countColumn === null ? 1 : readCell(row, { column: countColumn, index: countIndex }, zeros) }
       }
-      const name = shortText(event)
-      others.set(name, (others.get(name) ?? 0) + 1)
+      addTo(others, shortText(event))
       return null
     },
     readKey(row: OwnRow): Pick<OwnCount, 'key' | 'time_ms'> {
@@ -159,17 +171,27 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
   }
 }
 
+function addTo(counts: Map<string, number>, text: string): void {
+  counts.set(text, (counts.get(text) ?? 0) + 1)
+}
+
+/** What programs write where there is nothing to count. */
+const nothings = new Set(['-', '--', '–', '—', 'null', '\\n', 'n/a'])
+
+/** Whether a cell stands for nothing: an empty one, or a word for it. */
+function isNoNumber(cell: unknown): boolean {
+  return isEmpty(cell) || (typeof cell === 'string' && nothings.has(cell.trim().toLowerCase()))
+}
+
 const flags: Readonly<Record<string, number>> = {
   ...{ true: 1, yes: 1, wahr: 1, ja: 1, vrai: 1, oui: 1 },
   ...{ false: 0, no: 0, falsch: 0, nein: 0, faux: 0, non: 0 },
-  // What programs write where there is nothing to count.
-  ...{ '-': 0, '--': 0, '–': 0, '—': 0, null: 0, '\\n': 0, 'n/a': 0 },
 }
 
-/** Reads a whole number, with or without separators of thousands, or yes and no; an empty cell is 0. */
+/** Reads a whole number, with or without separators of thousands, or yes and no; an empty cell, or a word for nothing, is 0. */
 function readCount(value: unknown, column: string, decimal: DecimalSign): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  if (isEmpty(value)) return 0
+  if (isNoNumber(value)) return 0
   const text = String(value)
   const count =
     parseWhole(text, typeof value === 'number' ? '.' : decimal) ?? findEntry(flags, text.trim().toLowerCase())

@@ -104,6 +104,10 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
   yield* describeUnread(counts, isCommand)
   if (header_line !== null && header_line > 1) yield `The header is in line ${header_line}.`
   if (encoding === 'Windows-1252') yield 'It is not UTF-8, and was read as Windows-1252.'
+  if (counts.zeros.length > 0) {
+    const named = counts.zeros.map(({ text, cells }) => `${cells} ${text === '' ? 'empty' : `with ${text}`}`)
+    yield `Cells of counts that were read as 0: ${named.join(', ')}.`
+  }
   for (const reason of ['total', 'note', 'header'] as const) {
     const rows = counts.left_out.filter((row) => row.reason === reason)
     if (rows.length === 0) continue

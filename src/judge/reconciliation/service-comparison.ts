@@ -35,6 +35,7 @@ interface ServiceComparison extends Reconciliation {
   file: string
   columns: OwnReport['columns']
   other_events: OwnCounts['other_events']
+  zeros: OwnCounts['zeros']
   left_out: OwnCounts['left_out']
   unread: OwnCounts['unread']
   encoding: DecodedFile['encoding']
@@ -130,8 +131,8 @@ export async function compareWithTurns(
     throw nothingChecked(message, is_empty ? 'Play a turn first: svc trigger' : 'Check the days of the file.')
   }
   const { columns, encoding, counts } = own
-  const { other_events, left_out, unread } = counts
-  return { file: name, ...result, columns, encoding, left_out, unread, other_events, stray_beacons }
+  const { other_events, zeros, left_out, unread } = counts
+  return { file: name, ...result, columns, encoding, zeros, left_out, unread, other_events, stray_beacons }
 }
 
 /** Returns what `read` does, with what it cannot read as an error of usage. */

@@ -1,6 +1,7 @@
 /**
  * What the journal and recordings may keep of an exchange: headers, paths and bodies without credentials, tokens and prompt
- * text (A50). This is the one redactor: whatever is stored or written of a request passes here.
+ * text (A50). This is the one redactor: whatever is stored or written of a request passes here. What a recording leaves out
+ * beyond that is in recorded-parts.ts.
  */
 import { isExactNumber, parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject } from '#foundation/json.ts'
