@@ -38,8 +38,8 @@ const install = (script: string, leavesOut: string): Step => ({
 
 /** Every step there is: what a run with `CI_ALL=1` goes through. */
 export const wholePlan: Plan = {
-  // Pages starve each other beside anything else.
-  first: [{ ...suite('test'), name: 'npm test', command: ['npm', 'test'] }, suite('test:pages')],
+  // Pages, and agents' projects with theirs, starve each other beside anything else.
+  first: [{ ...suite('test'), name: 'npm test', command: ['npm', 'test'] }, suite('test:evals'), suite('test:pages')],
   // One of what computes and one of what mostly waits: for pages, for a screen, for the registry.
   lanes: [
     [
@@ -67,7 +67,6 @@ export const wholePlan: Plan = {
       suite('test:interop'),
       install('install-toolchains', 'the tests of templates whose language is missing, named above'),
       suite('test:templates'),
-      suite('test:evals'),
       install('other-computers', 'the tests on computers that cannot be imitated'),
       { ...suite('test:computers'), needs: '.ci/other-computers' },
     ],
@@ -75,8 +74,8 @@ export const wholePlan: Plan = {
   last: [plain('npm', 'run', 'bench:check')],
 }
 
-/** The suites of a change beside `npm test`: none needs what a computer may lack, or pages that are drawn in time. */
-const usualSuites: ReadonlySet<string> = new Set<SuiteName>(['test:processes', 'test:evals', 'test:simulation'])
+/** The suites of each change: none needs what a computer may lack, or pages that are drawn in time. */
+const usualSuites: ReadonlySet<string> = new Set<SuiteName>(['test', 'test:evals', 'test:processes', 'test:simulation'])
 
 function isUsual({ suite, leavesOut }: Step): boolean {
   return leavesOut === undefined && (suite === undefined || usualSuites.has(suite))
@@ -88,12 +87,11 @@ function isUsual({ suite, leavesOut }: Step): boolean {
  * names each.
  */
 export const everyChange: Plan = {
-  first: wholePlan.first.slice(0, 1),
+  first: wholePlan.first.filter(isUsual),
   lanes: wholePlan.lanes.map((lane) => lane.filter(isUsual)),
   last: [],
   leftOut: [
-    ...wholePlan.first.slice(1),
-    ...wholePlan.lanes.flat().filter((step) => step.suite !== undefined && !isUsual(step)),
+    ...[...wholePlan.first, ...wholePlan.lanes.flat()].filter((step) => step.suite !== undefined && !isUsual(step)),
     ...wholePlan.last,
   ],
 }
