@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { startSandbox } from '#sandbox/index.ts'
 import { violations } from '#tests/browser/axe.ts'
 import { sharedChromium } from '#tests/browser/chromium.ts'
+import { holdTime } from '#tests/browser/held-time.ts'
 import { connect } from '#tests/http/call.ts'
 import { asked, fill, key, stage } from '#tests/http/stage.ts'
 import { desk, isTooWide, openInspector, phone } from './inspector-page.ts'
@@ -35,6 +36,20 @@ test('every view, in both themes and at both widths, has no violation, no horizo
     await page.setViewportSize(phone)
     expect([path, 'dark', await violations(page), await isTooWide(page)]).toEqual([path, 'dark', [], false])
   }
+})
+
+test('a view is shown as soon as it is loaded, when it is opened and when another one is', async () => {
+  await using on = await stage()
+  await fill(on.api)
+  const context = await (await sharedChromium()).newContext({ viewport: desk })
+  const page = await context.newPage()
+  // What waits for a time waits forever.
+  await holdTime(page)
+  await page.goto(`${on.sandbox.url}/_sandbox/placements`)
+  await page.locator('.table-body [role=row]').first().waitFor()
+  await page.locator('nav.views').getByRole('link', { name: 'Evidence' }).click()
+  await page.locator('.table-body [role=row]').getByText('decision').waitFor()
+  await context.close()
 })
 
 test('the keyboard alone goes from view to view, row to row, and into a placement and its trace', async () => {

@@ -10,6 +10,7 @@ import { Router } from 'wouter'
 import { LockedPage, UnreachablePage } from './app/ClosedPages.tsx'
 import { base, Frame } from './app/Frame.tsx'
 import { applyTheme } from './app/theme.ts'
+import { findView } from './app/views.ts'
 import { followEvents } from './data/live.ts'
 import { openSession, useSessionState } from './data/session.ts'
 import { Loading } from './parts/Shown.tsx'
@@ -33,6 +34,10 @@ function App() {
 }
 
 applyTheme()
+// While the session is opened. The view reports a failure where it is shown.
+findView(location.pathname.slice(base.length) || '/')
+  .page?.load()
+  .catch(() => {})
 const root = document.getElementById('root')
 if (root !== null) {
   createRoot(root).render(

@@ -1,15 +1,16 @@
-import { Component, type ReactNode, Suspense, useCallback, useState } from 'react'
+import { Component, type ReactNode, useCallback, useState } from 'react'
 import { Link, Route, Switch, useLocation } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
 import { useRecovery } from '../data/live.ts'
 import { toProblem } from '../data/resource.ts'
 import { Page } from '../parts/Page.tsx'
-import { Empty, Loading, Problem } from '../parts/Shown.tsx'
+import { Empty, Problem } from '../parts/Shown.tsx'
 import { FindPage } from './FindPage.tsx'
 import { ConnectionBanner, Navigation } from './Navigation.tsx'
 import { Palette } from './Palette.tsx'
 import { type Opened, Shortcuts, useKeys } from './Shortcuts.tsx'
-import { views } from './views.ts'
+import { LoadedView } from './view-page.tsx'
+import { findView, views } from './views.ts'
 
 /** The prefix of every address of the inspector. */
 export const base = '/_sandbox'
@@ -20,7 +21,7 @@ export function Frame() {
   const id = parseRouteId(usePathname())
   const close = useCallback(() => setOpened(null), [])
   useKeys(setOpened, navigate)
-  const current = views.find(({ href, routes }) => href === location || routes.some(({ path }) => isAt(path, location)))
+  const current = findView(location).view
   return (
     <div className="app">
       <a className="skip" href="#view">
@@ -30,37 +31,35 @@ export function Frame() {
       <ConnectionBanner />
       <main id="view" tabIndex={-1}>
         <Boundary key={location}>
-          <Suspense fallback={<Loading />}>
-            <Switch>
-              {views.flatMap((view) =>
-                view.routes.map(({ path, page: ViewPage }) => (
-                  <Route key={path} path={path}>
-                    <ViewPage id={path.includes(':') ? id : ''} />
-                  </Route>
-                )),
-              )}
-              <Route path="/id/:id">
-                <FindPage id={id} />
-              </Route>
-              <Route>
-                <Page title="Not found">
-                  <Empty title="Page not found">
-                    <p>
-                      Nothing is at <code>{base + location}</code>.
-                    </p>
-                    <p>
-                      The command palette finds views and identifiers: <kbd>Ctrl</kbd> <kbd>K</kbd>
-                    </p>
-                    <p>
-                      <Link className="link" href="/">
-                        Overview
-                      </Link>
-                    </p>
-                  </Empty>
-                </Page>
-              </Route>
-            </Switch>
-          </Suspense>
+          <Switch>
+            {views.flatMap((view) =>
+              view.routes.map(({ path, page }) => (
+                <Route key={path} path={path}>
+                  <LoadedView page={page} id={path.includes(':') ? id : ''} />
+                </Route>
+              )),
+            )}
+            <Route path="/id/:id">
+              <FindPage id={id} />
+            </Route>
+            <Route>
+              <Page title="Not found">
+                <Empty title="Page not found">
+                  <p>
+                    Nothing is at <code>{base + location}</code>.
+                  </p>
+                  <p>
+                    The command palette finds views and identifiers: <kbd>Ctrl</kbd> <kbd>K</kbd>
+                  </p>
+                  <p>
+                    <Link className="link" href="/">
+                      Overview
+                    </Link>
+                  </p>
+                </Empty>
+              </Page>
+            </Route>
+          </Switch>
         </Boundary>
       </main>
       <Palette isOpen={opened === 'palette'} close={close} openShortcuts={() => setOpened('shortcuts')} />
@@ -77,12 +76,6 @@ function parseRouteId(pathname: string): string {
   } catch {
     return part
   }
-}
-
-/** Whether an address belongs to a route: `/placements/:id`. */
-function isAt(path: string, location: string): boolean {
-  const [own, parts] = [path.split('/'), location.split('/')]
-  return own.length === parts.length && own.every((part, index) => part.startsWith(':') || part === parts[index])
 }
 
 /** Shows the error of a view; the navigation stays. */

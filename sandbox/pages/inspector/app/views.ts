@@ -2,13 +2,8 @@
  * Every view, in the order of the navigation, with the pages of its routes, each loaded when it is first shown. Their
  * addresses are served only if sandbox/server/pipeline/pages/inspector.ts lists them.
  */
-import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { IconName } from '../parts/Icon.tsx'
-
-interface ViewPageProps {
-  /** The identifier of the address: `slot_...` of /placements/slot_...; '' on a route without one. */
-  id: string
-}
+import { page, type ViewPage } from './view-page.tsx'
 
 export interface View {
   id: string
@@ -19,14 +14,9 @@ export interface View {
   /** Typed after g, it opens the view. */
   shortcut: string
   /** In matching order: `/placements`, `/placements/:id`. */
-  routes: readonly { path: string; page: LazyExoticComponent<ComponentType<ViewPageProps>> }[]
+  routes: readonly { path: string; page: ViewPage }[]
   /** Its purpose in a few words, shown in the command palette. */
   summary: string
-}
-
-/** Loads the component of a module when it is first shown. */
-function page<Name extends string>(load: () => Promise<Record<Name, ComponentType<ViewPageProps>>>, name: Name) {
-  return lazy(async () => ({ default: (await load())[name] }))
 }
 
 const evidencePage = page(() => import('../views/records/EvidencePage.tsx'), 'EvidencePage')
@@ -170,3 +160,18 @@ export const views: readonly View[] = [
     routes: [{ path: '/reference', page: page(() => import('../views/reference/ReferencePage.tsx'), 'ReferencePage') }],
   },
 ]
+
+/** Returns the view of an address below /_sandbox, with the page of its route; both null where nothing is. */
+export function findView(location: string): { view: View | null; page: ViewPage | null } {
+  for (const view of views) {
+    const route = view.routes.find(({ path }) => isAt(path, location))
+    if (route !== undefined) return { view, page: route.page }
+  }
+  return { view: null, page: null }
+}
+
+/** Whether an address belongs to a route: `/placements/:id`. */
+function isAt(path: string, location: string): boolean {
+  const [own, parts] = [path.split('/'), location.split('/')]
+  return own.length === parts.length && own.every((part, index) => part.startsWith(':') || part === parts[index])
+}
