@@ -213,7 +213,7 @@ export function countAgain(
  * Reports that continue from earlier ones. Only new beacons and new rules change earlier counts, so a report of all
  * time, of everything or of one project, counts again only the slots that have new beacons. Its counts are kept in
  * memory, in a size that does not depend on the number of beacons, and are valid for one generation of the state and
- * the rules it was counted with. Reports of a session or a span of time, and by session, are counted from scratch each time.
+ * the rules it was counted with. Reports of sessions or a span of time are counted from scratch each time.
  */
 
 /** Reports that are kept, one per project. */
@@ -230,7 +230,7 @@ interface Kept {
   counts: BillingCounts
 }
 
-interface ReportSource {
+interface ReportSource extends Pick<BillingStore, 'listSessions'> {
   listProjects(): Promise<ProjectRow[]>
   /** Resolves to how many times the whole state was replaced, according to the database. */
   generation(): Promise<number>
@@ -239,11 +239,11 @@ interface ReportSource {
 }
 
 /** Whether reports of a scope continue from each other. */
-export function isOfAllTime({ session_id, since_ms, until_ms, by }: BillingScope): boolean {
-  return by !== 'session' && session_id === undefined && since_ms === undefined && until_ms === undefined
+export function isOfAllTime({ session_id, sessions, since_ms, until_ms }: BillingScope): boolean {
+  return sessions === undefined && session_id === undefined && since_ms === undefined && until_ms === undefined
 }
 
-export function billingReports({ listProjects, generation, goOn }: ReportSource): BillingStore {
+export function billingReports({ listProjects, listSessions, generation, goOn }: ReportSource): BillingStore {
   const running = new Map<string, Promise<unknown>>()
   const waiting = new Map<string, Promise<BillingCounts>>()
   const keptReports = new Map<string, Kept>()
@@ -273,6 +273,7 @@ export function billingReports({ listProjects, generation, goOn }: ReportSource)
   }
 
   return {
+    listSessions,
     countBilling(scope, newest) {
       const name = JSON.stringify([scope, newest])
       const shared = waiting.get(name)

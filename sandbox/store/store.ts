@@ -557,6 +557,8 @@ export interface BeaconScope {
 /** A report is of a scope, and may be divided. */
 export interface BillingScope extends BeaconScope {
   by?: BillingDimension
+  /** Only slots of these sessions, by their numbers, or of none. Rejected and duplicate beacons are not counted then. */
+  sessions?: readonly number[] | 'none'
 }
 
 /** The billable amounts by project, price, metric and, in a divided report, group; and the rest by reason. */
@@ -634,6 +636,10 @@ export interface BillingStore {
    * before as long as no beacon of the report and no project has changed.
    */
   countBilling(scope: BillingScope, newest: number): Promise<BillingCounts>
+  /** The sessions with their numbers, newest first. */
+  listSessions(
+    query: PageQuery & Pick<BeaconScope, 'project_id' | 'session_id'>,
+  ): Promise<Page<{ id: number; session_id: string }>>
 }
 
 /* Evidence */

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { manualClock } from '#sandbox/index.ts'
 import { createDice } from '#tests/reliability/dice.ts'
-import { asked, beacon, type Filled, fill, key, liveKey, otherKey, type Stage, stage } from './stage.ts'
+import { asked, beacon, edit, type Filled, fill, folder, key, liveKey, otherKey, type Stage, stage } from './stage.ts'
 
 const seen = { measurements: { visible_ratio: 1, visible_ms: 5_000, page_visible: true } }
 const glimpsed = { measurements: { visible_ratio: 0.1, visible_ms: 10 } }
@@ -185,7 +187,8 @@ describe('a divided report', () => {
     }
     const days = [start, start + 86_400_000].map((ms) => new Date(ms).toISOString().slice(0, 10))
     const divided = async (by: string, query: Record<string, string> = {}) => {
-      const { groups, ...rest } = await report(on, { by, ...query })
+      const { groups, next_cursor, ...rest } = await report(on, { by, ...query })
+      expect(next_cursor).toBe(by === 'session' ? null : undefined)
       expect(rest).toEqual(await report(on, query))
       const views = groups!.filter(({ metric }) => metric === 'viewable_impression')
       const sum = views.reduce((all, { amount }) => all + amount, 0)
@@ -210,9 +213,9 @@ describe('a divided report', () => {
       ['image', 2],
     ])
     expect(await divided('session')).toEqual([
-      ['a', 1],
-      ['b', 2],
       ['constructor', 1],
+      ['b', 2],
+      ['a', 1],
     ])
     expect(await divided('session', { session_id: 'b' })).toEqual([['b', 2]])
     expect(await divided('country')).toEqual([
@@ -225,6 +228,37 @@ describe('a divided report', () => {
       [...campaigns].map(([campaign, own]) => [campaign, own.length]).toSorted(([a], [b]) => (a! < b! ? -1 : 1)),
     )
     expect((await on.api.refuse('billing.report', { query: { by: 'colour' } })).body.reason_code).toBe('schema_invalid')
+  })
+
+  test('by session comes in pages, newest first, and ends with what has no session', async () => {
+    using place = folder()
+    const database = join(place.path, 'sandbox.db')
+    const clock = manualClock()
+    {
+      await using on = await stage({ database, clock, rate_limit: 'off' })
+      for (const session_id of ['a', 'b', 'c', 'none']) {
+        const filled = await fill(on.api, { body: asked({ session_id }) })
+        await send(on, filled, 'render')
+        await send(on, filled, 'visible', seen)
+      }
+    }
+    edit(database, (db) => {
+      db.exec("UPDATE job SET session = NULL WHERE session = (SELECT id FROM session WHERE session_id = 'none')")
+    })
+    await using on = await stage({ database, clock })
+    const pages: unknown[] = []
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const query = { by: 'session', limit: '2', ...(cursor === undefined ? {} : { cursor }) }
+      const { groups, next_cursor, ...rest } = await report(on, query)
+      expect(rest).toEqual(await report(on))
+      pages.push(groups!.flatMap(({ group, metric }) => (metric === 'viewable_impression' ? [group] : [])))
+      cursor = next_cursor
+    }
+    expect(pages).toEqual([['c'], ['b', 'a', null]])
+    const since = await report(on, { by: 'session', limit: '1', client_id: 'proj_demo', since: '1h' })
+    expect(since.groups!.every(({ group }) => group === 'c')).toBe(true)
+    expect(await report(on, { by: 'job_type', limit: '1' })).toEqual(await report(on, { by: 'job_type' }))
   })
 
   test('without a count has no group', async () => {

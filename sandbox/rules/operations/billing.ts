@@ -3,16 +3,18 @@
 import { acceptMeanings } from '#contract/error-codes.ts'
 import type { Contract } from '#contract/index.ts'
 import type { BeaconItem, Verdict } from '#contract/resources/beacons.ts'
-import { type BillingReport, notCountedAtMost } from '#contract/resources/billing.ts'
+import { type BillingGroup, type BillingReport, notCountedAtMost } from '#contract/resources/billing.ts'
 import { createTally } from '#domain/billing-report.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
-import type { BillingCounts, BillingScope } from '#store/store.ts'
+import type { BeaconScope, BillingCounts, BillingScope, PageQuery } from '#store/store.ts'
 import { acceptedItem, judgeSlotBeacons, unacceptedItem } from './beacons/beacon-items.ts'
 import {
   type Context,
   defined,
+  encodeCursor,
   fullPage,
   type Operation,
+  parsePage,
   parseSinceFilter,
   projectFilter,
   type Services,
@@ -22,15 +24,48 @@ import {
 const slotsAtOnce = 25
 
 export const reportBilling: Operation<Contract['billing.report']> = async (services, context, { query }) => {
-  const { store } = services
   const { now_ms } = context
+  const { by } = query
   const scope = defined({
     project_id: await projectFilter(services, query.client_id),
     session_id: query.session_id,
     since_ms: parseSinceFilter(query.since, now_ms),
     until_ms: parseSinceFilter(query.until, now_ms),
-    by: query.by,
   })
+  if (by === 'session') return reportSessions(services, context, scope, parsePage(query))
+  return reportScope(services, context, by === undefined ? scope : { ...scope, by })
+}
+
+/** Resolves to the undivided report with the counts of a page of sessions: there are as many as users. */
+async function reportSessions(
+  services: Services,
+  context: Context,
+  scope: BeaconScope,
+  page: PageQuery,
+): Promise<BillingReport> {
+  const { store } = services
+  const report = await reportScope(services, context, scope)
+  const { project_id, session_id } = scope
+  const { rows, next } = await fullPage(context, page, (part) =>
+    store.listSessions({ ...part, ...defined({ project_id, session_id }) }),
+  )
+  const parts: BillingScope['sessions'][] = [rows.map(({ id }) => id)]
+  if (next === null && session_id === undefined) parts.push('none')
+  const tally = createTally()
+  for (const sessions of parts) {
+    const { counted } = await store.countBilling({ ...scope, by: 'session', sessions: sessions! }, 0)
+    for (const { project_id, metric, count, ...facts } of counted) {
+      tally.count(await store.findProjectById(project_id), facts, metric, count)
+    }
+  }
+  const places = new Map(rows.map((row, place) => [row.session_id, place]))
+  const findPlace = ({ group }: BillingGroup) => places.get(group ?? '') ?? rows.length
+  const groups = tally.groups().toSorted((one, other) => findPlace(one) - findPlace(other))
+  return { ...report, groups, next_cursor: encodeCursor(next) }
+}
+
+async function reportScope(services: Services, context: Context, scope: BillingScope): Promise<BillingReport> {
+  const { store } = services
   const counts = await store.countBilling(scope, notCountedAtMost)
   const known = reports.get(counts)
   if (known !== undefined) return known

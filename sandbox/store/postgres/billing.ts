@@ -21,7 +21,7 @@ import { groupColumn } from '../billing-groups.ts'
 import type { BillingCounts, BillingScope, BillingStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
-import { createFilter, sessionsNamed } from './rows.ts'
+import { createFilter, listPart, sessionsNamed } from './rows.ts'
 import { byId } from './servers/open.ts'
 
 /** Slots, with their beacons, and unaccepted beacons of one piece. */
@@ -41,6 +41,13 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
   let last: Promise<unknown> = Promise.resolve()
   return billingReports({
     listProjects: projects.methods.listProjects,
+    listSessions({ project_id, session_id, ...page }) {
+      const filter = createFilter()
+      filter.add('project_id = ?', project_id)
+      filter.add('session_id = ?', session_id)
+      const select = 'SELECT id, session_id FROM session'
+      return listPart({ read }, { table: 'session', select, filter, isIndexed: session_id !== undefined }, page)
+    },
     async generation() {
       const [row] = await read<{ generation: number }>('SELECT generation FROM state')
       return row!.generation
@@ -66,7 +73,7 @@ async function continueReport(read: Read, report: BillingReport): Promise<Billin
     if (now !== known) await sleep(rest * (performance.now() - started))
     known = now
   }
-  await countUnacceptedInScope(read, report)
+  if (scope.sessions === undefined) await countUnacceptedInScope(read, report)
   return progress
 }
 
@@ -177,8 +184,10 @@ const laterOfAll = "SELECT slot_id, ref, id FROM evidence WHERE kind = 'beacon' 
 
 /** Returns a query of the filled slots that may have beacons in scope; its first parameter has this number. */
 function selectFilledSlots(scope: BillingScope, first: number) {
-  const { project_id, session_id, since_ms, until_ms } = scope
+  const { project_id, session_id, sessions, since_ms, until_ms } = scope
   const filter = createFilter()
+  if (sessions === 'none') filter.add('job.session IS NULL')
+  else filter.add("job.session = ANY(string_to_array(?, ',')::bigint[])", sessions?.join(','))
   filter.add('job.project_id = ?', project_id)
   filter.add(`job.session IN (${sessionsNamed})`, session_id)
   if (since_ms !== undefined) {

@@ -17,8 +17,9 @@ import {
   type StoredAcceptedBeacon,
 } from '../billing.ts'
 import { groupColumn } from '../billing-groups.ts'
-import type { BeaconScope, BillingCounts, BillingScope } from '../store.ts'
-import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
+import type { BillingCounts, BillingScope, BillingStore } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import { createFilter, indexedBy, listPart, sessionsNamed, slotsOfSession } from './rows.ts'
 
 /** Slots that are counted in one piece. */
 const slotsAtOnce = 50
@@ -29,6 +30,19 @@ const entriesAtOnce = 1_000
 const newBeaconsAtOnce = 50
 
 const lastId = Number.MAX_SAFE_INTEGER
+
+export function listSessions({ db, read }: Connection): BillingStore['listSessions'] {
+  return async ({ project_id, session_id, ...page }) => {
+    const filter = createFilter()
+    filter.add('+session.project_id = ?', project_id)
+    filter.add('+session.session_id = ?', session_id)
+    const select = 'SELECT id, session_id FROM session'
+    const indexed = indexedBy(sessionsNamed, session_id)
+    return read(() =>
+      listPart<{ id: number; session_id: string }>(db, { table: 'session', select, filter, indexed }, page),
+    )
+  }
+}
 
 /**
  * Continues a report; each piece must see one state of the rows.
@@ -48,7 +62,7 @@ export function* countBilling(
       yield
     }
   }
-  yield* countUnacceptedInScope(db, report)
+  if (scope.sessions === undefined) yield* countUnacceptedInScope(db, report)
 }
 
 function judgedBeacons(db: Database.Database) {
@@ -127,8 +141,10 @@ function* slotsInScope(db: Database.Database, scope: BillingScope, mostSelected:
   }
 }
 
-function slotFilter({ project_id, session_id }: BeaconScope) {
+function slotFilter({ project_id, session_id, sessions }: BillingScope) {
   const filter = createFilter()
+  if (sessions === 'none') filter.add('job.session IS NULL')
+  else filter.add('+job.session IN (SELECT value FROM json_each(?))', sessions && JSON.stringify(sessions))
   filter.add('job.project_id = ?', project_id)
   filter.add(`+job.session IN (${sessionsNamed})`, session_id)
   return { conditions: `slot.format IS NOT NULL AND ${filter.where()}`, values: filter.values }
@@ -164,7 +180,7 @@ function slotsAfter(db: Database.Database, scope: BillingScope) {
 /** Returns the slots that an index finds for the scope; null when it finds too many, or has none. */
 function selectedSlots(
   db: Database.Database,
-  { session_id, since_ms, until_ms }: BeaconScope,
+  { session_id, sessions, since_ms, until_ms }: BillingScope,
   mostSelected: number,
 ): number[] | null {
   const slots = (sql: string, ...values: (string | number)[]) => {
@@ -175,6 +191,11 @@ function selectedSlots(
       if (found.length > mostSelected) return null
     }
     return [...new Set(found)].sort((a, b) => a - b)
+  }
+  if (Array.isArray(sessions)) {
+    const listed = 'SELECT value FROM json_each(?)'
+    const ofJobs = `SELECT slot.id FROM job CROSS JOIN slot ON slot.job_id = job.id WHERE job.session IN (${listed})`
+    return slots(ofJobs, JSON.stringify(sessions))
   }
   if (session_id !== undefined) return slots(slotsOfSession, session_id)
   if (since_ms === undefined) return null

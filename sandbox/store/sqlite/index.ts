@@ -10,6 +10,7 @@ import { largestIdText } from '../rows.ts'
 import type { OpenedStore, Store, StoreOptions } from '../store.ts'
 import { writeMethods } from '../writes/index.ts'
 import { accessFile } from './access/index.ts'
+import { listSessions } from './billing.ts'
 import { memoryState } from './copies/memory-state.ts'
 import { snapshotMethods } from './copies/snapshots.ts'
 import { stateProblem } from './copies/state-problem.ts'
@@ -177,6 +178,7 @@ function openState(opened: OpenDatabase, options: SqliteStoreOptions) {
   const { connection, methods } = tables
   const billing = billingReports({
     listProjects: methods.listProjects,
+    listSessions: listSessions(connection),
     async generation() {
       // The rows are replaced before this node counts it.
       await connection.otherConnectionDone()

@@ -50,6 +50,9 @@ const report = endpointCommand('billing.report', {
     'beacons billing --session-id sess_1 --since 1h -o json',
   ],
   tables: [lineColumns, groupColumns('group'), totalColumns, reasonColumns],
+  async after({ out }, { next_cursor = null }) {
+    if (next_cursor !== null) out.note(`More sessions: --cursor ${next_cursor}`)
+  },
   rows: ({ lines, groups }) => groups ?? lines,
   text: (report, style, { options }) =>
     [...countedTables(report, style, textOption(options, 'by')), notCountedTable(report, style)]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { Format, Since } from '../fields.ts'
+import { Format, pageQuery, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../objects.ts'
 import { BeaconItem, BeaconReason, Metric } from './beacons.ts'
 import { BillingModel } from './projects.ts'
@@ -58,7 +58,14 @@ export const BillingReport = assumedObject('A78', () => ({
   groups: z
     .array(BillingGroup)
     .optional()
-    .describe('With `by`: the same counts by project, group, metric and currency.'),
+    .describe(
+      'With `by`: the same counts by project, group, metric and currency. By session: those of a page of sessions, the newest first, and at the end those of placements without one.',
+    ),
+  next_cursor: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('By session: send as cursor for the next sessions; null at the end.'),
   not_counted: assumed(
     assumedObject('A75', () => ({
       count: z.int().describe('Beacons that did not count, whether accepted, repeated or rejected.'),
@@ -93,6 +100,10 @@ export const control = declareEndpoints({
       by: BillingDimension.optional().describe(
         'Divide the counts: by day (UTC, of the time of receipt), campaign, format, job_type, session or country.',
       ),
+      limit: pageQuery().limit.describe(
+        'By session: sessions in a page, 1 to 1000; default 50. Other reports are whole.',
+      ),
+      cursor: pageQuery().cursor.describe('By session: next_cursor of the previous page.'),
     })),
     response: BillingReport,
   },
