@@ -50,7 +50,7 @@ export async function showBytes<T>(
   let drawn_at = 0
   const done = (bytes: number) => {
     const now = performance.now()
-    if (now - drawn_at < redrawMs) return
+    if (now - drawn_at < redrawMs && bytes !== transfer.total) return
     drawn_at = now
     stream.write(`${eraseLine()}${dim(bytesLine(transfer, bytes, stream.columns ?? defaultColumns))}`)
   }
@@ -64,8 +64,10 @@ export async function showBytes<T>(
 /** Returns the line of a transfer, cut to the width of the terminal: a wrapped line could not be erased. */
 function bytesLine({ text, total }: Transfer, bytes: number, columns: number): string {
   const mega = (count: number) => (count / 1_000_000).toFixed(1)
+  // The other side may need longer for them than they took to arrive.
+  const isSent = total !== null && bytes >= total
   const amount = total === null ? `${mega(bytes)} MB` : `${mega(bytes)} of ${mega(total)} MB`
   const percent = total === null || total === 0 ? '' : `  ${Math.floor((bytes / total) * 100)} %`
-  const figures = `  ${amount}${percent}`
+  const figures = isSent ? `  ${mega(total)} MB sent, waiting for the response` : `  ${amount}${percent}`
   return `${text.slice(0, Math.max(0, columns - 1 - figures.length))}${figures}`.slice(0, columns - 1)
 }
