@@ -2,127 +2,120 @@
  * Placements and beacons per second on SQLite, and on PostgreSQL with one node up to BENCH_NODES (2), side by side:
  * every node a separate process, in turn in short rounds, since other work on the host makes single rates worthless.
  * PostgreSQL waits for the disk at each commit, as in production, and BENCH_FLUSH_MS longer; SQLite runs as in svc
- * start. Prints medians, the share of SQLite, and a figure that does not depend on processors: how many transactions
- * wait for another one's lock.
+ * start. Prints medians, the share of SQLite, and what other work changes less: processor milliseconds of the nodes and
+ * of the database for a request, and how many transactions wait for another one's lock. BENCH_PROJECTS spreads the
+ * clients over projects; BENCH_NODE_SHARE=0.2 gives each node that part of a processor, as if it had a small computer of
+ * its own, so that neither the database nor the clients are the limit.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { startPostgres } from '#tests/postgres/server.ts'
+import { type Client, createTeams, type Team } from './postgres-teams.ts'
+import { findParent, readProcessorMs } from './processors.ts'
 
-interface Node {
-  url: string
-  child: ChildProcess
+/** Requests a second, and the processor milliseconds of one. */
+interface Cost {
+  rate: number
+  nodes_ms: number
+  database_ms: number
 }
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
-const roundMs = Number(process.env.BENCH_ROUND_MS ?? 2_000)
-/** Group commit depends on them: with few, each waits for the flush of the others. */
-const connections = Number(process.env.BENCH_CONNECTIONS ?? 64)
-const maxNodes = Number(process.env.BENCH_NODES ?? 2)
-const flushMs = Number(process.env.BENCH_FLUSH_MS ?? 0)
-const key = 'sk_test_sandbox_demo'
+interface Round {
+  placements: Cost
+  beacons: Cost
+  waits: number
+}
+
+const rounds = readNumber('BENCH_ROUNDS', 5)
+const roundMs = readNumber('BENCH_ROUND_MS', 2_000)
+const maxNodes = readNumber('BENCH_NODES', 2)
+const nodeShare = readNumber('BENCH_NODE_SHARE', 0)
+const flushMs = readNumber('BENCH_FLUSH_MS', 0)
+/** Requests of each kind that a node has had before it is measured: before, it is compiling. */
+const warmUp = readNumber('BENCH_WARM_UP', 8_000)
 const home = mkdtempSync(join(tmpdir(), 'svc-bench-'))
-const agent = new Agent({ keepAlive: true, maxSockets: connections * 2 })
+const teams = createTeams({
+  home,
+  /** Group commit depends on them: with few, each waits for the flush of the others. */
+  clients: readNumber('BENCH_CONNECTIONS', 64),
+  projects: readNumber('BENCH_PROJECTS', 1),
+})
 
 const server = await startPostgres({
   isDurable: true,
   flags: flushMs === 0 ? [] : ['-c', `commit_delay=${flushMs * 1_000}`, '-c', 'commit_siblings=0'],
 })
 const admin = new pg.Client({ connectionString: server.url })
-const nodes: Node[] = []
-let beaconsSent = 0
 try {
   await admin.connect()
-  const subjects: Record<string, Node[]> = { SQLite: [await start(['--db', join(home, 'bench.db')])] }
+  const { rows } = await admin.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const serverPid = findParent(rows[0]!.pid)
+  const subjects: Record<string, Team> = { SQLite: await teams.start(1, ['--db', join(home, 'bench.db')]) }
   for (let size = 1; size <= maxNodes; size++) {
     // Each team has its own namespace, so none sees the rows of another.
-    const team: Node[] = []
-    while (team.length < size) team.push(await start(['--store', server.url, '--namespace', `team-${size}`]))
-    subjects[`PostgreSQL, ${size} ${size === 1 ? 'node' : 'nodes'}`] = team
+    const words = ['--store', server.url, '--namespace', `team-${size}`]
+    subjects[`PostgreSQL, ${size} ${size === 1 ? 'node' : 'nodes'}`] = await teams.start(size, words)
   }
-  const rates = new Map<string, { placements: number[]; beacons: number[]; waits: number[] }>()
-  for (const name of Object.keys(subjects)) rates.set(name, { placements: [], beacons: [], waits: [] })
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, team] of Object.entries(subjects)) {
-      const waits = sampleWaits()
-      const placements = await measureRate(team, roundMs, place)
-      const tokens = await Promise.all(
-        Array.from({ length: connections }, (_, index) => requestToken(team[index % team.length]!)),
-      )
-      const beacons = await measureRate(team, roundMs, (node, count) => send(node, tokens[count % connections]!))
-      const waiting = await waits.stop()
-      if (round < 0) continue
-      rates.get(name)!.placements.push(placements)
-      rates.get(name)!.beacons.push(beacons)
-      rates.get(name)!.waits.push(waiting)
-    }
+  for (const team of Object.values(subjects)) {
+    for (const call of [teams.place, teams.sendBeacon]) await sendMany(team, call, warmUp * team.nodes.length)
   }
-  const of = (name: string) => ({
-    placements: median(rates.get(name)!.placements),
-    beacons: median(rates.get(name)!.beacons),
-    waits: median(rates.get(name)!.waits),
-  })
-  const base = of('SQLite')
-  for (const name of Object.keys(subjects)) {
-    const { placements, beacons, waits } = of(name)
-    const share = (value: number, whole: number) => `${Math.round((100 * value) / whole)} %`
-    console.log(
-      `${name.padEnd(24)} ${Math.round(placements)} placements/s (${share(placements, base.placements)}), ${Math.round(beacons)} beacons/s (${share(beacons, base.beacons)}), ${waits.toFixed(2)} transactions wait for a lock`,
-    )
+  if (nodeShare > 0) teams.limit(nodeShare)
+  const found = new Map<string, Round[]>(Object.keys(subjects).map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, team] of Object.entries(subjects)) found.get(name)!.push(await measureRound(team, serverPid))
   }
+  for (const [name, measured] of found) print(name, measured, found.get('SQLite')!)
 } finally {
-  const ended = nodes.map(({ child }) => child.exitCode ?? once(child, 'exit'))
-  for (const { child } of nodes) child.kill('SIGTERM')
-  await Promise.all(ended)
-  agent.destroy()
+  await teams.stop()
   await admin.end()
   await server.stop()
   rmSync(home, { recursive: true, force: true })
 }
 
-async function start(words: readonly string[]): Promise<Node> {
-  const args = ['bin/svc.js', 'start', '--port', '0', '--rate-limit', 'off', ...words, '-o', 'json']
-  const child = spawn(process.execPath, args, {
-    env: { ...process.env, SVC_HOME: join(home, String(nodes.length)) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  // The notes of healthy nodes are not shown.
-  let notes = ''
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    notes += text
-  })
-  child.once('exit', (code) => {
-    if (code !== 0) process.stderr.write(`svc ${args.join(' ')} ended with ${code}:\n${notes}`)
-  })
-  for await (const line of createInterface({ input: child.stdout! })) {
-    const node = { url: (JSON.parse(line) as { url: string }).url, child }
-    nodes.push(node)
-    return node
-  }
-  throw new Error(`svc ${args.join(' ')} did not start`)
+async function measureRound(team: Team, serverPid: number): Promise<Round> {
+  const waits = sampleWaits()
+  const placements = await measure(team, teams.place, serverPid)
+  const beacons = await measure(team, teams.sendBeacon, serverPid)
+  return { placements, beacons, waits: await waits.stop() }
 }
 
-/** Successful requests per second, over connections spread across the nodes. */
-async function measureRate(team: readonly Node[], ms: number, call: (node: Node, count: number) => Promise<number>) {
+type Call = (client: Client) => Promise<{ status: number }>
+
+async function sendMany({ clients }: Team, call: Call, count: number): Promise<void> {
+  let left = count
+  await Promise.all(
+    clients.map(async (client) => {
+      while (left-- > 0) await call(client)
+    }),
+  )
+}
+
+/** Sends requests for a round, and counts the successful ones. */
+async function measure({ nodes, clients }: Team, call: Call, serverPid: number): Promise<Cost> {
+  const readUsed = () => ({
+    nodes: nodes.reduce((sum, { child }) => sum + readProcessorMs(child.pid!), 0),
+    database: readProcessorMs(serverPid),
+  })
   let succeeded = 0
-  let count = 0
+  const before = readUsed()
   const started = performance.now()
-  const client = async (index: number) => {
-    while (performance.now() - started < ms) {
-      if ((await call(team[index % team.length]!, ++count)) === 200) succeeded++
-    }
+  await Promise.all(
+    clients.map(async (client) => {
+      while (performance.now() - started < roundMs) if ((await call(client)).status === 200) succeeded++
+    }),
+  )
+  const rate = (succeeded * 1_000) / (performance.now() - started)
+  const after = readUsed()
+  return {
+    rate,
+    nodes_ms: (after.nodes - before.nodes) / succeeded,
+    database_ms: (after.database - before.database) / succeeded,
   }
-  await Promise.all(Array.from({ length: connections }, (_, index) => client(index)))
-  return (succeeded * 1_000) / (performance.now() - started)
 }
 
-/** Counts the transactions that wait for another one's lock, some hundred times per second; resolves to the mean. */
+/** Counts the transactions that wait for another one's lock, some times per second; resolves to the mean. */
 function sampleWaits(): { stop(): Promise<number> } {
   let isOver = false
   const counted = (async () => {
@@ -134,7 +127,8 @@ function sampleWaits(): { stop(): Promise<number> } {
       )
       sum += rows[0]!.waiting
       samples++
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      // Each costs the database as much as some writes.
+      await new Promise((resolve) => setTimeout(resolve, 50))
     }
     return sum / samples
   })()
@@ -146,38 +140,23 @@ function sampleWaits(): { stop(): Promise<number> } {
   }
 }
 
-async function place(node: Node, count: number): Promise<number> {
-  return (await post(node, '/v1/placements', placementBody(count % 500))).status
+function print(name: string, measured: readonly Round[], base: readonly Round[]): void {
+  console.log(name)
+  for (const kind of ['placements', 'beacons'] as const) {
+    const pick = (of: readonly Round[], figure: keyof Cost) => median(of.map((round) => round[kind][figure]))
+    const [rate, nodes_ms] = [pick(measured, 'rate'), pick(measured, 'nodes_ms')]
+    const share = Math.round((100 * rate) / pick(base, 'rate'))
+    const times = (nodes_ms / pick(base, 'nodes_ms')).toFixed(1)
+    const database = pick(measured, 'database_ms').toFixed(2)
+    console.log(
+      `  ${Math.round(rate)} ${kind}/s (${share} %), processors for each: nodes ${nodes_ms.toFixed(2)} ms (${times} x), database ${database} ms`,
+    )
+  }
+  console.log(`  ${median(measured.map(({ waits }) => waits)).toFixed(2)} transactions wait for a lock`)
 }
 
-function placementBody(session: number) {
-  return { client_id: 'proj_demo', session_id: `sess_${session}`, job_type: 'chat' }
-}
-
-async function requestToken(node: Node): Promise<string> {
-  const { text } = await post(node, '/v1/placements', placementBody(0))
-  return (JSON.parse(text) as { placement: { asset_token: string } }).placement.asset_token
-}
-
-async function send(node: Node, asset_token: string): Promise<number> {
-  const beacon_id = `beacon-${process.pid}-${++beaconsSent}`
-  const body = { beacon_id, asset_token, event: 'heartbeat', occurred_at_ms: Date.now() }
-  return (await post(node, '/v1/beacons', body)).status
-}
-
-function post({ url }: Node, path: string, body: unknown): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
-    const sent = request(`${url}${path}`, { method: 'POST', agent, headers }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text += part
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
-    })
-    sent.on('error', reject)
-    sent.end(JSON.stringify(body))
-  })
+function readNumber(name: string, standard: number): number {
+  return Number(process.env[name] ?? standard)
 }
 
 function median(values: readonly number[]): number {

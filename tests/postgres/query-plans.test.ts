@@ -101,6 +101,40 @@ test('the newest beacons of a busy session, and those of the last minute, are fo
   }
 })
 
+test('a beacon reads those of its slot that billing judges, and none of its heartbeats', async () => {
+  const { store: own = '' } = await storeOfItsOwn()
+  const client = new pg.Client({ connectionString: own, options: '-c search_path=svc' })
+  await client.connect()
+  const readFetched = async () => {
+    const { rows } = await client.query<{ fetched: string }>(
+      "SELECT idx_tup_fetch AS fetched FROM pg_stat_user_tables WHERE relname = 'beacon'",
+    )
+    return Number(rows[0]!.fetched)
+  }
+  try {
+    {
+      const clock = manualClock()
+      await using sandbox = await startSandbox({ store: own, clock, demands_token: false })
+      const api = connect(sandbox)
+      const { placement } = (await api.accept('placements.create', { as: key, body: asked() })).body
+      await api.accept('beacons.send', { as: key, body: beacon(clock, placement!, 'heartbeat') })
+      await client.query(
+        `INSERT INTO beacon SELECT (jsonb_populate_record(beacon,
+           jsonb_build_object('id', id + n, 'beacon_id', beacon_id || n))).* FROM beacon, generate_series(1, 2500) n`,
+      )
+      await api.accept('beacons.send', { as: key, body: beacon(clock, placement!, 'render') })
+      await api.accept('beacons.send', { as: key, body: beacon(clock, placement!, 'visible') })
+    }
+    // A connection reports what it has read when it ends, some time after the node did.
+    const ended = 'SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
+    await expect.poll(async () => (await client.query(ended)).rowCount, { interval: 50 }).toBe(0)
+    expect(await readFetched()).toBeGreaterThan(0)
+    expect(await readFetched()).toBeLessThan(100)
+  } finally {
+    await client.end()
+  }
+})
+
 test('evidence, lists, reports and the funnel read the rows of many slots together', async () => {
   const namespace = randomBytes(8).toString('hex')
   const clock = manualClock()

@@ -1,14 +1,14 @@
 /**
  * Group commit: writes that arrive while a transaction is on its way share the next one. A transaction takes two round
  * trips: the first locks and loads what all of its writes need, then each write runs on these rows in memory, and the
- * second stores what they added, with COMMIT and the notification of other nodes. A write's promise resolves after the
- * commit.
+ * second stores what they added, with COMMIT. A write's promise resolves after the commit. While other nodes write to the
+ * same projects, a trip before these waits for the projects, and the writes that come meanwhile join.
  *
  * A write that throws is left out and the others run again, so a write must change nothing but its batch. When the
  * database refuses a statement because of its values, the batch is tried without rows of the journal, which are then
- * stored one by one, and then each write of it in its own transaction. A deadlock, a serialization failure, and a connection that breaks before anything was stored, are tried again. A connection that
- * breaks during the commit leaves its outcome unknown: the write is refused, and the client that sends it again finds
- * it, or not.
+ * stored one by one, and then each write of it in its own transaction. A deadlock, a serialization failure, and a
+ * connection that breaks before anything was stored, are tried again. A connection that breaks during the commit leaves
+ * its outcome unknown: the write is refused, and the client that sends it again finds it, or not.
  *
  * Numbers of events and of evidence are assigned under the lock of the row `head`, the last lock that a transaction
  * takes and keeps until its commit: a follower that sees a number sees all before it, although commits of several nodes
@@ -116,13 +116,22 @@ function commitTurns(database: Database, hooks: Hooks) {
     while (queue.length > 0 || hasBuffered) {
       hasBuffered = false
       timer.cancelIdle()
-      const alone = queue.findIndex(({ runAlone }) => runAlone !== null)
-      const count = alone === 0 ? 1 : Math.min(alone === -1 ? queue.length : alone, maxWritesTogether)
-      await commit(queue.splice(0, count))
+      const isAlone = queue[0]?.runAlone != null
+      await commit(isAlone ? queue.splice(0, 1) : takeShared(() => true, 0), (projects, count) =>
+        takeShared(({ needs }) => isWithin(needs, projects), count),
+      )
+      // A write with its own transaction stores none.
+      if (isAlone) hasBuffered = true
       while (hooks.hasSuspects() && !isClosed) await commit([])
       // Clients that have their response send more: they belong to the next transaction.
       await new Promise<void>((resolve) => setImmediate(resolve))
     }
+  }
+
+  /** Takes the writes at the start of the queue that may share a transaction which has `count` already. */
+  function takeShared(isFit: (pending: Pending) => boolean, count: number): Pending[] {
+    const end = queue.findIndex((pending) => pending.runAlone !== null || !isFit(pending))
+    return queue.splice(0, Math.min(end === -1 ? queue.length : end, maxWritesTogether - count))
   }
 
   /** Schedules a commit for buffered rows. */
@@ -142,6 +151,11 @@ function commitTurns(database: Database, hooks: Hooks) {
     queue = []
     await closeCommits()
   }
+}
+
+/** Whether a write locks no other projects than those: it names the project of each slot. */
+function isWithin({ projects = [], slots = [] }: Needs, locked: ReadonlySet<number>): boolean {
+  return projects.every((id) => locked.has(id)) && (slots.length === 0 || projects.length > 0)
 }
 
 /** Runs `commitAll` with this round of the event loop or a little later, once at a time. */

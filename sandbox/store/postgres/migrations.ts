@@ -284,6 +284,10 @@ export const migrations: readonly string[] = [
   CREATE INDEX evidence_by_kind ON evidence (kind, id) WHERE kind <> 'beacon';
   ALTER TABLE project ADD COLUMN verified_prefix text;  -- JSON: how far its chain was verified, signed
   `,
+  `
+  -- Every beacon reads those that billing judges: without an index each reads all heartbeats of its slot.
+  CREATE INDEX beacon_judged ON beacon (slot_id, id) WHERE event <> 'heartbeat';
+  `,
 ]
 
 /** The result of opening a namespace. */

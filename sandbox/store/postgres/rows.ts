@@ -6,8 +6,8 @@ import type { Value } from './servers/link.ts'
 import type { Database } from './servers/open.ts'
 
 /**
- * Returns a reader of single rows: rows requested while a read is under way share the next one. None is cached, and
- * each read begins after its request.
+ * Returns a reader of single rows: rows requested while a read is under way share the next one, and so do those of one
+ * round of the event loop. None is cached, and each read begins after its request.
  */
 export function shareReads<Key, Row>(
   find: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Row>>,
@@ -17,7 +17,7 @@ export function shareReads<Key, Row>(
   return async (key) => {
     if (next === null) {
       const keys = new Set<Key>()
-      const rows = running.then(() => {
+      const rows = running.then(nextRound).then(() => {
         next = null
         return find([...keys])
       })
@@ -27,6 +27,12 @@ export function shareReads<Key, Row>(
     next.keys.add(key)
     return (await next.rows).get(key) ?? null
   }
+}
+
+function nextRound(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 }
 
 export interface Filter extends Conditions {

@@ -44,7 +44,7 @@ export function writeMethods(write: Write): WriteMethods {
       const { slot_id, caps } = decision
       const { project_id, session_id } = decision.session
       const sessions = session_id === null ? [] : [{ project_id, session_id }]
-      return write({ slots: [slot_id], sessions, caps }, (tx) => bindDecision(tx, decision))
+      return write({ projects: [project_id], slots: [slot_id], sessions, caps }, (tx) => bindDecision(tx, decision))
     },
     recordFrame: (slot_id, at_ms, token) => write({}, (tx) => recordFrame(tx, slot_id, at_ms, token)),
     replaceAssetToken: (slot_id, hash, evidence) =>

@@ -29,40 +29,44 @@ const eventSlack = 256
 const exchangeSlack = 64
 
 /**
- * Moves the head by the rows that a batch adds, and stores the rows that the head numbers: events, evidence, and the
- * exchanges of the node. An exchange that was stored already counts once. One statement, since each costs as much as
- * its rows do. Nothing is awaited here. Resolves to the head; none when it has not moved.
+ * Moves the head by the rows that a batch adds, and stores the rows that the head numbers, events and evidence, with the
+ * heads of the chains. One statement, since each costs as much as its rows do. Nothing is awaited here.
+ * @param exchanges how many the transaction has stored before
+ * @returns the head; none when it has not moved
  */
 export function moveHead(
   link: Link,
   batch: Batch,
-  exchanges: readonly JsonRow[],
+  exchanges: number,
   { head: lastKnown, event_limit, journal_limit }: { head(): Head; event_limit: number; journal_limit: number },
 ): Promise<Head[]> {
   const { events, evidence, notices } = batch
-  if (events.length + evidence.length + exchanges.length + notices.size === 0) return Promise.resolve([])
+  if (events.length + evidence.length + exchanges + notices.size === 0) return Promise.resolve([])
   const known = lastKnown()
   let head = addRows(link, batch, exchanges)
   if (events.length > 0 && known.events + events.length > event_limit + eventSlack) {
     head = prune(link, pruneEvents, head, event_limit)
   }
-  if (exchanges.length > 0 && known.exchanges + exchanges.length > journal_limit + exchangeSlack) {
+  if (exchanges > 0 && known.exchanges + exchanges > journal_limit + exchangeSlack) {
     head = prune(link, pruneExchanges, head, journal_limit)
   }
   return head
 }
 
-function addRows(link: Link, { events, evidence, notices }: Batch, exchanges: readonly JsonRow[]): Promise<Head[]> {
-  const values: Value[] = [events.length, evidence.length, notices.size]
-  const parts: string[] = []
+function addRows(link: Link, { events, evidence, notices, heads }: Batch, exchanges: number): Promise<Head[]> {
+  const values: Value[] = [events.length, evidence.length, notices.size, exchanges]
+  const parts = [
+    `moved AS (UPDATE head SET last_seq = last_seq + $1, events = events + $1, last_evidence = last_evidence + $2,
+     changes = changes + $3, exchanges = exchanges + $4 RETURNING ${headColumns}, last_evidence)`,
+  ]
   const add = (part: (rows: string) => string, rows: readonly JsonRow[]) => {
     if (rows.length > 0) parts.push(part(`$${values.push(toJson(rows))}`))
   }
-  add(insertExchanges, exchanges)
-  const stored = exchanges.length === 0 ? '' : ', exchanges = exchanges + (SELECT count(*) FROM stored)'
-  parts.push(`moved AS (UPDATE head SET last_seq = last_seq + $1, events = events + $1,
-    last_evidence = last_evidence + $2, changes = changes + $3${stored} RETURNING ${headColumns}, last_evidence)`)
   add(insertEvidence, evidence)
+  add(
+    moveChains,
+    [...heads].map(([project_id, { seq, hash }]) => ({ project_id, seq, hash: `\\x${hash}` })),
+  )
   add(
     insertEvents,
     events.map((event, index) => ({ ...event, seq: index + 1 })),
@@ -70,21 +74,29 @@ function addRows(link: Link, { events, evidence, notices }: Batch, exchanges: re
   return link.query<Head>(`WITH ${parts.join(', ')} SELECT ${headColumns} FROM moved`, values)
 }
 
-const insertExchanges = (rows: string) => `stored AS (INSERT INTO exchange
+/** Stores the exchanges of the node, and resolves to how many are new. */
+export async function storeExchanges(link: Link, exchanges: readonly JsonRow[]): Promise<number> {
+  return exchanges.length === 0 ? 0 : (await link.run(insertExchanges, [toJson(exchanges)])).count
+}
+
+const insertExchanges = `INSERT INTO exchange
   (id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id,
    request_headers, request_body, response_headers, response_body, key_kind, key_id)
   SELECT new.id, at_ms, method, path, status, error, reason_code, duration_us, project.id, session_id, slot_id,
    request_headers, request_body, response_headers, response_body, key_kind, key_id
-  FROM json_populate_recordset(NULL::exchange, ${rows}) new
+  FROM json_populate_recordset(NULL::exchange, $1) new
   -- A reset may have removed the project meanwhile.
   LEFT JOIN project ON project.id = new.project_id
-  ON CONFLICT (id) DO NOTHING RETURNING 1)`
+  ON CONFLICT (id) DO NOTHING`
 
 const insertEvidence = (rows: string) => `proven AS (
   INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash)
   SELECT moved.last_evidence - $2::bigint + new.id, new.project_id, new.seq, new.kind, new.ref, new.slot_id, new.at_ms,
    new.entry, new.hash
   FROM moved, json_populate_recordset(NULL::evidence, ${rows}) new)`
+
+const moveChains = (rows: string) => `chained AS (UPDATE chain SET seq = new.seq, hash = new.hash
+  FROM json_populate_recordset(NULL::chain, ${rows}) new WHERE chain.project_id = new.project_id)`
 
 const insertEvents = (rows: string) => `emitted AS (INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref)
   SELECT moved.last_seq - $1::bigint + new.seq, new.type, new.at_ms, new.project_id, new.slot_id, new.ref

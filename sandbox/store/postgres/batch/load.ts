@@ -25,7 +25,6 @@ interface LoadedSession {
 }
 
 export interface Loaded {
-  generation: number
   heads: ReadonlyMap<number, ChainHead>
   sessions: ReadonlyMap<string, LoadedSession>
   slots: ReadonlyMap<number, LoadedSlot>
@@ -59,26 +58,23 @@ export function nameCap(cap: CapGuard): string {
 
 /**
  * Locks and loads what writes need, in one round trip: every statement is sent before the first result is awaited, in
- * this order, since each sees what was committed before it and the first ones lock.
+ * this order, since each sees what was committed before it and the first one locks.
  */
 export async function loadBatch(link: Link, needs: readonly Needs[], maxJudged: number): Promise<Loaded> {
   const wanted = mergeNeeds(needs)
-  const [generation, heads, sessions, slots, judged, beaconIds, origins, callbacks, registry, values, caps] =
-    await Promise.all([
-      loadGeneration(link),
-      lockChains(link, wanted),
-      loadSessions(link, wanted.sessions),
-      loadSlots(link, wanted.slots),
-      loadJudged(link, wanted.beacons, maxJudged),
-      loadBeaconIds(link, wanted.beacons),
-      lockOrigins(link, wanted.activations),
-      loadCallbacks(link, wanted.callbacks),
-      loadRegistry(link, wanted),
-      loadValues(link, wanted.values),
-      Promise.all(wanted.caps.map((cap) => loadCap(link, cap))),
-    ])
+  const [heads, sessions, slots, beacons, origins, callbacks, registry, values, caps] = await Promise.all([
+    loadChains(link, wanted),
+    loadSessions(link, wanted.sessions),
+    loadSlots(link, wanted.slots),
+    loadBeacons(link, wanted.beacons, maxJudged),
+    lockOrigins(link, wanted.activations),
+    loadCallbacks(link, wanted.callbacks),
+    loadRegistry(link, wanted),
+    loadValues(link, wanted.values),
+    Promise.all(wanted.caps.map((cap) => loadCap(link, cap))),
+  ])
   return {
-    ...{ generation, heads, sessions, slots, judged, beaconIds, origins, callbacks, values },
+    ...{ heads, sessions, slots, ...beacons, origins, callbacks, values },
     ...registry,
     fills: new Map(caps.flatMap(({ name, fills }) => (fills === null ? [] : [[name, fills]]))),
     nearJobs: new Map(caps.flatMap(({ name, jobs }) => (jobs === null ? [] : [[name, jobs]]))),
@@ -106,12 +102,18 @@ function mergeNeeds(needs: readonly Needs[]): Wanted {
   }
 }
 
-async function loadGeneration(link: Link): Promise<number> {
+/** Resolves to the generation of the state, which nothing replaces until the commit. */
+export async function lockState(link: Link): Promise<number> {
   const [state] = await link.query<{ generation: number }>('SELECT generation FROM state FOR KEY SHARE')
   return state?.generation ?? -1
 }
 
-async function lockChains(link: Link, { projects, slots }: Wanted): Promise<Loaded['heads']> {
+/** Waits for the projects that writes need, and locks them until the commit. */
+export function lockChains(link: Link, needs: readonly Needs[]): Promise<unknown> {
+  return loadChains(link, mergeNeeds(needs))
+}
+
+async function loadChains(link: Link, { projects, slots }: Wanted): Promise<Loaded['heads']> {
   if (projects.length + slots.length === 0) return new Map()
   const rows = await link.query<{ project_id: number; seq: number; hash: Buffer | null }>(
     `SELECT project_id, seq, hash FROM chain WHERE project_id = ANY($1::bigint[]) OR project_id IN
@@ -125,17 +127,15 @@ async function lockChains(link: Link, { projects, slots }: Wanted): Promise<Load
 async function loadSessions(link: Link, names: readonly SessionName[]): Promise<Loaded['sessions']> {
   if (names.length === 0) return new Map()
   const wanted = [names.map(({ project_id }) => project_id), names.map(({ session_id }) => session_id)]
-  const [, rows] = await Promise.all([
-    link.run(
-      `INSERT INTO session (project_id, session_id) SELECT wanted.project_id, wanted.session_id
+  const rows = await link.query<StoredSession>(
+    `WITH added AS (INSERT INTO session (project_id, session_id) SELECT wanted.project_id, wanted.session_id
        FROM unnest($1::bigint[], $2::text[]) wanted (project_id, session_id)
        WHERE NOT EXISTS (SELECT 1 FROM session
          WHERE session.project_id = wanted.project_id AND session.session_id = wanted.session_id)
-       ON CONFLICT DO NOTHING`,
-      wanted,
-    ),
-    link.query<StoredSession>(sessionsWanted, wanted),
-  ])
+       ON CONFLICT DO NOTHING RETURNING id, project_id, session_id)
+     ${sessionsWanted} UNION ALL SELECT added.*, ${consentColumns.replaceAll(/\w+/g, 'NULL')} FROM added`,
+    wanted,
+  )
   return new Map(rows.map((row) => [nameSession(row), { id: row.session, newest: toNewestConsent(row) }]))
 }
 
@@ -150,28 +150,34 @@ async function loadSlots(link: Link, ids: readonly number[]): Promise<Loaded['sl
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-async function loadJudged(link: Link, beacons: Wanted['beacons'], maxJudged: number): Promise<Loaded['judged']> {
-  if (beacons.length === 0) return new Map()
+/** Loads the beacons of slots that billing judges, and which of the wanted ones are stored already. */
+async function loadBeacons(
+  link: Link,
+  beacons: Wanted['beacons'],
+  maxJudged: number,
+): Promise<Pick<Loaded, 'judged' | 'beaconIds'>> {
+  if (beacons.length === 0) return { judged: new Map(), beaconIds: new Set() }
   const slotIds = [...new Set(beacons.map(({ slot_id }) => slot_id))]
-  const rows = await link.query<StoredJudged>(
-    `SELECT judged.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
+  const rows = await link.query<StoredJudged | StoredBeaconId>(
+    `SELECT NULL AS beacon_id, judged.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
      (SELECT slot_id, id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
-      WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat' ${byId} LIMIT $2) judged`,
-    [slotIds, maxJudged],
-  )
-  const bySlot = new Map<number, AcceptedBeacon[]>(slotIds.map((slot_id) => [slot_id, []]))
-  for (const { slot_id, ...beacon } of rows) bySlot.get(slot_id)?.push(withMeasurements(beacon))
-  return bySlot
-}
-
-async function loadBeaconIds(link: Link, beacons: Wanted['beacons']): Promise<Loaded['beaconIds']> {
-  if (beacons.length === 0) return new Set()
-  const rows = await link.query<{ slot_id: number; beacon_id: string }>(
-    `SELECT beacon.slot_id, beacon.beacon_id FROM unnest($1::bigint[], $2::text[]) wanted (slot_id, beacon_id)
+      WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat' ${byId} LIMIT $2) judged
+     UNION ALL SELECT beacon.beacon_id, beacon.slot_id, NULL, NULL, NULL, NULL, NULL
+     FROM unnest($3::bigint[], $4::text[]) wanted (slot_id, beacon_id)
      JOIN beacon ON beacon.slot_id = wanted.slot_id AND beacon.beacon_id = wanted.beacon_id`,
-    [beacons.map(({ slot_id }) => slot_id), beacons.map(({ beacon_id }) => beacon_id)],
+    [slotIds, maxJudged, beacons.map(({ slot_id }) => slot_id), beacons.map(({ beacon_id }) => beacon_id)],
   )
-  return new Set(rows.map(({ slot_id, beacon_id }) => nameBeacon(slot_id, beacon_id)))
+  const judged = new Map<number, AcceptedBeacon[]>(slotIds.map((slot_id) => [slot_id, []]))
+  const beaconIds = new Set<string>()
+  for (const row of rows) {
+    if (row.beacon_id !== null) {
+      beaconIds.add(nameBeacon(row.slot_id, row.beacon_id))
+      continue
+    }
+    const { slot_id, beacon_id: _, ...beacon } = row
+    judged.get(slot_id)?.push(withMeasurements(beacon))
+  }
+  return { judged, beaconIds }
 }
 
 async function lockOrigins(link: Link, ids: readonly number[]): Promise<Loaded['origins']> {
@@ -228,7 +234,16 @@ async function loadValues(link: Link, names: readonly MetaName[]): Promise<Loade
   return new Map(rows.map(({ name, value }) => [name, value]))
 }
 
-type StoredJudged = Omit<AcceptedBeacon, 'measurements'> & { slot_id: number; measurements: string | null }
+type StoredJudged = Omit<AcceptedBeacon, 'measurements'> & {
+  slot_id: number
+  measurements: string | null
+  beacon_id: null
+}
+
+interface StoredBeaconId {
+  slot_id: number
+  beacon_id: string
+}
 
 interface StoredSession extends SessionName {
   session: number

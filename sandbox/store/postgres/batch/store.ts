@@ -1,4 +1,4 @@
-/** The second round trip of a transaction: the rows that a batch adds and changes, one statement for each table. */
+/** The second round trip of a transaction: the rows that a batch adds, in one statement, and those that it changes. */
 import { decisionColumns } from '#store/slot-rows.ts'
 import type { Link } from '../servers/link.ts'
 import type { Batch } from './batch.ts'
@@ -6,11 +6,11 @@ import { type JsonRow, toJson } from './json.ts'
 import { addedTables } from './registry.ts'
 
 /**
- * Sends everything that a batch changed except evidence and events, whose numbers depend on the head. Nothing is
- * awaited here.
+ * Sends everything that a batch changed except evidence, with the heads of its chains, and events, whose numbers depend
+ * on the head. Nothing is awaited here.
  */
 export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
-  const sent: Promise<unknown>[] = []
+  const sent = insertRows(link, batch)
   for (const [text, list] of statements) {
     const rows = list(batch)
     if (rows.length > 0) sent.push(link.run(text, [toJson(rows)]))
@@ -21,12 +21,24 @@ export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
 const decided = decisionColumns.join(', ')
 const updated = 'status, attempts, http_status, problem, attempted_at_ms'
 
-/** In the order in which they run, each with its rows. */
+/** Adds rows to tables. One statement, since each costs as much as its rows do. */
+function insertRows(link: Link, { rows }: Batch): Promise<unknown>[] {
+  const tables = addedTables.filter((table) => rows.has(table))
+  if (tables.length === 0) return []
+  const parts = tables.map(
+    (table, index) =>
+      `${table}_rows AS (INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $${index + 1}))`,
+  )
+  return [
+    link.run(
+      `WITH ${parts.join(', ')} SELECT`,
+      tables.map((table) => toJson(rows.get(table)!)),
+    ),
+  ]
+}
+
+/** What changes rows, in the order in which it runs, each with its rows. */
 const statements: readonly (readonly [text: string, list: (batch: Batch) => readonly JsonRow[]])[] = [
-  ...addedTables.map((table) => {
-    const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`
-    return [text, (batch: Batch) => batch.rows.get(table) ?? []] as const
-  }),
   [
     'INSERT INTO chain (project_id, seq) SELECT id, 0 FROM json_populate_recordset(NULL::project, $1) ON CONFLICT DO NOTHING',
     (batch) => batch.rows.get('project') ?? [],
@@ -77,9 +89,5 @@ const statements: readonly (readonly [text: string, list: (batch: Batch) => read
   [
     'UPDATE activation SET origin = new.origin FROM json_populate_recordset(NULL::activation, $1) new WHERE activation.id = new.id',
     (batch) => batch.pinned,
-  ],
-  [
-    'UPDATE chain SET seq = new.seq, hash = new.hash FROM json_populate_recordset(NULL::chain, $1) new WHERE chain.project_id = new.project_id',
-    (batch) => [...batch.heads].map(([project_id, { seq, hash }]) => ({ project_id, seq, hash: `\\x${hash}` })),
   ],
 ]

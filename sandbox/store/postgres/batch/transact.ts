@@ -1,11 +1,12 @@
 /** One transaction: its writes run on the rows that they need, and what they added is stored with the commit. */
 import type { Sha256Hex } from '#contract/resources/evidence.ts'
 import { StorageError } from '../../store.ts'
+import type { ChainHead } from '../../writes/evidence.ts'
 import type { Needs } from '../../writes/transaction.ts'
 import type { Link, Value } from '../servers/link.ts'
 import { Batch, replaced } from './batch.ts'
-import { type Head, moveHead, notifyNodes } from './head.ts'
-import { type Loaded, loadBatch } from './load.ts'
+import { type Head, moveHead, notifyNodes, storeExchanges } from './head.ts'
+import { type Loaded, loadBatch, lockChains, lockState } from './load.ts'
 import { storeRows } from './store.ts'
 import type { Writer } from './writer.ts'
 
@@ -63,69 +64,83 @@ export interface Hooks {
   generationChanged(): void
 }
 
+/** One attempt to commit writes. */
+export interface Attempt {
+  writes: readonly Pending[]
+  /** Stored with the commit. */
+  exchanges: TakenExchanges
+  /** Adds writes that came in the meantime, once the projects of the others are locked; null to lock and load at once. */
+  grow: (() => void) | null
+  /** Whether rows have been sent that a commit may have stored. */
+  isSent: boolean
+}
+
 /** The notifications of a commit, due when it is on disk. */
 export interface Committed {
   head: Head | null
+  /** The heads of the chains that it locked, before and after. */
+  loaded: ReadonlyMap<number, ChainHead>
+  heads: ReadonlyMap<number, ChainHead>
   resolves: readonly (() => void)[]
-  exchanges: TakenExchanges
   /** Whether it is on disk, and other nodes have been notified. */
   isFlushed: boolean
   /** Other notifications to nodes. */
   notice: string | null
 }
 
-/** @param taken receives the exchanges that are stored with the commit, once rows are sent */
-export async function transact(
-  { link, flusher }: Writer,
-  turn: readonly Pending[],
-  taken: TakenExchanges[],
-  hooks: Hooks,
-): Promise<Committed> {
-  const [first] = turn
+/** Runs and stores writes, and those that come while they wait for their projects. */
+export async function transact({ link, flusher }: Writer, attempt: Attempt, hooks: Hooks): Promise<Committed> {
+  const { writes } = attempt
+  const [first] = writes
   const isExclusive = first?.isExclusive === true
-  const loaded = await beginBatch(link, turn, hooks.maxJudged, isExclusive)
-  if (loaded.generation !== hooks.generation()) hooks.generationChanged()
+  const begun = await beginBatch(link, attempt, hooks.maxJudged, isExclusive)
+  const { generation, loaded, stored } = begun
+  if (generation !== hooks.generation()) hooks.generationChanged()
   const { batch, resolves } =
-    first?.runAlone != null ? await runAlone(first, loaded, link, hooks) : runAll(turn, loaded, hooks)
-  const exchanges = hooks.takeExchanges(turn.length === 0)
-  taken.push(exchanges)
+    first?.runAlone != null ? await runAlone(first, begun, link, hooks) : runAll(writes, begun, hooks)
   // Rare changes that every node must learn of are notified with their commit, and so once they are on disk.
   const isFlushed = flusher === null || isExclusive || batch.notices.size > 0
   const notice = hooks.renderNotice(batch)
-  const head = await commitBatch(link, { batch, exchanges: exchanges.rows, notice, isFlushed }, hooks)
-  return { head, resolves, exchanges, isFlushed, notice }
+  attempt.isSent = true
+  const head = await commitBatch(link, { batch, exchanges: stored, notice, isFlushed }, hooks)
+  return { head, loaded: loaded.heads, heads: new Map([...loaded.heads, ...batch.heads]), resolves, isFlushed, notice }
 }
 
-async function beginBatch(
-  link: Link,
-  turn: readonly Pending[],
-  maxJudged: number,
-  isExclusive: boolean,
-): Promise<Loaded> {
-  const started = link.run('BEGIN ISOLATION LEVEL READ COMMITTED')
-  const locked = isExclusive
-    ? [link.script('SET LOCAL statement_timeout = 0'), link.run('SELECT FROM state FOR UPDATE')]
-    : []
-  const loading = loadBatch(
-    link,
-    turn.map(({ needs }) => needs),
-    maxJudged,
-  )
-  const [, loaded] = await Promise.all([started, loading, ...locked])
-  return loaded
+interface Begun {
+  generation: number
+  loaded: Loaded
+  /** How many exchanges were stored. */
+  stored: number
 }
 
-async function runAlone(pending: Pending, loaded: Loaded, link: Link, { sha256Hex, ownsId }: Hooks) {
-  if (pending.generation !== loaded.generation) throw replaced()
+async function beginBatch(link: Link, attempt: Attempt, maxJudged: number, isExclusive: boolean): Promise<Begun> {
+  const { writes, exchanges, grow } = attempt
+  const listNeeds = () => writes.map(({ needs }) => needs)
+  const begun = [link.run('BEGIN ISOLATION LEVEL READ COMMITTED')]
+  if (isExclusive) begun.push(link.run('SET LOCAL statement_timeout = 0'), link.run('SELECT FROM state FOR UPDATE'))
+  const locked = lockState(link)
+  // Before the projects are locked: no other node waits while they are stored.
+  const storing = storeExchanges(link, exchanges.rows)
+  if (grow !== null) {
+    await Promise.all([...begun, locked, storing, lockChains(link, listNeeds())])
+    grow()
+  }
+  const loading = loadBatch(link, listNeeds(), maxJudged)
+  const [generation, stored, loaded] = await Promise.all([locked, storing, loading, ...begun])
+  return { generation, stored, loaded }
+}
+
+async function runAlone(pending: Pending, { generation, loaded }: Begun, link: Link, { sha256Hex, ownsId }: Hooks) {
+  if (pending.generation !== generation) throw replaced()
   const batch = new Batch(loaded, sha256Hex, ownsId)
   const value = (await pending.runAlone?.(batch, link)) as never
   return { batch, resolves: [() => pending.resolve(value)] }
 }
 
 /** Runs each write on the loaded rows. A write that throws is rejected after the commit, and has added nothing. */
-function runAll(turn: readonly Pending[], loaded: Loaded, { sha256Hex, ownsId }: Hooks) {
+function runAll(turn: readonly Pending[], { generation, loaded }: Begun, { sha256Hex, ownsId }: Hooks) {
   const failures = new Map<Pending, unknown>()
-  for (const pending of turn) if (pending.generation !== loaded.generation) failures.set(pending, replaced())
+  for (const pending of turn) if (pending.generation !== generation) failures.set(pending, replaced())
   for (;;) {
     const batch = new Batch(loaded, sha256Hex, ownsId)
     const resolves: (() => void)[] = []
@@ -149,7 +164,8 @@ function runAll(turn: readonly Pending[], loaded: Loaded, { sha256Hex, ownsId }:
 
 interface Sent {
   batch: Batch
-  exchanges: TakenExchanges['rows']
+  /** How many are stored. */
+  exchanges: number
   notice: string | null
   /** Whether the commit itself waits for the disk, and notifies other nodes. */
   isFlushed: boolean
@@ -164,7 +180,7 @@ async function commitBatch(
   const sent = storeRows(link, batch)
   const head = moveHead(link, batch, exchanges, hooks)
   if (isFlushed && notice !== null) sent.push(notifyNodes(link, hooks.channel, notice))
-  if (!isFlushed) sent.push(link.run('SET LOCAL synchronous_commit = off'))
+  if (isFlushed) sent.push(link.run('SET LOCAL synchronous_commit TO DEFAULT'))
   const ended = link.run('COMMIT')
   const [{ command }, heads] = await Promise.all([ended, head, ...sent])
   if (command !== 'COMMIT') throw new StorageError(new Error('the transaction was rolled back'), 'write', 1)

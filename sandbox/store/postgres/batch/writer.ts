@@ -42,6 +42,7 @@ async function openWriter(database: Database, canFlush: boolean): Promise<Writer
       link.end()
       throw new ServerProblem('its primary has changed', '')
     }
+    if (flusher !== null) await link.script('SET synchronous_commit = off')
     return {
       link,
       flusher: flusher === null ? null : { link: flusher, flush: shareFlushes(flusher) },
