@@ -8,6 +8,8 @@ import { limitProcessor } from './processors.ts'
 
 interface Node {
   url: string
+  /** Of its control plane; missing with a file. */
+  admin_token?: string
   child: ChildProcess
   /** Called once it has ended. */
   release(): void
@@ -77,7 +79,8 @@ export function createTeams({ home, clients, projects }: TeamOptions) {
       if (code !== 0) process.stderr.write(`svc ${args.join(' ')} ended with ${code}:\n${notes}`)
     })
     for await (const line of createInterface({ input: child.stdout! })) {
-      const node = { url: (JSON.parse(line) as { url: string }).url, child, release() {} }
+      const { url, admin_token } = JSON.parse(line) as Pick<Node, 'url' | 'admin_token'>
+      const node = { url, child, release() {}, ...(admin_token === undefined ? {} : { admin_token }) }
       started.push(node)
       return node
     }
@@ -99,10 +102,16 @@ export function createTeams({ home, clients, projects }: TeamOptions) {
     return post(node, '/v1/beacons', body, key)
   }
 
-  function post({ url }: Node, path: string, body: unknown, key = ''): Promise<{ status: number; text: string }> {
+  function post(
+    { url, admin_token }: Node,
+    path: string,
+    body: unknown,
+    key = '',
+  ): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
-      const authorization = key === '' ? {} : { authorization: `Bearer ${key}` }
-      const headers = { 'content-type': 'application/json', ...authorization }
+      const token = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
+      const rights = key === '' ? token : { authorization: `Bearer ${key}` }
+      const headers = { 'content-type': 'application/json', ...rights }
       const asked = request(`${url}${path}`, { method: 'POST', agent, headers }, (response) => {
         let text = ''
         response.setEncoding('utf8').on('data', (part: string) => {
