@@ -557,8 +557,8 @@ export interface BeaconScope {
 /** A report is of a scope, and may be divided. */
 export interface BillingScope extends BeaconScope {
   by?: BillingDimension
-  /** Only slots of these sessions, by their numbers, or of none. Rejected and duplicate beacons are not counted then. */
-  sessions?: readonly number[] | 'none'
+  /** Only slots of these sessions, by their numbers; null: of none. Rejected and duplicate beacons are not counted then. */
+  sessions?: readonly (number | null)[]
 }
 
 /** The billable amounts by project, price, metric and, in a divided report, group; and the rest by reason. */

@@ -53,3 +53,23 @@ banner  proj_demo  viewable_impression      1  0.0042      0.00294    USD
   const other = await cli.svc('beacons billing --client-id proj_other -o json')
   expect(JSON.parse(other.stdout)).toMatchObject({ lines: [], not_counted: { count: 0 } })
 })
+
+test('a report by session is of a page of them, and says how to get the next', async () => {
+  for (const session_id of ['one', 'two']) {
+    await cli.svc(`placements create --format banner --topic coffee --session-id ${session_id}`)
+    await cli.svc('beacons send --event render')
+  }
+  const by = 'beacons billing --by session -o csv --until 1m'
+  await cli.svc('sandbox clock advance 2m')
+  const sessions = (csv: string) =>
+    csv
+      .split('\r\n')
+      .flatMap((line) => line.split(',')[1] ?? [])
+      .slice(1)
+  const first = await cli.svc(`${by} --limit 1`)
+  const [, cursor] = /^More sessions: --cursor (\S+)\n$/.exec(first.stderr) ?? []
+  expect(sessions(first.stdout)).toEqual(['two'])
+  const next = await cli.svc(`${by} --limit 1 --cursor ${cursor}`)
+  expect(sessions(next.stdout)).toEqual(['one'])
+  expect((await cli.svc(`${by} --limit 1000`)).stderr).toBe('')
+})

@@ -40,6 +40,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   after_seq: ['0', '999000'],
   checkpoint: ['true', 'false'],
   details: ['true'],
+  full: ['true'],
   limit: ['1000'],
   cursor: [],
   since_seq: ['0'],

@@ -49,14 +49,12 @@ async function reportSessions(
   const { rows, next } = await fullPage(context, page, (part) =>
     store.listSessions({ ...part, ...defined({ project_id, session_id }) }),
   )
-  const parts: BillingScope['sessions'][] = [rows.map(({ id }) => id)]
-  if (next === null && session_id === undefined) parts.push('none')
+  const withNone = next === null && session_id === undefined
+  const sessions = [...rows.map(({ id }) => id), ...(withNone ? [null] : [])]
+  const { counted } = await store.countBilling({ ...scope, by: 'session', sessions }, 0)
   const tally = createTally()
-  for (const sessions of parts) {
-    const { counted } = await store.countBilling({ ...scope, by: 'session', sessions: sessions! }, 0)
-    for (const { project_id, metric, count, ...facts } of counted) {
-      tally.count(await store.findProjectById(project_id), facts, metric, count)
-    }
+  for (const { project_id, metric, count, ...facts } of counted) {
+    tally.count(await store.findProjectById(project_id), facts, metric, count)
   }
   const places = new Map(rows.map((row, place) => [row.session_id, place]))
   const findPlace = ({ group }: BillingGroup) => places.get(group ?? '') ?? rows.length

@@ -186,8 +186,9 @@ const laterOfAll = "SELECT slot_id, ref, id FROM evidence WHERE kind = 'beacon' 
 function selectFilledSlots(scope: BillingScope, first: number) {
   const { project_id, session_id, sessions, since_ms, until_ms } = scope
   const filter = createFilter()
-  if (sessions === 'none') filter.add('job.session IS NULL')
-  else filter.add("job.session = ANY(string_to_array(?, ',')::bigint[])", sessions?.join(','))
+  const orNone = sessions?.includes(null) ? ' OR job.session IS NULL' : ''
+  const listed = sessions?.filter((id) => id !== null).join(',')
+  filter.add(`(job.session = ANY(string_to_array(?, ',')::bigint[])${orNone})`, listed)
   filter.add('job.project_id = ?', project_id)
   filter.add(`job.session IN (${sessionsNamed})`, session_id)
   if (since_ms !== undefined) {

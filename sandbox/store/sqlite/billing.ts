@@ -143,8 +143,8 @@ function* slotsInScope(db: Database.Database, scope: BillingScope, mostSelected:
 
 function slotFilter({ project_id, session_id, sessions }: BillingScope) {
   const filter = createFilter()
-  if (sessions === 'none') filter.add('job.session IS NULL')
-  else filter.add('+job.session IN (SELECT value FROM json_each(?))', sessions && JSON.stringify(sessions))
+  const orNone = sessions?.includes(null) ? ' OR job.session IS NULL' : ''
+  filter.add(`(+job.session IN (SELECT value FROM json_each(?))${orNone})`, sessions && JSON.stringify(sessions))
   filter.add('job.project_id = ?', project_id)
   filter.add(`+job.session IN (${sessionsNamed})`, session_id)
   return { conditions: `slot.format IS NOT NULL AND ${filter.where()}`, values: filter.values }
@@ -192,7 +192,9 @@ function selectedSlots(
     }
     return [...new Set(found)].sort((a, b) => a - b)
   }
-  if (Array.isArray(sessions)) {
+  // No index leads to those of none.
+  if (sessions?.includes(null)) return null
+  if (sessions !== undefined) {
     const listed = 'SELECT value FROM json_each(?)'
     const ofJobs = `SELECT slot.id FROM job CROSS JOIN slot ON slot.job_id = job.id WHERE job.session IN (${listed})`
     return slots(ofJobs, JSON.stringify(sessions))
