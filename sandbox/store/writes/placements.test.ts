@@ -190,7 +190,7 @@ describe('a decision', () => {
   test('is bound with its evidence and event', async () => {
     const bound = await bind()
     expect(bound.result).toBe('bound')
-    expect(bound.needs).toEqual({ slots: [20], sessions: [session], caps: [atMost(2)] })
+    expect(bound.needs).toEqual({ projects: [1], slots: [20], sessions: [session], caps: [atMost(2)] })
     expect(bound.changes).toEqual([
       ['bindSlot', 20, fill],
       ['appendEvidence', 1, 20, evidence],
@@ -229,7 +229,10 @@ describe('a decision', () => {
     expect((await bind({}, { bindSlot: () => 1, newestConsent })).result).toBe('bound')
     expect(asked).toEqual([session])
     const alone = await bind({ session: { project_id: 1, session_id: null } }, rows)
-    expect([alone.result, alone.needs]).toEqual(['bound', { slots: [20], sessions: [], caps: [atMost(2)] }])
+    expect([alone.result, alone.needs]).toEqual([
+      'bound',
+      { projects: [1], slots: [20], sessions: [], caps: [atMost(2)] },
+    ])
   })
 })
 
