@@ -257,3 +257,8 @@ export function writeResponse(
   } else if (typeof body === 'string' && length === body.length) outgoing.end(body, 'latin1')
   else outgoing.end(body)
 }
+
+/** The v1 API, its aliases and its files: fault rules meet them, and recordings have them. */
+export function isApi({ path }: Pick<Request, 'path'>): boolean {
+  return path.startsWith('/v1/') || path.startsWith('/public/') || path.startsWith('/assets/')
+}

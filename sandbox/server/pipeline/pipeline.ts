@@ -13,9 +13,7 @@
 import { compatOperations } from '#compat/index.ts'
 import { type Endpoint, problemHeader } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
-import { encodeId } from '#contract/ids.ts'
 import { compat, contract } from '#contract/index.ts'
-import { journalPath } from '#contract/recordings/redaction.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import { isTableName } from '#foundation/table-entry.ts'
@@ -23,35 +21,30 @@ import type { Services } from '#operations/context.ts'
 import { operations } from '#operations/index.ts'
 import { noRoute, type RoutePath } from '#runtime/metrics/node-metrics.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
-import { endTrace, findTraceId } from '#runtime/traces/request-trace.ts'
+import { findTraceId } from '#runtime/traces/request-trace.ts'
 import { readBody, refuseUnstorableUrl, tooLarge } from './body/body.ts'
-import { overrideResponse } from './body/overrides.ts'
+import { applyServiceOverrides } from './body/overrides.ts'
+import { guardControlPlane, noteAction } from './control-plane.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
 import { type EndpointOptions, endpointRoute } from './endpoints.ts'
 import {
   formatHttpDate,
   internalRequest,
+  isApi,
   type OpenExchange,
   openExchange,
   type PipelineResponse,
   type Request,
   type Route,
-  sourceHeader,
   traceHeader,
 } from './exchange.ts'
 import { errorResponse, toApiError } from './failures.ts'
 import { injectFault } from './faults/fault-requests.ts'
 import { applyFault, faultResponse, isRefused } from './faults/faults.ts'
 import { readableInFrame } from './frames.ts'
-import {
-  checkControlPlane,
-  createHostGuard,
-  type GuardOptions,
-  isForPage,
-  isOpened,
-  moveTokenToCookie,
-} from './guards.ts'
+import { createHostGuard, type GuardOptions, isForPage, isOpened } from './guards.ts'
 import { record } from './journal.ts'
+import { countResponse, recordSpan } from './measures.ts'
 import { createRouteError, createRoutes, type Routes } from './routes.ts'
 
 export interface PipelineOptions extends EndpointOptions {
@@ -133,71 +126,6 @@ export async function respondTo(
   return { exchange, response: readableInFrame(request, response) }
 }
 
-/** One that the client did not get has no status. */
-function countResponse(
-  { metrics }: Services,
-  route: RoutePath,
-  { request, started }: OpenExchange,
-  { status, error, broken }: PipelineResponse,
-): void {
-  const { endpoint, statuses, durations } = metrics.findRoute(route)
-  const isUnsent = broken === 'drop' || broken === 'reset' || request.hasLeft()
-  statuses[isUnsent ? 0 : Math.trunc(status / 100)]!++
-  durations.observe((performance.now() - started) / 1_000)
-  if (error !== undefined) metrics.countError(endpoint, error.reason_code)
-}
-
-/** Ends the span of a request to the API. Paths are those of routes: as they are sent, they may have tokens. */
-function recordSpan(
-  { tracing, metrics, base_url }: Services,
-  route: RoutePath,
-  { context, request }: OpenExchange,
-  { status, error }: PipelineResponse,
-): void {
-  const { endpoint } = metrics.findRoute(route)
-  const { caller, subject, trace, request_id } = context
-  const isTraced = isApi(request) && endpoint.includes('.') && endpoint !== 'render.script'
-  if (tracing === null || trace === null || !isTraced) return
-  const { protocol, hostname, port } = new URL(base_url)
-  const isFailed = status === 0 || status >= 500
-  endTrace(tracing, trace, {
-    'http.request.method': request.method,
-    'http.route': request.path,
-    'url.scheme': protocol.slice(0, -1),
-    'server.address': hostname,
-    ...(port === '' ? {} : { 'server.port': Number(port) }),
-    ...(status === 0 ? {} : { 'http.response.status_code': status }),
-    ...(isFailed ? { 'error.type': error?.reason_code ?? String(status) } : {}),
-    'svc.endpoint': endpoint,
-    'svc.request_id': request_id,
-    ...(error === undefined ? {} : { 'svc.reason_code': error.reason_code }),
-    ...(caller === null ? {} : { 'svc.client_id': caller.project.client_id }),
-    ...(subject.slot_id === null ? {} : { 'svc.slot_id': encodeId('slot', subject.slot_id) }),
-  })
-}
-
-/** Applies the overrides of a start to a complete response; a recorded response is returned unchanged. */
-function applyServiceOverrides(
-  { overrides, player }: Services,
-  request: Request,
-  response: PipelineResponse,
-): PipelineResponse {
-  if (player !== null && isApi(request)) response.headers[sourceHeader] ??= 'emulator'
-  if (overrides === null || response.headers[sourceHeader] === 'recording') return response
-  return overrideResponse(overrides, request, response)
-}
-
-async function guardControlPlane(
-  { services, guard }: Pipeline,
-  found: Route | null,
-  request: Request,
-): Promise<Route | null> {
-  if (found?.isForHostPages === true) return found
-  const { url, base_url, access } = services
-  await checkControlPlane(request, found ?? {}, { ...guard, access, own_origins: [url, base_url] })
-  return found === null ? null : moveTokenToCookie(found, request, guard, url.startsWith('https:'))
-}
-
 /** Returns the response of a route, or of the fault rule that refuses the request. */
 function callRoute(services: Services, route: Route, exchange: OpenExchange): MaybePromise<PipelineResponse> {
   const { request } = exchange
@@ -268,23 +196,6 @@ function leadsBeyondApi({ routes }: Pipeline, request: Request): boolean {
   }
 }
 
-/**
- * Notes an action of the control plane in the audit list (A97). One that was refused for lack of a token is not an
- * action: any client could fill the list with them.
- */
-async function noteAction(
-  services: Services,
-  action: string,
-  request: Request,
-  response: PipelineResponse,
-): Promise<void> {
-  const { status, error } = response
-  const reason_code = error?.reason_code ?? null
-  if (reason_code === 'origin_refused') return
-  const path = journalPath(withoutQuery(request.url))
-  await services.access.note({ token: request.holder?.name ?? null, action, path, status, reason_code })
-}
-
 /** The response to a preflight for a path that has no route of this method. @throws ApiError 404 or 405 for other requests */
 function preflightRoute({ services, routes }: Pipeline, request: Request): Route {
   if (!isPreflight(request)) throw createRouteError(routes, request, services.strict && isOfCompat(request))
@@ -305,11 +216,6 @@ function loadBody({ incoming, body }: Request, limit_bytes: number): Buffer | Pr
   if (incoming !== null) return readBody(incoming, limit_bytes)
   if (body.length > limit_bytes) throw tooLarge(limit_bytes)
   return body
-}
-
-/** The v1 API, its aliases and its files: fault rules meet them, and recordings have them. */
-function isApi({ path }: Pick<Request, 'path'>): boolean {
-  return path.startsWith('/v1/') || path.startsWith('/public/') || path.startsWith('/assets/')
 }
 
 const noResponse: PipelineResponse = { status: 0, headers: {}, body: '', broken: 'drop' }
