@@ -24,3 +24,11 @@ test('a page that serves a secret key is named for it', { tags: 'depth' }, async
   expect(violated).toEqual(['secret-key-served'])
   expect(cases.find((item) => nameOf(item) === 'secret-key-served')?.outcome).toBe('failed')
 })
+
+test('a page that loads render.js from another sandbox is named for it', async () => {
+  await using judged = await startSandbox({ database: ':memory:', seed: 1 })
+  const asked = { body: `<div id="slot"></div>`, until: 'typeof SponsoredPlacement === "object"', for_ms: 0 }
+  const { cases, violated } = await judgePage(judged, asked, undefined, sandbox)
+  expect(violated).toEqual(['renderer-elsewhere'])
+  expect(cases.find((item) => nameOf(item) === 'renderer-elsewhere')?.outcome).toBe('failed')
+})

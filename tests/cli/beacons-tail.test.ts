@@ -45,6 +45,17 @@ test('without a terminal each beacon is one line', async () => {
   expect(JSON.parse(picked.stdout)).toMatchObject({ beacon_id: 'tail_line_1', verdict: 'accepted' })
 })
 
+test('a list says which beacons no list has: those refused before a placement was looked for', async () => {
+  expect((await cli.svc('beacons list')).stderr).not.toContain('refused')
+  const headers = { authorization: 'Bearer sk_test_of_nobody', 'content-type': 'application/json' }
+  const { status } = await fetch(`${cli.sandbox.url}/v1/beacons`, { method: 'POST', headers, body: '{}' })
+  expect(status).toBe(401)
+  const { stderr } = await cli.svc('beacons list --verdict rejected')
+  expect(stderr).toContain(
+    '1 beacon was refused before a placement was looked for (key_unknown), and is not in this list',
+  )
+})
+
 test('a flag value that the contract does not have is refused', async () => {
   expect(await cli.svc('beacons tail --event nonsense')).toMatchObject({ code: 2, stdout: '' })
   expect(await cli.svc('beacons tail --since yesterday')).toMatchObject({ code: 2, stdout: '' })

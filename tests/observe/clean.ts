@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net'
 import {
   activate,
   ask,
+  beacon,
   call,
   client_id,
   consent,
   fault,
+  frame,
   job,
   newSession,
   pageOrigin,
@@ -16,6 +18,7 @@ import {
   sandbox,
   scenario,
   show,
+  view,
 } from './integration.ts'
 
 export async function clean(): Promise<void> {
@@ -27,6 +30,7 @@ export async function clean(): Promise<void> {
   await call('GET', `/v1/projects/${client_id}/config`)
   await callback()
   await page()
+  await seenLate()
   await trouble()
   await pending()
   // By then every shown ad has had time to send its beacons.
@@ -50,6 +54,19 @@ async function page(): Promise<void> {
     const answer = await ask({ session_id, prompt: { topic } }, options)
     if (answer.body.decision.fill) await show(answer, options)
   }
+}
+
+/** Nobody could measure the first view, as while the renderer's judge is on its way; the second was seen. */
+async function seenLate(): Promise<void> {
+  const answer = await ask()
+  await frame(answer)
+  await beacon(answer, 'render', { seq: 0, measurements: { width_px: 300, height_px: 250, visible_ratio: 1 } })
+  await beacon(answer, 'visible', {
+    seq: 1,
+    measurements: { visible_ratio: 1, visible_ms: 0, visibility_check: 'none' },
+  })
+  await pass(2_000)
+  await beacon(answer, 'visible', { seq: 2, ...view() })
 }
 
 /** Each kind of trouble occurs once: the client waits, then repeats the request, unless it cannot succeed. */

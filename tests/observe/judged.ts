@@ -31,13 +31,14 @@ const until = (condition: string) => (page: BrowserPage) =>
     { timeout: 100_000, interval: 250 },
   )
 
-/** Watches a page of an app on a sandbox, in the browser that all tests share, and judges it. */
+/** Watches a page of an app, in the browser that all tests share, and judges it by a sandbox: that which the app uses, unless said. */
 export async function judgePage(
   sandbox: Sandbox,
   page: Page,
   drive: WatchOptions['drive'] = page.steps === undefined ? until(page.until ?? isInView) : steps(page.steps, 1_000),
+  used = sandbox,
 ) {
-  await using app = await startApp(sandbox.url, page)
+  await using app = await startApp(used.url, page)
   const { signal } = new AbortController()
   const bases = [sandbox.url, sandbox.url.replace('127.0.0.1', 'localhost')]
   const options = {

@@ -241,9 +241,13 @@ export const naiveLists: Readonly<Record<string, { page: Page; rules: readonly s
 /** A list of turns whose slots all have the same id: the selector of each turn finds the first. */
 export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
 
-/** The stub is missing in files, not in a page that got render.js. */
-export const wrongPages: Readonly<Record<Exclude<PageRuleId, 'stub-missing'>, Page>> = {
+/** The stub is missing in files, not in a page that got render.js; a script from elsewhere needs two sandboxes. */
+export const wrongPages: Readonly<Record<Exclude<PageRuleId, 'stub-missing' | 'renderer-elsewhere'>, Page>> = {
   'step-failed': { ...askingPage, steps: '- click: text=Agree' },
+  'ad-not-shown': {
+    body: `${slot}<script>fetch('/placement', { method: 'POST' }).then(() => { window.asked = true })</script>`,
+    until: 'window.asked === true',
+  },
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,
@@ -269,6 +273,7 @@ export const wrongPages: Readonly<Record<Exclude<PageRuleId, 'stub-missing'>, Pa
   },
   'page-errors': {
     body: `${slot}${turn('/reshaped')}`,
+    also: ['ad-not-shown'],
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
   'layout-shift': {

@@ -225,7 +225,15 @@ async function pinOrigin(services: Services, row: ActivationRow, origin: string 
   const { store } = services
   const serialized = origin === undefined ? null : serializeOrigin(origin)
   if (serialized === null || !allowsOrigin(services, row.project, serialized, row.mode)) {
-    throw new ApiError('origin_not_allowed', { message: 'A beacon token needs an allowed Origin.' })
+    throw new ApiError(
+      'origin_not_allowed',
+      origin === undefined
+        ? {
+            message: 'A beacon token needs an allowed Origin, and the request had no Origin header.',
+            hint: 'Send it from a page, whose browser adds the header, or with the secret key from a server.',
+          }
+        : { message: 'A beacon token needs an allowed Origin.' },
+    )
   }
   if (row.origin === serialized) return
   if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')

@@ -194,6 +194,23 @@ function formatBeacon(beacon: TailBeacon, style: Style): string {
   ].join('  ')
 }
 
+/** Notes the beacons that were refused for their credential or origin: they belong to no placement, and no list has them. */
+async function noteUnlisted({ client, out, signal }: CommandContext): Promise<void> {
+  const read = (status: number) =>
+    client().requests.list({ query: { path: '/v1/beacons', status, limit: maxUnlisted } }, { signal })
+  const pages = await Promise.all([401, 403].map(read))
+  const unlisted = pages.flatMap(({ items }) => items).filter(({ slot_id }) => slot_id === null)
+  if (unlisted.length === 0) return
+  const reasons = [...new Set(unlisted.flatMap(({ reason_code }) => reason_code ?? []))]
+  const count = pages.some(({ next_cursor }) => next_cursor !== null) ? `${unlisted.length} or more` : unlisted.length
+  const subject = unlisted.length === 1 ? '1 beacon was refused' : `${count} beacons were refused`
+  out.note(
+    `${subject} before a placement was looked for (${reasons.join(', ')}), and ${unlisted.length === 1 ? 'is' : 'are'} not in this list: svc requests list --path /v1/beacons`,
+  )
+}
+
+const maxUnlisted = 100
+
 export const beacons: Noun = {
   summary: 'Send, list, follow and check beacons, and what they bill',
   commands: [
@@ -225,6 +242,7 @@ export const beacons: Noun = {
       usualFlags:
         '--limit --slot-id --event --verdict --format --session-id --reason --billed --metric --since --until --columns',
       empty: 'No beacons yet. Send some: svc trigger',
+      after: noteUnlisted,
       examples: [
         'beacons list',
         'beacons list --reason BELOW_THRESHOLD',

@@ -10,7 +10,7 @@ import type {
   Request,
   Response,
 } from 'playwright-core'
-import { withoutQuery } from '#foundation/http.ts'
+import { isLoopback, withoutQuery } from '#foundation/http.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { PageStepFailed } from '#qa/browser/page-steps.ts'
 import { measurePixels } from '#qa/browser/screenshot.ts'
@@ -43,6 +43,8 @@ export interface PageSeen {
   mounts: readonly Mount[]
   /** Requests to the service that the browser blocked, and why; also a render.js from elsewhere. */
   blocked: readonly Blocked[]
+  /** Addresses of render.js that loaded from another server of this computer than the service and that of the page. */
+  other_renderers: readonly string[]
   /** Errors and blocks that render.js reported. */
   renderer_errors: readonly RendererError[]
   /** Whether render.js was loaded but never called. */
@@ -147,6 +149,7 @@ interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
   keys: ServedKey[]
   key_requests: KeyRequest[]
   refused_calls: RefusedCall[]
+  other_renderers: string[]
   /** Why the browser blocked it, by address. */
   blocked: Map<string, Blocked>
   console_errors: string[]
@@ -224,6 +227,7 @@ async function recordEvents(
     keys: [],
     key_requests: [],
     refused_calls: [],
+    other_renderers: [],
     blocked: new Map(),
     console_errors: [],
   }
@@ -369,6 +373,7 @@ async function readServed(response: Response, bases: readonly string[], records:
   const url = response.url()
   const type = response.headers()['content-type'] ?? ''
   if (isOfService(url, bases) || !/^https?:/.test(url) || !readable.test(type)) return
+  if (response.ok() && isOtherRenderer(url, response.frame().url())) records.other_renderers.push(printableUrl(url))
   const length = Number(response.headers()['content-length'] ?? 0)
   if (length > maxFileBytes) return
   // An endless stream, or a redirect without a body: there is nothing to read.
@@ -377,6 +382,12 @@ async function readServed(response: Response, bases: readonly string[], records:
   records.files++
   records.has_stub ||= hasStub(text)
   records.keys.push(...secretKeysIn(text).map((key) => ({ file: printableUrl(url), ...key })))
+}
+
+/** Whether a page loads render.js from a server of this computer that is not its own: from another sandbox, or a proxy. */
+function isOtherRenderer(url: string, page_url: string): boolean {
+  const { hostname, pathname, origin } = new URL(url)
+  return pathname === '/v1/render.js' && isLoopback(hostname) && !page_url.startsWith(`${origin}/`)
 }
 
 async function recordRefusal(response: Response, bases: readonly string[], { refused_calls }: Records): Promise<void> {

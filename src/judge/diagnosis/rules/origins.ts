@@ -23,7 +23,7 @@ export const originRules = ruleSet('journal', {
     judge(observed) {
       const { exchanges } = observed
       const refused = groupBy(exchanges, ({ reason_code, request_headers }) =>
-        reason_code === 'origin_not_allowed' ? (request_headers.origin ?? '(none)') : null,
+        reason_code === 'origin_not_allowed' ? (request_headers.origin ?? withoutOrigin) : null,
       )
       return {
         sample_size: exchanges.filter((exchange) => isFromBrowser(exchange) || isActivation(exchange)).length,
@@ -59,9 +59,20 @@ export const originRules = ruleSet('journal', {
   },
 })
 
+/** Stands for the origin of requests that had none. */
+const withoutOrigin = ''
+
 function notAllowed(origin: string, requests: NonEmpty<JournaledExchange>, observed: Observed): Finding {
   const { projects, command_name } = observed
   const last = takeLast(requests)
+  if (origin === withoutOrigin) {
+    return {
+      message: `${formatRoute(last)} was refused ${countPhrase(requests.length)}: it had no Origin header.`,
+      fix: 'Send it from a page, whose browser adds the header, or with the secret key from a server.',
+      requests,
+      reason: 'origin_not_allowed',
+    }
+  }
   if (origin === 'null') {
     return {
       message: `A page without its own origin (null) was refused ${countPhrase(requests.length)} (${formatRoute(last)}): no project can allow it.`,

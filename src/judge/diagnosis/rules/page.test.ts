@@ -1,5 +1,5 @@
 /** What `svc observe` says of an ad in a page: what was seen of it, and what the service says of its bill. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { BillingVerdict } from '#contract/resources/placements.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { Facts } from '../rule.ts'
@@ -33,4 +33,54 @@ test.each([
   ])
   // What a rule says of every page must not contradict that.
   expect(pageRules[id].costs).not.toMatch(/paid|billed/)
+})
+
+describe('no ad in the page', () => {
+  const request = { method: 'POST', path: '/v1/placements', status: 200, slot_id: 'slot_1' }
+  const unfilled = { decision: { no_fill_reason: 'no_demand' } }
+  const page = { mounts: [], failed_step: null, blocked: [], renderer_errors: [] }
+  const judge = (fill: boolean | null, more: object = {}) =>
+    pageRules['ad-not-shown'].judge({
+      page: { ...page, ...more },
+      observed: {
+        exchanges: fill === null ? [] : [{ ...request, response_body: unfilled }],
+        placements: fill === null ? [] : [{ slot_id: 'slot_1', fill }],
+      },
+    } as unknown as Facts['page'])
+
+  test.each([
+    ['one was there', true, { mounts: [mount] }],
+    ['a step failed', true, { failed_step: {} }],
+    ['a policy blocked it', true, { blocked: [{ is_enforced: true }] }],
+    ['the page waits for its user', null, {}],
+  ])('is no finding of its own: %s', (_, fill, more) => expect(judge(fill, more).findings).toEqual([]))
+
+  test.each([
+    [true, {}, undefined, 'Of 1 fill none came into the page.'],
+    [false, {}, 'warning', '1 placement requested, none filled (no_demand): the page had no ad to show.'],
+    [
+      null,
+      { renderer_errors: [{ code: 'request_failed' }] },
+      undefined,
+      'No request for a placement reached the service',
+    ],
+  ] as const)('is one: a fill %s, %j', (fill, more, severity, message) => {
+    const [found] = judge(fill, more).findings
+    expect(found?.severity).toBe(severity)
+    expect(found?.message).toContain(message)
+  })
+})
+
+test('render.js from elsewhere is a finding only where the service was never asked for it', () => {
+  const url = 'http://127.0.0.1:4999/v1/render.js'
+  const judge = (other_renderers: readonly string[], paths: readonly string[]) =>
+    pageRules['renderer-elsewhere'].judge({
+      page: { other_renderers },
+      observed: { exchanges: paths.map((path) => ({ method: 'GET', path })) },
+    } as unknown as Facts['page'])
+  expect(judge([], ['/v1/render.js'])).toMatchObject({ sample_size: 1, findings: [] })
+  // Through a proxy.
+  expect(judge([url], ['/v1/render.js']).findings).toEqual([])
+  expect(judge([], []).sample_size).toBe(0)
+  expect(judge([url, url], ['/v1/placements']).findings).toHaveLength(1)
 })

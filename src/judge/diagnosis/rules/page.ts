@@ -1,7 +1,8 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { describeBilling } from '#contract/words/billing.ts'
-import { loadedFrames } from '#diagnosis/exchange.ts'
+import { isAdRequest, loadedFrames, readNoFillReason } from '#diagnosis/exchange.ts'
 import type { SourceLocation } from '#qa/result.ts'
+import { plural } from '#text/text.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
@@ -55,6 +56,21 @@ export const servedRules = ruleSet('served', {
     }),
   },
 })
+
+/** Says why no ad was in the page: a run in which nothing was filled is no fault of the page. */
+function explainNoAd({ exchanges, placements }: Observed): Finding {
+  const requests = exchanges.filter(isAdRequest)
+  if (requests.length === 0) {
+    const message = 'No request for a placement reached the service while the page was open, and it showed no ad.'
+    return { message, fix: 'Read what render.js reported: page-errors.' }
+  }
+  const fills = placements.filter(({ fill }) => fill === true).length
+  if (fills > 0) return { message: `Of ${plural(fills, 'fill')} none came into the page.` }
+  const reasons = [...new Set(requests.flatMap((request) => readNoFillReason(request) ?? []))].join(', ')
+  const because = reasons === '' ? '' : ` (${reasons})`
+  const message = `${plural(requests.length, 'placement')} requested, none filled${because}: the page had no ad to show.`
+  return { message, severity: 'warning' }
+}
 
 /** Says where a key stands in the project, if it was found there. */
 function withSource(message: string, source: SourceLocation | undefined): Finding {
@@ -212,6 +228,40 @@ export const pageRules = ruleSet('page', {
       if (shift === null) return { sample_size: 0, findings: [] }
       const message = `Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`
       return { sample_size: mounts.length, findings: shift > goodShift ? [{ message }] : [] }
+    },
+  },
+  'ad-not-shown': {
+    title: 'the page shows an ad',
+    severity: 'error',
+    costs: 'Nothing is paid, and no rule about an ad in the page had anything to judge.',
+    fix: 'Give the page the whole response, and mount it in a slot that stays. A page that is to show none: off: [ad-not-shown] in svc.observe.yaml.',
+    needs: 'a placement that was requested, or an error of render.js (--url)',
+    judge({ page, observed }) {
+      const { mounts, failed_step, blocked, renderer_errors } = page
+      if (mounts.length > 0) return { sample_size: mounts.length, findings: [] }
+      // Each of these is a finding of its own, or the page waits for its user.
+      const isExplained = failed_step !== null || blocked.some(({ is_enforced }) => is_enforced)
+      const isWaiting = renderer_errors.length === 0 && !observed.exchanges.some(isAdRequest)
+      if (isExplained || isWaiting) return { sample_size: 0, findings: [] }
+      return { sample_size: 1, findings: [explainNoAd(observed)] }
+    },
+  },
+  'renderer-elsewhere': {
+    title: 'render.js comes from the service that is judged',
+    severity: 'error',
+    costs: 'The page works only while that other server runs: where it does not, in CI, no ad is shown.',
+    fix: 'Make its address of SVC_BASE_URL, which the app gets from svc observe.',
+    needs: 'render.js in the page (--url)',
+    judge({ page: { other_renderers }, observed: { exchanges } }) {
+      // What a proxy in front of the service was asked for, the service was asked for too.
+      const asked = exchanges.filter(({ path }) => path.startsWith('/v1/render.js')).length
+      const others = asked > 0 ? [] : [...new Set(other_renderers)]
+      return {
+        sample_size: asked + others.length,
+        findings: others.map((url) => ({
+          message: `The page loads ${url}, and the service that is judged was never asked for render.js.`,
+        })),
+      }
     },
   },
 })

@@ -12,6 +12,7 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   key_requests: [],
   mounts: [],
   blocked: [],
+  other_renderers: [],
   renderer_errors: [],
   is_idle: false,
   has_stub: false,

@@ -29,7 +29,7 @@ const beyondSuites = ['engine_unsupported', 'origin_opaque', 'script_incomplete'
 const beyondPages = ['consent_revision_mismatch']
 
 test('the suites provoke every error and every block that docs/renderer.md lists', () => {
-  const read = (file: string) => readFileSync(join(import.meta.dirname, '../../..', file), 'utf8')
+  const read = (file: string) => readFileSync(join(import.meta.dirname, '../../../..', file), 'utf8')
   const docs = read('docs/renderer.md')
   const listCodes = (from: string, to: string) =>
     [...docs.slice(docs.indexOf(from), docs.indexOf(to)).matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code!)

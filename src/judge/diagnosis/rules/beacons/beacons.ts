@@ -35,6 +35,11 @@ import { frameReports, missingReports, silenceCauses, slotsWith } from '../frame
 /** Events that happen once in the life of one mount. */
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
 
+/** Whether a beacon can count: a view that nobody could measure is reported too, and a later one that was seen still counts. */
+function mayCount({ request_body }: JournaledExchange): boolean {
+  return valueAt(request_body, 'measurements.visibility_check') !== 'none'
+}
+
 export const beaconRules = ruleSet('journal', {
   'beacon-missing': {
     title: 'every loaded frame is reported as rendered',
@@ -66,7 +71,9 @@ export const beaconRules = ruleSet('journal', {
     judge: judgeMatching(isAccepted, (accepted) => {
       const groups = groupBy(accepted, (exchange) => {
         const event = readEvent(exchange)
-        return onceOnly.has(event ?? '') ? `${exchange.slot_id} ${event} ${readMount(exchange)}` : null
+        return onceOnly.has(event ?? '') && mayCount(exchange)
+          ? `${exchange.slot_id} ${event} ${readMount(exchange)}`
+          : null
       })
       const doubled = [...groups.values()].filter((group) => new Set(group.map(readBeaconId)).size > 1)
       return findingPerGroup(
