@@ -382,13 +382,14 @@ export interface NewSlot {
 /** A condition that must still hold when a fill is written, so that two requests cannot both take the last one. */
 export type CapGuard = FillGuard | IntervalGuard
 
-/** Fewer fills than `most` of a session, or of a project, since a time. */
+/** Fewer fills than `most` of a session, or of a project, since a time; of one campaign, or of any. */
 export interface FillGuard {
   kind: 'fills'
   project_id: number
   session_id: string | null
   since_ms: number
   most: number
+  campaign_id?: string
 }
 
 /** No fill among the `jobs` jobs of the session before the job, nor among those after it. */

@@ -204,6 +204,18 @@ test('caps and consent needs of a campaign hold', async () => {
   expect(await ask()).toEqual([null, 'cap', 'consent'])
 })
 
+test('a cap of a campaign is not exceeded by requests of the same moment, nor by the slots of one', async () => {
+  const campaign = { ...seeded.campaigns[0], topics: [], job_types: [], countries: [] }
+  const hourly = { ...campaign, campaign_id: 'cmp_hourly', price_cpm: 90, caps: { global_per_hour: 3 } }
+  const once = { ...campaign, campaign_id: 'cmp_once', price_cpm: 80, caps: { session: 1 } }
+  await using on = await stage({ demand: { ...seeded, campaigns: [hourly, once, { ...campaign, price_cpm: 1 }] } })
+  const bodies = Array.from({ length: 8 }, (_, index) => asked({ session_id: `sess_${index % 2}`, slots_requested: 2 }))
+  await Promise.all(bodies.map((body) => on.api.accept('placements.create', { as: key, body })))
+  const { items } = (await on.api.accept('placements.list', { query: { limit: 100 } })).body
+  const count = (campaign_id: string) => items.filter((item) => item.campaign_id === campaign_id).length
+  expect([items.length, count('cmp_hourly'), count('cmp_once')]).toEqual([16, 3, 2])
+})
+
 test('ten thousand campaigns are asked by topic and price, and decide as a small market does', async () => {
   const many = Array.from({ length: 10_000 }, (_, number) => ({
     ...seeded.campaigns[0],
@@ -348,6 +360,32 @@ test('its pictures are in the state: a start without the file still shows what i
   expect(Buffer.from(await served.arrayBuffer())).toEqual(readFileSync(join(dirname(file), 'tea.png')))
   const { body } = await again.api.accept('placements.explain', { params: { slot_id } })
   expect(body.trace.at(-1)).toMatchObject({ source: { file: 'demand.yaml', line: 2 } })
+})
+
+test('the evidence of a decision names file and line of its campaign, and the chain holds', async () => {
+  await using on = await stage({ demand: writeDemand(40) })
+  const own = await fill(on.api, { format: 'banner', body: coffee })
+  const seededFill = await fill(on.api, { format: 'native', body: coffee })
+  const entryOf = async (slot_id: string) => {
+    const { body } = await on.api.accept('placements.explain', { params: { slot_id } })
+    return JSON.parse(body.evidence.find(({ kind }) => kind === 'decision')!.entry)
+  }
+  expect(await entryOf(own.slot_id)).toMatchObject({ source_file: 'demand.yaml', source_line: 2 })
+  expect(await entryOf(seededFill.slot_id)).not.toHaveProperty('source_file')
+  expect((await on.api.accept('evidence.verify', { body: {} })).body.ok).toBe(true)
+})
+
+test('a file of yours is decoded once, and served in ranges', async () => {
+  const file = writeDemand(40)
+  await using on = await stage({ demand: file })
+  const { placement } = await fill(on.api, { format: 'clip', body: coffee })
+  const bytes = readFileSync(join(dirname(file), 'tea.mp4'))
+  const [whole, part] = await Promise.all([
+    fetch(placement.video_url!),
+    fetch(placement.video_url!, { headers: { range: 'bytes=10-19' } }),
+  ])
+  expect(Buffer.from(await part.arrayBuffer())).toEqual(bytes.subarray(10, 20))
+  expect(whole.headers.get('etag')).toBe(part.headers.get('etag'))
 })
 
 test('the first file of the guide starts, and wins for its topic', async () => {

@@ -92,6 +92,34 @@ const written = (yaml: string) => ({ 'demand.yaml': yaml, 'a.png': png, 'b.mp4':
 const nested = `${'['.repeat(300)}${']'.repeat(300)}`
 const aliases = `a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [${'*a, '.repeat(8)}*a]\nc: &c [${'*b, '.repeat(8)}*b]\nd: [${'*c, '.repeat(8)}*c]\n`
 
+test('an absolute path is named as one, with the relative path where it is in the folder', async () => {
+  const folder = write({ 'a.png': png })
+  const inside = join(folder, 'a.png')
+  const yaml = (name: string) => ({ 'demand.yaml': campaign(`file: '${name}'`) })
+  const problemOf = async (name: string, beside = folder) => {
+    writeFileSync(join(beside, 'demand.yaml'), yaml(name)['demand.yaml'])
+    const error = await readDemandFiles(join(beside, 'demand.yaml')).catch((thrown: unknown) => thrown)
+    return error instanceof SuiteError ? error.problems[0] : null
+  }
+  expect(await problemOf(inside)).toMatchObject({
+    message: `${inside} is an absolute path, and none is taken.`,
+    hint: 'Name it from the folder of the file of demand: a.png',
+  })
+  expect(await problemOf('/elsewhere/b.png')).toMatchObject({
+    hint: 'Put it beside the file of demand, and name it from there: b.png',
+  })
+})
+
+test.each([
+  ['price: 40', 'price_cpm'],
+  ['sponsor: Tea', 'sponsor_name'],
+  ['url: https://fernhill.example', 'click_url'],
+  ['topcis: [tea]', 'topics'],
+])('the field %s is answered with the name that was meant', async (line, name) => {
+  const [said] = await problemsOf({ 'demand.yaml': campaign('file: a.png', `    ${line}\n`), 'a.png': png })
+  expect(said).toContain(`Did you mean ${name}?`)
+})
+
 /** What is given, and the beginning of what is said of it. */
 const hostile: [what: string, files: Files, said: RegExp][] = [
   // Pictures and clips.
@@ -187,9 +215,10 @@ const hostile: [what: string, files: Files, said: RegExp][] = [
     /^demand\.yaml:6:15: \.\.\/a\.png leaves the folder/,
   ],
   ['a path within that leaves', written(campaign('file: x/../../a.png')), /leaves the folder/],
-  ['an absolute path', written(campaign('file: /etc/passwd')), /leaves the folder/],
-  ['a path of Windows', written(campaign('file: C:\\a.png')), /leaves the folder/],
+  ['an absolute path', written(campaign('file: /etc/passwd')), /is an absolute path, and none is taken/],
+  ['a path of Windows', written(campaign('file: C:\\a.png')), /is an absolute path, and none is taken/],
   ['backslashes', written(campaign('file: ..\\a.png')), /leaves the folder/],
+  ['a backslash', written(campaign('file: x\\a.png')), /has a backslash\. Name it with slashes: x\/a\.png/],
   ['a link', picture({ link: '/etc/hostname' }), /a\.png is a link/],
   ['a folder that is a link', { ...written(campaign('file: sub/hostname')), sub: { link: '/etc' } }, /is a link/],
   ['a folder', { ...written(campaign('file: sub')), 'sub/x': '' }, /sub is no file/],

@@ -19,9 +19,12 @@ export class FileProblem extends Error {
 /** Returns the bytes of a file below a folder. @throws FileProblem */
 export function readOwnFile(folder: string, name: string, most_bytes: number): Buffer {
   const inside = 'Put it beside the file of demand, and name it from there: banner.png'
-  // A backslash is a separator on Windows alone: the same file must be found everywhere.
-  if (isAbsolute(name) || /^[A-Za-z]:|\\/.test(name) || name.split('/').includes('..'))
+  if (isAbsolute(name) || /^[A-Za-z]:/.test(name)) throw refuseAbsolute(folder, name)
+  if (name.split(/[\\/]/).includes('..'))
     throw new FileProblem(`${name} leaves the folder of the file of demand.`, inside)
+  // It is a separator on Windows alone: the same file must be found everywhere.
+  if (name.includes('\\'))
+    throw new FileProblem(`${name} has a backslash.`, `Name it with slashes: ${name.replaceAll('\\', '/')}`)
   const path = join(folder, name)
   try {
     const real = realpathSync(folder)
@@ -41,6 +44,16 @@ export function readOwnFile(folder: string, name: string, most_bytes: number): B
     if (system === null) throw error
     throw new FileProblem(`${name} cannot be read: ${systemReason(system)}.`, inside)
   }
+}
+
+function refuseAbsolute(folder: string, name: string): FileProblem {
+  const inner = relative(folder, name).split(sep).join('/')
+  const isInside = isAbsolute(name) && inner !== '' && inner.split('/')[0] !== '..' && !isAbsolute(inner)
+  const base = name.split(/[\\/]/).at(-1)
+  const hint = isInside
+    ? `Name it from the folder of the file of demand: ${inner}`
+    : `Put it beside the file of demand, and name it from there: ${base}`
+  return new FileProblem(`${name} is an absolute path, and none is taken.`, hint)
 }
 
 function isStep(step: string): boolean {

@@ -165,7 +165,7 @@ class Reader {
       creatives,
       ...(own.caps === undefined ? {} : { caps: own.caps }),
       ...(own.needs_consent === undefined ? {} : { needs_consent: own.needs_consent }),
-      source: { file: basename(file), line: places.of(path).line },
+      source: { file: basename(file).toWellFormed(), line: places.of(path).line },
     })
   }
 

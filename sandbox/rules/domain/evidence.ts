@@ -46,6 +46,9 @@ export interface DecisionEvidence extends EntryFields {
   consent_revision: number
   mode: Mode
   decision_sha256: string
+  /** Where its campaign is written, if it is of your own demand; entries of others have no such fields. */
+  source_file?: string
+  source_line?: number
 }
 
 export interface ConsentEvidence extends EntryFields {
@@ -87,6 +90,8 @@ export function decisionEntry(facts: DecisionEvidence): string {
     no_fill_reason: facts.no_fill_reason,
     seq: facts.seq,
     slot_id: facts.slot_id,
+    source_file: facts.source_file,
+    source_line: facts.source_line,
     v: 1,
   })
 }

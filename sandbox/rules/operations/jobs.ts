@@ -12,7 +12,14 @@ import { type ConsentResolution, mayProcessPrompt, resolveConsent } from '#domai
 import { hasUsdRate } from '#domain/currencies.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { asksBidders } from '#runtime/bidders/bidders.ts'
-import { auctionLatency, decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
+import {
+  auctionLatency,
+  decideJobSlot,
+  decisionEvidence,
+  drawLatency,
+  listCampaignCaps,
+  listCaps,
+} from '#runtime/decisions.ts'
 import { describeDecision, type RequestTrace, storeTrace } from '#runtime/traces/request-trace.ts'
 import type { JobRow, NewSlot } from '#store/store.ts'
 import { acceptCallback } from './callbacks.ts'
@@ -183,7 +190,9 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     draft === null || intake.session_id === null
       ? null
       : consentWrite(services, project, intake.session_id, { draft, stored })
-  const caps = context.played === null ? listCaps(job, now_ms) : []
+  const decisions = slots.map(({ decision }) => decision)
+  const caps =
+    context.played === null ? [...listCaps(job, now_ms), ...listCampaignCaps(services, job, decisions, now_ms)] : []
   const created = await store.createJob(job, slots, write, caps)
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
@@ -236,7 +245,9 @@ async function decideSlots(
     const recorded = played?.decisions[index] ?? null
     const latency_ms =
       recorded === null ? drawLatency(services, project, mode) + auctionLatency(services, { project, job }, consent) : 0
-    const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
+    const fills = slots.flatMap(({ decision }) =>
+      decision?.outcome.status === 'filled' ? [decision.outcome.campaign_id] : [],
+    )
     const slot = { project, job, slot_id: id }
     const terms = { consent, now_ms, fills_before: fills, recorded }
     const isLater = latency_ms > 0 || (recorded === null && asksBidders(services, slot, consent))

@@ -79,8 +79,8 @@ interface DecisionTerms {
   recorded?: ScriptedDecision | null
   /** What the bidders of your own answered. */
   answers?: readonly AskedAnswer[]
-  /** Fills of the same job that are not stored yet: they count towards caps too. Default 0. */
-  fills_before?: number
+  /** The campaigns of fills of the same job that are not stored yet: they count towards caps too. Default none. */
+  fills_before?: readonly string[]
 }
 
 export function decideJobSlot(
@@ -93,7 +93,7 @@ export function decideJobSlot(
   const { markets, platform } = services
   const { project, job, slot_id } = slot
   return andThen(prepareDecision(services, slot, terms), (input) =>
-    andThen(decideWithin(services, job, input), (outcome) => ({
+    andThen(decideWithin(services, job, input, terms.fills_before), (outcome) => ({
       decided_at_ms: now_ms,
       outcome:
         outcome.status === 'no_fill'
@@ -124,7 +124,7 @@ export function decideJobSlot(
 export function prepareDecision(
   services: DecisionServices,
   { project, job }: Pick<JobSlot, 'project' | 'job'>,
-  { consent, now_ms, answers, fills_before = 0 }: DecisionTerms,
+  { consent, now_ms, answers, fills_before = [] }: DecisionTerms,
 ): MaybePromise<DecisionInput> {
   const { markets, platform } = services
   const changes = services.scenarios.changesFor(job.mode)
@@ -135,7 +135,7 @@ export function prepareDecision(
   )
   const asked = answers === undefined ? opportunity : { ...opportunity, answers }
   const caps = listCaps(job, now_ms)
-  return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => ({
+  return andThen(caps.length > 0 && isCapped(services, caps, fills_before.length), (isCapped) => ({
     settings: project.settings,
     consent,
     test_forced: job.facts.test_forced === true,
@@ -147,29 +147,55 @@ export function prepareDecision(
 }
 
 /** Decides again without each campaign that has won and reached a cap of its own, until one is below its caps. */
-function decideWithin(services: DecisionServices, job: JobRow, input: DecisionInput): MaybePromise<MarketOutcome> {
+function decideWithin(
+  services: DecisionServices,
+  job: JobRow,
+  input: DecisionInput,
+  fills_before: readonly string[] = [],
+): MaybePromise<MarketOutcome> {
   const outcome = decideSlot(services.markets.current, input)
   const { force_campaign_id, capped, now_ms } = input.opportunity
   if (outcome.status === 'no_fill' || outcome.campaign.caps === undefined || force_campaign_id !== null) return outcome
-  const { campaign_id, caps } = outcome.campaign
-  return isCampaignCapped(services, job, { campaign_id, caps, now_ms }).then((isCapped) => {
-    if (!isCapped) return outcome
+  const { campaign_id } = outcome.campaign
+  const before = fills_before.filter((id) => id === campaign_id).length
+  return isCapped(services, guardCampaign(job, outcome.campaign, now_ms), before).then((isReached) => {
+    if (!isReached) return outcome
     const opportunity = { ...input.opportunity, capped: new Set([...capped, campaign_id]) }
-    return decideWithin(services, job, { ...input, opportunity })
+    return decideWithin(services, job, { ...input, opportunity }, fills_before)
   })
 }
 
-async function isCampaignCapped(
-  { store }: DecisionServices,
-  { project_id, session_id }: JobRow,
-  { campaign_id, caps, now_ms }: { campaign_id: string; caps: NonNullable<Campaign['caps']>; now_ms: number },
-): Promise<boolean> {
-  const count = async (session: string | null, since_ms: number, most: number | undefined) =>
-    most !== undefined &&
-    (await store.countFills({ project_id, session_id: session, campaign_id }, since_ms, most)) >= most
-  if (await count(null, now_ms - unitsMs.h, caps.global_per_hour)) return true
-  if (session_id === null) return false
-  return (await count(session_id, 0, caps.session)) || count(session_id, now_ms - unitsMs.d, caps.user_per_day)
+/** Returns the caps of a campaign, as the conditions that one more fill of it at `now_ms` must meet. */
+function guardCampaign(
+  { project_id, session_id }: Pick<JobRow, 'project_id' | 'session_id'>,
+  { campaign_id, caps = {} }: Pick<Campaign, 'campaign_id' | 'caps'>,
+  now_ms: number,
+): CapGuard[] {
+  const guards: CapGuard[] = []
+  const fills = (session: string | null, since_ms: number, most: number | undefined) => {
+    if (most !== undefined) guards.push({ kind: 'fills', project_id, session_id: session, since_ms, most, campaign_id })
+  }
+  fills(null, now_ms - unitsMs.h, caps.global_per_hour)
+  if (session_id === null) return guards
+  fills(session_id, 0, caps.session)
+  fills(session_id, now_ms - unitsMs.d, caps.user_per_day)
+  return guards
+}
+
+/** Returns the caps of the campaigns that decisions of a job have chosen: they must still hold when the fills are written. */
+export function listCampaignCaps(
+  { markets }: Pick<DecisionServices, 'markets'>,
+  job: JobRow,
+  decisions: readonly (StoredDecision | null)[],
+  now_ms: number,
+): CapGuard[] {
+  if (job.facts.force_campaign_id !== undefined) return []
+  const { campaigns, positions } = markets.current
+  const chosen = decisions.flatMap((each) => (each?.outcome.status === 'filled' ? [each.outcome.campaign_id] : []))
+  return [...new Set(chosen)].flatMap((campaign_id) => {
+    const campaign = campaigns[positions.get(campaign_id) ?? -1]
+    return campaign?.caps === undefined ? [] : guardCampaign(job, campaign, now_ms)
+  })
 }
 
 /** Decides a slot as a recording says. The fields of the fill that it leaves out are those of its campaign. */
@@ -234,14 +260,21 @@ export function deriveAssetToken({ platform }: Crypto, slot_id: number): { token
   return { token: formatToken('ast', slot_id, secret), hash }
 }
 
+/** Returns where the campaign of a fill is written; undefined for a seeded one, and for a fill of an older catalogue. */
+function findSource({ current, catalogue_id }: Markets, { outcome, catalogue }: StoredDecision) {
+  if (outcome.status === 'no_fill' || catalogue !== catalogue_id) return undefined
+  return current.campaigns[current.positions.get(outcome.campaign_id) ?? -1]?.source
+}
+
 /** Returns the evidence entry of a decision (A77). */
 export function decisionEvidence(
-  services: Crypto,
+  services: Pick<DecisionServices, 'platform' | 'markets'>,
   { project, job, slot_id }: JobSlot,
   decision: StoredDecision,
 ): EvidenceDraft {
   const { outcome } = decision
   const fill = outcome.status === 'filled' ? outcome : null
+  const source = findSource(services.markets, decision)
   return {
     kind: 'decision',
     ref: slot_id,
@@ -260,6 +293,7 @@ export function decisionEvidence(
         consent_revision: decision.consent.revision,
         mode: job.mode,
         decision_sha256: decisionDigest(services.platform, decision),
+        ...(source === undefined ? {} : { source_file: source.file, source_line: source.line }),
       }),
   }
 }

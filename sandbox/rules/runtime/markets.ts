@@ -19,9 +19,20 @@ export interface Markets {
   isHighRisk(topic: string): boolean
   /** Puts another demand in force. Call it while no decision is made. */
   replace(demand: { sha256: string; text: string; data: unknown }): Promise<void>
-  /** Returns a file of your own demand, of the catalogue in force or an older one; null without one of this name. */
-  findFile(name: string): MaybePromise<{ media_type: string; body: Buffer } | null>
+  /**
+   * Returns a file of your own demand, of the catalogue in force or an older one; null without one of this name. While it is
+   * cached it is the same object.
+   */
+  findFile(name: string): MaybePromise<OwnFile | null>
 }
+
+export interface OwnFile {
+  media_type: string
+  body: Buffer
+}
+
+/** Decoded files that are kept, bytes: all of one demand. */
+const maxCachedBytes = 32_000_000
 
 export function createMarkets(options: {
   store: Pick<Store, 'catalogue' | 'catalogue_id' | 'findCatalogueWith' | 'replaceCatalogue'>
@@ -44,13 +55,16 @@ export function createMarkets(options: {
   }
   const at = (catalogue_id: number) =>
     catalogue_id === options.store.catalogue_id ? current() : (older.get(catalogue_id) ?? readOlder(catalogue_id))
+  const decoded = createFileCache()
   const findFile = async (name: string) => {
     if (!name.startsWith(ownFolder)) return null
-    const market = current()
-    if (market.files[name] !== undefined) return decodeFile(market.files[name])
+    const known = decoded.find(name)
+    if (known !== null) return known
+    const own = current().files[name]
+    if (own !== undefined) return decoded.add(name, own)
     const id = await options.store.findCatalogueWith(name)
     const file = id === null ? undefined : (await at(id))?.files[name]
-    return file === undefined ? null : decodeFile(file)
+    return file === undefined ? null : decoded.add(name, file)
   }
   return {
     get current() {
@@ -65,14 +79,38 @@ export function createMarkets(options: {
       older.set(options.store.catalogue_id, current())
       await options.store.replaceCatalogue({ sha256, demand: text })
       current = prepare(data)
+      decoded.clear()
     },
-    clearCache: () => older.clear(),
+    clearCache() {
+      older.clear()
+      decoded.clear()
+    },
     deriveTopic: (text) => deriveTopic(topics(), text),
     deriveRisk: (text) => deriveTopic(risks(), text),
     isHighRisk: (topic) => isHighRisk(safety().blocked_topics, topic),
   }
 }
 
-function decodeFile({ media_type, base64 }: NonNullable<MarketData['files']>[string]) {
-  return { media_type, body: Buffer.from(base64, 'base64') }
+/** The decoded files that were asked for last: a clip is served in many ranges. */
+function createFileCache() {
+  const files = new Map<string, OwnFile>()
+  let bytes = 0
+  return {
+    find: (name: string): OwnFile | null => files.get(name) ?? null,
+    add(name: string, { media_type, base64 }: NonNullable<MarketData['files']>[string]): OwnFile {
+      const file = { media_type, body: Buffer.from(base64, 'base64') }
+      bytes += file.body.length - (files.get(name)?.body.length ?? 0)
+      files.set(name, file)
+      for (const [oldest, { body }] of files) {
+        if (bytes <= maxCachedBytes) break
+        files.delete(oldest)
+        bytes -= body.length
+      }
+      return file
+    },
+    clear() {
+      files.clear()
+      bytes = 0
+    },
+  }
 }

@@ -9,7 +9,7 @@ import type { Clock } from '#platform/clock.ts'
 import type { SlotRow, Store, StoredDecision } from '#store/store.ts'
 import { createAsking, type PostToBidder } from './bidders/bidders.ts'
 import type { Callbacks } from './callbacks/callbacks.ts'
-import { type DecisionServices, decideJobSlot, decisionEvidence, listCaps } from './decisions.ts'
+import { type DecisionServices, decideJobSlot, decisionEvidence, listCampaignCaps, listCaps } from './decisions.ts'
 import { yieldToEventLoop } from './event-loop.ts'
 import type { NodeMetrics } from './metrics/node-metrics.ts'
 import { createTimers } from './timers.ts'
@@ -201,7 +201,7 @@ async function decidePending(services: PendingDecisionServices, slot_id: number,
     const dropsTopic = job.facts.derived_topic !== undefined && !mayProcessPrompt(consent)
     const bound = await store.bindDecision({
       ...{ slot_id: slot.id, session: job, decision, evidence, dropsTopic },
-      caps: listCaps(job, now_ms),
+      caps: [...listCaps(job, now_ms), ...listCampaignCaps(services, job, [decision], now_ms)],
     })
     if (bound === 'capped' || bound === 'superseded') continue
     if (bound === 'bound') {

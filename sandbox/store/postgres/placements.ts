@@ -5,11 +5,10 @@ import { addSlotConditions } from '../list-conditions.ts'
 import { parseRow } from '../rows.ts'
 import type { JobRow, Page, PlacementStore, SlotRow, StoredJobFields } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
-import { capQueries, type NearJob, nearJobsValues } from './batch/load.ts'
+import { capQueries, countCampaignFills, type NearJob, nearJobsValues } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
-import type { Link } from './servers/link.ts'
 
 const selectSlots = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
@@ -93,18 +92,4 @@ function listSlots(
   const isIndexed = [query.session_id, query.job_id, query.slot_ids].some((value) => value !== undefined)
   const source = { table: 'slot', select: selectSlots, filter, isIndexed, from_id: query.from_id }
   return listPart<StoredSlot>(connection, source, query)
-}
-
-async function countCampaignFills(
-  read: Link['query'],
-  { project_id, session_id, campaign_id }: { project_id: number; session_id: string | null; campaign_id: string },
-  since_ms: number,
-): Promise<number> {
-  const [row] = await read<{ fills: number }>(
-    `SELECT count(*) AS fills FROM job JOIN slot ON slot.job_id = job.id LEFT JOIN session ON session.id = job.session
-      WHERE job.project_id = $1 AND ($2::text IS NULL OR session.session_id = $2) AND slot.campaign_id = $3
-      AND slot.decided_at_ms >= $4`,
-    [project_id, session_id, campaign_id, since_ms],
-  )
-  return row?.fills ?? 0
 }

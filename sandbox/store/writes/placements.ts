@@ -22,7 +22,7 @@ interface JobWrite {
 
 /** Returns false, with nothing written, when a cap was reached or the consent has changed. */
 export function createJob(tx: Transaction, { job, slots, consent, caps }: JobWrite): boolean {
-  const fills = slots.filter(({ decision }) => decision?.outcome.status === 'filled').length
+  const fills = slots.flatMap(({ decision }) => listFills(decision))
   if (!permitsFills(tx, caps, fills)) return false
   if (consent !== null && saveConsent(tx, consent) === null) return false
   if (consent === null && !slots.every(({ decision }) => decision === null || isInForce(tx, job, decision)))
@@ -45,8 +45,7 @@ export function bindDecision(
   tx: Transaction,
   { slot_id, session, decision, evidence, caps, dropsTopic }: DecisionWrite,
 ): 'bound' | 'decided' | 'capped' | 'superseded' {
-  const fills = decision.outcome.status === 'filled' ? 1 : 0
-  if (!permitsFills(tx, caps, fills)) return 'capped'
+  if (!permitsFills(tx, caps, listFills(decision))) return 'capped'
   if (!isInForce(tx, session, decision)) return 'superseded'
   if (dropsTopic) tx.dropTopic(slot_id)
   const project_id = tx.bindSlot(slot_id, decision)
@@ -85,10 +84,17 @@ function isInForce(
   return revision === consent.revision && updated_at_ms === consent.updated_at_ms && source === consent.source
 }
 
-/** Whether every cap leaves room for this number of fills. */
-function permitsFills(tx: Transaction, caps: readonly CapGuard[], fills: number): boolean {
-  if (fills === 0) return true
-  return caps.every((cap) =>
-    cap.kind === 'interval' ? !tx.hasFillWithin(cap) : tx.countFills(cap) + fills <= cap.most,
-  )
+/** Returns the campaign of a fill; empty for everything else. */
+function listFills(decision: StoredDecision | null): string[] {
+  return decision?.outcome.status === 'filled' ? [decision.outcome.campaign_id] : []
+}
+
+/** Whether every cap leaves room for these fills, given by their campaigns. */
+function permitsFills(tx: Transaction, caps: readonly CapGuard[], fills: readonly string[]): boolean {
+  if (fills.length === 0) return true
+  return caps.every((cap) => {
+    if (cap.kind === 'interval') return !tx.hasFillWithin(cap)
+    const limited = fills.filter((campaign_id) => campaign_id === (cap.campaign_id ?? campaign_id)).length
+    return tx.countFills(cap) + limited <= cap.most
+  })
 }

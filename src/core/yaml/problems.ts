@@ -223,9 +223,15 @@ function findChild(node: unknown, name: string | number, document: Document): un
 
 /** Returns what to do about an unknown name: `Did you mean x?`, or the names that there are. */
 export function suggestion(word: string, candidates: readonly string[]): string {
-  const near = nearestName(word, candidates)
+  const near = nearestName(word, candidates) ?? findFullName(word, candidates)
   if (near !== null) return `Did you mean ${near}?`
   return candidates.length === 0 ? 'There are none.' : `Known: ${candidates.join(', ')}.`
+}
+
+/** Returns the name that has a word as one of its own: `price` for `price_cpm`. */
+function findFullName(word: string, candidates: readonly string[]): string | null {
+  const found = candidates.filter((name) => name.includes('_') && name.split('_').includes(word.toLowerCase()))
+  return found.length === 1 ? found[0]! : null
 }
 
 /** Returns problems in the order of the file. */

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { contract } from '#contract/index.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import type { Markets } from '#runtime/markets.ts'
+import type { Markets, OwnFile } from '#runtime/markets.ts'
 import type { RecordedMedia } from '#runtime/playback/recorded-media.ts'
 import { publicHeaders } from '../cors.ts'
 import { type Coding, codingFor, readEncoded } from '../encodings.ts'
@@ -116,7 +116,7 @@ export function createAssets(root: string, { creatives, media, findOwn }: Creati
     consoleScript: () => load(`${renderer}/console.js`),
     async creative(file) {
       const own = await findOwn(file)
-      if (own !== null) return { ...own, etag: createTag(own.body), isForeign: true }
+      if (own !== null) return describeOwn(own)
       return creatives.has(file) && !file.startsWith('demand/') ? load(`fixtures/creatives/${file}`) : null
     },
     recorded(url) {
@@ -150,6 +150,15 @@ export function createAssets(root: string, { creatives, media, findOwn }: Creati
 /** Resolves to the pages or texts of all topics. */
 async function readTopics(file: string): Promise<ReadonlyMap<string, string>> {
   return new Map(Object.entries<string>(JSON.parse(await readFile(file, 'utf8'))))
+}
+
+/** By the file as it is cached: its tag is computed once. */
+const ownAssets = new WeakMap<OwnFile, Asset>()
+
+function describeOwn(own: OwnFile): Asset {
+  const asset = ownAssets.get(own) ?? { ...own, etag: createTag(own.body), isForeign: true as const }
+  ownAssets.set(own, asset)
+  return asset
 }
 
 function createTag(body: Buffer): string {

@@ -202,7 +202,9 @@ export class Batch extends RegistryBatch implements Transaction {
   ): void {
     const { project_id, session_id, job_id } = job
     const { decided_at_ms, outcome } = decision
-    if (outcome.status === 'filled') this.fills.addFill({ project_id, session_id, job_id, decided_at_ms })
+    if (outcome.status === 'no_fill') return
+    const { campaign_id } = outcome
+    this.fills.addFill({ project_id, session_id, job_id, decided_at_ms, campaign_id })
   }
 }
 

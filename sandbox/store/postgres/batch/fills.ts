@@ -8,6 +8,7 @@ interface AddedFill {
   session_id: string | null
   job_id: number
   decided_at_ms: number
+  campaign_id: string
 }
 
 export class AddedFills {
@@ -28,11 +29,12 @@ export class AddedFills {
   }
 
   count(cap: FillGuard): number {
-    const { project_id, session_id, since_ms } = cap
+    const { project_id, session_id, since_ms, campaign_id } = cap
     const added = this.fills.filter(
       (fill) =>
         fill.project_id === project_id &&
         (session_id === null || fill.session_id === session_id) &&
+        fill.campaign_id === (campaign_id ?? fill.campaign_id) &&
         fill.decided_at_ms >= since_ms,
     )
     return (this.loaded.fills.get(nameCap(cap)) ?? 0) + added.length

@@ -53,7 +53,7 @@ export const nameBeacon = (slot_id: number, beacon_id: string) => `${slot_id} ${
 export function nameCap(cap: CapGuard): string {
   return cap.kind === 'interval'
     ? `interval ${cap.job_id} ${cap.jobs}`
-    : `fills ${cap.project_id} ${cap.session_id} ${cap.since_ms} ${cap.most}`
+    : `fills ${cap.project_id} ${cap.session_id} ${cap.since_ms} ${cap.most} ${cap.campaign_id ?? ''}`
 }
 
 /**
@@ -299,12 +299,28 @@ export function nearJobsValues({ project_id, session_id, job_id, jobs }: Interva
   return [project_id, session_id, job_id, jobs]
 }
 
+export async function countCampaignFills(
+  read: Link['query'],
+  { project_id, session_id, campaign_id }: { project_id: number; session_id: string | null; campaign_id: string },
+  since_ms: number,
+): Promise<number> {
+  const [row] = await read<{ fills: number }>(
+    `SELECT count(*) AS fills FROM job JOIN slot ON slot.job_id = job.id LEFT JOIN session ON session.id = job.session
+      WHERE job.project_id = $1 AND ($2::text IS NULL OR session.session_id = $2) AND slot.campaign_id = $3
+      AND slot.decided_at_ms >= $4`,
+    [project_id, session_id, campaign_id, since_ms],
+  )
+  return row?.fills ?? 0
+}
+
 async function loadCap(link: Pick<Link, 'query'>, cap: CapGuard) {
   const name = nameCap(cap)
   if (cap.kind === 'interval') {
     return { name, fills: null, jobs: await link.query<NearJob>(capQueries.nearJobs, nearJobsValues(cap)) }
   }
-  const { project_id, session_id, since_ms, most } = cap
+  const { project_id, session_id, since_ms, most, campaign_id } = cap
+  if (campaign_id !== undefined)
+    return { name, fills: await countCampaignFills(link.query, { ...cap, campaign_id }, since_ms), jobs: null }
   const [row] = await (session_id === null
     ? link.query<{ fills: number }>(capQueries.projectFills, [project_id, since_ms, most])
     : link.query<{ fills: number }>(capQueries.sessionFills, [project_id, session_id, since_ms, most]))
