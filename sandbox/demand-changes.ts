@@ -1,6 +1,6 @@
 /** Takes the changes of a file of demand over while the sandbox runs: `svc start --watch`. */
 import { unwatchFile, watchFile } from 'node:fs'
-import { type Demand, joinDemand } from './fixtures.ts'
+import type { OwnDemand } from './rules/demand/read-demand.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** A change that is in force. */
@@ -15,10 +15,9 @@ class DemandWarning extends Error {
 
 interface WatchedDemand {
   path: string
-  isOnly: boolean
   /** The files that were read. */
   read: readonly string[]
-  replace(demand: Demand): Promise<void>
+  replace(own: OwnDemand['market']): Promise<void>
   report(error: unknown): void
 }
 
@@ -26,7 +25,7 @@ interface WatchedDemand {
 const interval = 250
 
 /** Returns a function that ends it, after the change that is being read. */
-export function followDemand({ path, isOnly, read, replace, report }: WatchedDemand): () => Promise<void> {
+export function followDemand({ path, read, replace, report }: WatchedDemand): () => Promise<void> {
   let watched: readonly string[] = []
   let work = Promise.resolve()
   const onChange = () => {
@@ -49,7 +48,7 @@ export function followDemand({ path, isOnly, read, replace, report }: WatchedDem
     try {
       const { openDemand } = await import('./rules/demand/open-demand.ts')
       const own = await openDemand(path)
-      await replace(joinDemand(own.market, isOnly))
+      await replace(own.market)
       const count = own.market.campaigns.length
       report(new DemandNotice(`${path}: taken over, ${count} ${count === 1 ? 'campaign' : 'campaigns'}.`))
       if (watched.length > 0) follow(own.read)

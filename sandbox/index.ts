@@ -243,19 +243,13 @@ async function loadDemand({ demand, only = false }: SandboxOptions) {
 }
 
 /** Loaded only for a start that watches. */
-async function watchDemand({ options, demand, report }: Parts, { drainLock, markets }: Services) {
-  const { demand: path, only = false, watch = false } = options
+async function watchDemand({ options, demand, report }: Parts, { drainLock, replaceDemand }: Services) {
+  const { demand: path, watch = false } = options
   if (!watch || typeof path !== 'string') return async () => {}
   const { followDemand } = await import('./demand-changes.ts')
   return followDemand({
-    ...{ path, isOnly: only, read: demand.read, report },
-    replace: ({ text, data }) =>
-      drainLock.run(() =>
-        drainLock.runExclusive(
-          () => markets.replace({ sha256: sha256Hex(text), text, data }),
-          () => {},
-        ),
-      ),
+    ...{ path, read: demand.read, report },
+    replace: (own) => drainLock.run(() => replaceDemand(own)),
   })
 }
 

@@ -24,7 +24,7 @@ import { createWaiters } from '#runtime/waiters.ts'
 import type { SharedStore } from '#store/nodes.ts'
 import type { Store } from '#store/store.ts'
 import { createTokenText } from './admin-token.ts'
-import { type Demand, packageVersion, readFixture, readScenarios, type SeededProject } from './fixtures.ts'
+import { type Demand, joinDemand, packageVersion, readFixture, readScenarios, type SeededProject } from './fixtures.ts'
 import type { SandboxOptions, StartOptions } from './options.ts'
 import type { OpenedRecording } from './recording-file.ts'
 import { verificationThread } from './verification-thread.ts'
@@ -90,6 +90,16 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     tickets: store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, parts),
     faults,
     drainLock: createDrainLock(),
+    async replaceDemand(own) {
+      const { text, data } = joinDemand(own, options.only ?? false)
+      const replace = () => markets.replace({ sha256: sha256Hex(text), text, data })
+      await services.drainLock.runExclusive(replace, () => {})
+    },
+    async takeDemand(files, taking) {
+      // Its readers are loaded with the first files.
+      const { takeSentDemand } = await import('./sent-demand.ts')
+      return takeSentDemand({ files, ...taking, replace: services.replaceDemand })
+    },
     access: createAccess({ store, platform, newToken: createTokenText, report }),
     consoleGrants: createConsoleGrants({
       platform,

@@ -313,6 +313,7 @@ const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string
   import_bytes: ['A93', 'Largest export that can be imported, bytes.'],
   import_unpacked_bytes: ['A93', 'The same, unpacked.'],
   bundle_bytes: ['A107', 'Largest bundle that can be imported, bytes.'],
+  demand_bytes: ['A107', 'Largest body of your own campaigns, bytes.'],
   slots_requested: ['A21', 'Slots of one job.'],
   wait_ms: ['A22', 'Longest wait, to which wait_ms is clamped, and the default waits.'],
   activation_token_ttl_ms: ['A04', 'Lifetime of an activation token; a setting of the project.'],

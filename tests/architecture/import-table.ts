@@ -357,6 +357,19 @@ export const importTable: readonly ImportRule[] = [
     packages: ['zod', 'ws'],
     builtins: 'all',
   },
+  // The frames of a sheet measure themselves, by the functions of the command.
+  {
+    path: 'sandbox/server/pipeline/pages/sheet.ts',
+    modules: [
+      'src/core/foundation',
+      'src/core/contract',
+      'src/judge/qa/sheet/measure.ts',
+      'src/judge/qa/sheet/stage.ts',
+      'sandbox/rules/operations',
+      'sandbox/server/pipeline',
+    ],
+    builtins: 'none',
+  },
   {
     // The same tools as those of the command line, loaded by the first request for them.
     path: 'sandbox/server/pipeline/pages/mcp.ts',
@@ -418,6 +431,10 @@ export const importTable: readonly ImportRule[] = [
       'src/core/contract/own-requests.ts',
       'src/core/contract/separated.ts',
       'src/core/contract/words/billing.ts',
+      'src/core/contract/facts/label-style.ts',
+      'src/judge/qa/sheet/checks.ts',
+      'src/judge/qa/sheet/measure.ts',
+      'src/judge/qa/sheet/stage.ts',
       'src/judge/reconciliation',
       'fixtures/demo',
       'sandbox/pages/browser',
@@ -471,6 +488,12 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:worker_threads'],
   },
   { path: 'sandbox/demand-changes.ts', modules: ['sandbox'], builtins: ['node:fs'] },
+  {
+    path: 'sandbox/sent-demand.ts',
+    modules: ['src/core/yaml', 'sandbox/rules/demand'],
+    types: ['src/core/contract'],
+    builtins: 'none',
+  },
   {
     path: 'sandbox/recording-file.ts',
     modules: ['src/core/foundation', 'src/core/contract', 'sandbox'],

@@ -53,6 +53,7 @@ const ending = [
 /** What succeeds only with something that no example has: a team, a page, a file, a callback, a fault; and old clients. */
 const demanding = [
   ...['tokens.create', 'tokens.revoke', 'namespaces.delete', 'console.confirm', 'console.revoke', 'bundles.import'],
+  ...['demand.replace'],
   ...['bundles.show', 'callbacks.resend', 'faults.remove', 'browser.activation', 'wrapper.job', 'wrapper.beacon'],
   ...['browser.beacon', 'wrapper.generation', 'browser.generation', 'generation.report', 'wrapper.ticket'],
   ...['browser.ticket', 'browser.decision', 'wrapper.decision'],

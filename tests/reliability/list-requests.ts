@@ -95,6 +95,7 @@ const brief: readonly EndpointId[] = [
   'bundles.list',
   'bundles.show',
   'bundles.import',
+  'demand.replace',
   'console.list',
   'console.confirm',
   'console.revoke',

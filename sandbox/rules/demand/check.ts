@@ -1,5 +1,5 @@
 /** What `svc demand check` prints of your own campaigns: each as it was read, and what of it may never be shown. */
-import type { Campaign } from '#domain/catalogue.ts'
+import type { Campaign, MarketData } from '#domain/catalogue.ts'
 import { findBestSize } from '#domain/sizes.ts'
 import { openDemand } from './open-demand.ts'
 
@@ -11,17 +11,20 @@ export interface CheckedCampaign {
   sponsor_name: string
   price_cpm: number
   currency: string
-  topics: readonly string[]
+  topics: string[]
   /** `banner 300x250`, `clip 640x360 6000 ms`. */
-  creatives: readonly string[]
+  creatives: string[]
   /** Why it, or a part of it, may not be shown, a sentence each. */
-  notes: readonly string[]
+  notes: string[]
 }
 
 /** @throws SandboxError demand_invalid */
 export async function checkDemand(path: string, now_ms: number): Promise<CheckedCampaign[]> {
-  const { market } = await openDemand(path)
-  return market.campaigns.map((campaign): CheckedCampaign => {
+  return describeCampaigns((await openDemand(path)).market, now_ms)
+}
+
+export function describeCampaigns({ campaigns }: Pick<MarketData, 'campaigns'>, now_ms: number): CheckedCampaign[] {
+  return campaigns.map((campaign): CheckedCampaign => {
     const { campaign_id, source, sponsor_name, price_cpm, currency, topics, creatives } = campaign
     return {
       ...{ campaign_id, ...source!, sponsor_name, price_cpm, currency, topics },

@@ -1,7 +1,9 @@
 /** The files beside a file of demand: inside its folder, no links, of a stated size. */
 import { lstatSync, readFileSync, realpathSync } from 'node:fs'
-import { isAbsolute, join, relative, sep } from 'node:path'
+import { isAbsolute, join, posix, relative, sep } from 'node:path'
+import { decodeText } from '#foundation/encoding.ts'
 import { systemErrorBehind, systemReason } from '#foundation/system-error.ts'
+import { readTextFileSync } from '#foundation/text-file.ts'
 
 /** Something wrong with a file, and the fix. `at` is a place inside it, for text. */
 export class FileProblem extends Error {
@@ -16,15 +18,61 @@ export class FileProblem extends Error {
   }
 }
 
-/** Returns the bytes of a file below a folder. @throws FileProblem */
-export function readOwnFile(folder: string, name: string, most_bytes: number): Buffer {
-  const inside = 'Put it beside the file of demand, and name it from there: banner.png'
+/** Where the files of demand, and those that they name, are read from. */
+export interface DemandSource {
+  /** Size of a file of demand, bytes. @throws the error of the file system */
+  size(file: string): number
+  /** @throws TextError, and the error of the file system */
+  text(file: string): string
+  /** Returns the bytes of a file below a folder. @throws FileProblem */
+  bytes(folder: string, name: string, most_bytes: number): Buffer
+}
+
+export const onDisk: DemandSource = {
+  size: (file) => lstatSync(file).size,
+  text: readTextFileSync,
+  bytes: readOwnFile,
+}
+
+/** Files that were sent here, by their names. Nothing else is read. */
+export function amongSent(files: ReadonlyMap<string, Buffer>): DemandSource {
+  return {
+    size: (file) => files.get(file)?.length ?? 0,
+    text: (file) => decodeText(files.get(file) ?? Buffer.alloc(0)),
+    bytes(folder, name, most_bytes) {
+      checkName('/', name)
+      const bytes = files.get(posix.join(folder, name))
+      if (bytes === undefined) {
+        throw new FileProblem(`${name} is not among the files.`, 'Drop it together with the file of demand.')
+      }
+      checkSize(name, bytes.length, most_bytes)
+      return bytes
+    },
+  }
+}
+
+const inside = 'Put it beside the file of demand, and name it from there: banner.png'
+
+/** @throws FileProblem for a name that is no path below the folder */
+function checkName(folder: string, name: string): void {
   if (isAbsolute(name) || /^[A-Za-z]:/.test(name)) throw refuseAbsolute(folder, name)
   if (name.split(/[\\/]/).includes('..'))
     throw new FileProblem(`${name} leaves the folder of the file of demand.`, inside)
   // It is a separator on Windows alone: the same file must be found everywhere.
   if (name.includes('\\'))
     throw new FileProblem(`${name} has a backslash.`, `Name it with slashes: ${name.replaceAll('\\', '/')}`)
+}
+
+/** @throws FileProblem for an empty file, and for a large one */
+function checkSize(name: string, bytes: number, most_bytes: number): void {
+  if (bytes === 0) throw new FileProblem(`${name} is empty.`, 'Export it again.')
+  if (bytes <= most_bytes) return
+  const message = `${name} has ${bytes} bytes, and at most ${most_bytes} are taken.`
+  throw new FileProblem(message, 'Export it smaller: an ad that is large is late.')
+}
+
+function readOwnFile(folder: string, name: string, most_bytes: number): Buffer {
+  checkName(folder, name)
   const path = join(folder, name)
   try {
     const real = realpathSync(folder)
@@ -32,12 +80,7 @@ export function readOwnFile(folder: string, name: string, most_bytes: number): B
     if (stats.isSymbolicLink() || relative(real, realpathSync(path)) !== name.split('/').filter(isStep).join(sep))
       throw new FileProblem(`${name} is a link, or is reached by one.`, 'Put a copy of the file there.')
     if (!stats.isFile()) throw new FileProblem(`${name} is no file.`, 'Name a picture or a clip.')
-    if (stats.size === 0) throw new FileProblem(`${name} is empty.`, 'Export it again.')
-    if (stats.size > most_bytes)
-      throw new FileProblem(
-        `${name} has ${stats.size} bytes, and at most ${most_bytes} are taken.`,
-        'Export it smaller: an ad that is large is late.',
-      )
+    checkSize(name, stats.size, most_bytes)
     return readFileSync(path)
   } catch (error) {
     const system = systemErrorBehind(error)

@@ -5,13 +5,12 @@ import { basename, dirname, join } from 'node:path'
 import { Domain } from '#contract/fields.ts'
 import type { Creative, MarketData } from '#domain/catalogue.ts'
 import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
-import { readTextFileSync } from '#foundation/text-file.ts'
 import { parseYaml } from '#yaml/parse.ts'
 import { findProblems, inOrder, type Path, type Places, SuiteError, type SuiteProblem } from '#yaml/problems.ts'
 import { fitCreative } from './creative-size.ts'
 import { DemandFile, nameCampaign, type OwnCampaign, type OwnCreative } from './demand-file.ts'
 import { type Media, maxClipBytes, readMedia } from './media.ts'
-import { FileProblem, readOwnFile } from './own-file.ts'
+import { amongSent, type DemandSource, FileProblem, onDisk } from './own-file.ts'
 
 /** Your own demand, in the shape of the catalogue. */
 export interface OwnDemand {
@@ -29,8 +28,28 @@ const maxMediaBytes = 32_000_000
  * @throws SuiteError with everything that is wrong, each with file, line and fix
  */
 export async function readDemandFiles(path: string): Promise<OwnDemand> {
-  const reader = new Reader()
-  for (const file of listFiles(path)) await reader.read(file)
+  return readAll(new Reader(onDisk), listFiles(path))
+}
+
+/**
+ * Reads files that were sent here, by their names: those of demand, and the pictures and clips that they name.
+ * @throws SuiteError, as above
+ */
+export async function readSentDemand(files: ReadonlyMap<string, Buffer>): Promise<OwnDemand> {
+  const names = [...files.keys()].filter((name) => /\.ya?ml$/i.test(name)).toSorted()
+  if (names.length > 0) return readAll(new Reader(amongSent(files)), names)
+  const place = { file: [...files.keys()][0] ?? '', line: 0, column: 0 }
+  throw new SuiteError([
+    {
+      place,
+      message: 'No file of demand is among the files.',
+      hint: 'Drop it together with its pictures: demand.yaml',
+    },
+  ])
+}
+
+async function readAll(reader: Reader, files: readonly string[]): Promise<OwnDemand> {
+  for (const file of files) await reader.read(file)
   return reader.finish()
 }
 
@@ -64,7 +83,12 @@ class Reader {
   readonly #market: OwnDemand['market'] = { partners: [], campaigns: [], files: {} }
   readonly #read: string[] = []
   readonly #media = new Map<string, { media: Media; stored: string }>()
+  readonly #source: DemandSource
   #bytes = 0
+
+  constructor(source: DemandSource) {
+    this.#source = source
+  }
 
   async read(file: string): Promise<void> {
     const text = this.#readText(file)
@@ -90,8 +114,8 @@ class Reader {
   #readText(file: string): string | null {
     this.#read.push(file)
     try {
-      const { size } = lstatSync(file)
-      if (size <= maxYamlBytes) return readTextFileSync(file)
+      const size = this.#source.size(file)
+      if (size <= maxYamlBytes) return this.#source.text(file)
       this.#problems.push({
         place: { file, line: 0, column: 0 },
         message: `It has ${size} bytes, and at most ${maxYamlBytes} are read.`,
@@ -248,7 +272,7 @@ class Reader {
     if (known !== undefined) return known
     this.#read.push(whole)
     try {
-      const bytes = readOwnFile(folder, name, maxClipBytes)
+      const bytes = this.#source.bytes(folder, name, maxClipBytes)
       const media = await readMedia(name, bytes)
       this.#bytes += bytes.length
       if (this.#bytes > maxMediaBytes)

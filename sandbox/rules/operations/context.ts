@@ -6,11 +6,13 @@ import type { Credential, Endpoint, Output, Parsed } from '#contract/endpoint.ts
 import { ApiError, type ReasonCode } from '#contract/errors.ts'
 import type { Mode } from '#contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger, parseToken } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
 import { isOriginAllowed, serializeOrigin } from '#contract/origins.ts'
 import type { Overrides } from '#contract/recordings/overrides.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import type { KeyKind } from '#contract/resources/requests.ts'
 import type { Warning } from '#contract/warnings.ts'
+import type { MarketData } from '#domain/catalogue.ts'
 import { consentProblem } from '#domain/consent.ts'
 import { parseSince, sinceMs } from '#foundation/duration.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
@@ -43,6 +45,13 @@ export interface Services extends DecisionServices {
   tickets: Tickets<Caller>
   faults: Faults
   drainLock: DrainLock
+  /** Puts your own campaigns in force, beside the seeded ones or alone, as the sandbox was started. */
+  replaceDemand(own: Omit<MarketData, 'revision'>): Promise<void>
+  /** Reads files of demand that were sent, and puts them in force if nothing in them is wrong. */
+  takeDemand(
+    files: ReadonlyMap<string, Buffer>,
+    options: { now_ms: number; isOnlyChecked: boolean },
+  ): Promise<Output<Contract['demand.replace']>>
   access: Access
   consoleGrants: ConsoleGrants
   importedBundles: ImportedBundles

@@ -35,6 +35,7 @@ export function sheetFrame(services: Services, campaign_id: string, variant_id: 
   if (!campaign || !variant || !creative) return null
   return {
     creative: frameCreative(services, creative, variant),
+    text_percent: variant.text_percent,
     mark: null,
     beacon_token: null,
     sponsor_name: campaign.sponsor_name,

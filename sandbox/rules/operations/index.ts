@@ -23,6 +23,7 @@ import { listAudit } from './sandbox/audit.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './sandbox/clock.ts'
 import { confirmGrant, listGrants, revokeGrant } from './sandbox/console.ts'
 import { getContract, getOpenapi } from './sandbox/contract.ts'
+import { replaceDemand } from './sandbox/demand.ts'
 import { addFault, clearFaults, listFaults, removeFault } from './sandbox/faults.ts'
 import { getLiveness, getReadiness } from './sandbox/health.ts'
 import { deleteNamespace, listNamespaces } from './sandbox/namespaces.ts'
@@ -94,6 +95,7 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'evidence.verify': verifyEvidence,
   'bundles.list': listBundles,
   'bundles.import': importBundle,
+  'demand.replace': replaceDemand,
   'bundles.show': showBundle,
   'requests.list': listRequests,
   'requests.show': getRequest,

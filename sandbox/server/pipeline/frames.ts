@@ -48,12 +48,13 @@ export async function ownFrameResponse(
   assets: Assets,
   { now_ms, request_id }: Pick<OpenExchange['context'], 'now_ms' | 'request_id'>,
   frame: FrameContent,
+  further_script = '',
 ): Promise<PipelineResponse> {
   const page = framePage({
     ...frame,
     base_url,
     frame_ancestors: frameAncestors(new Set([url, base_url]), 'test'),
-    script: await assets.frameScript(),
+    script: `${await assets.frameScript()}\n${further_script}`,
     nonce: randomBytes(16).toString('base64url'),
     server_time_ms: now_ms,
   })

@@ -28,6 +28,7 @@ import * as audit from './resources/sandbox/audit.ts'
 import * as clock from './resources/sandbox/clock.ts'
 import * as pageConsole from './resources/sandbox/console.ts'
 import * as shownContract from './resources/sandbox/contract.ts'
+import * as demand from './resources/sandbox/demand.ts'
 import * as faults from './resources/sandbox/faults.ts'
 import * as health from './resources/sandbox/health.ts'
 import * as metrics from './resources/sandbox/metrics.ts'
@@ -52,6 +53,7 @@ const controlFiles = [
   tokens,
   audit,
   namespaces,
+  demand,
   pageConsole,
   projects,
   keys,

@@ -10,6 +10,8 @@ export const limits = {
   import_unpacked_bytes: 8_589_934_592,
   /** Of an imported bundle, bytes: 20 turns with their media. */
   bundle_bytes: 16_777_216,
+  /** Of your own campaigns sent to a sandbox, bytes: 32 MB of pictures and clips as base64, and the text. */
+  demand_bytes: 52_428_800,
   /** A21. */
   slots_requested: { min: 1, max: 4 },
   /** A22. */

@@ -141,9 +141,10 @@ export const views: readonly View[] = [
     icon: 'controls',
     href: '/controls',
     shortcut: 'c',
-    summary: 'clock, faults, scenarios, settings, keys, snapshots, reset, pages that steer',
+    summary: 'clock, faults, scenarios, settings, keys, snapshots, reset, your own ads, pages that steer',
     routes: [
       { path: '/controls', page: page(() => import('../views/controls/ControlsPage.tsx'), 'ControlsPage') },
+      { path: '/demand', page: page(() => import('../views/demand/DemandPage.tsx'), 'DemandPage') },
       { path: '/console', page: page(() => import('../views/controls/ConsolePage.tsx'), 'ConsolePage') },
       { path: '/keys/:id', page: page(() => import('../views/controls/KeyPage.tsx'), 'KeyPage') },
       { path: '/projects', page: page(() => import('../views/controls/ProjectPages.tsx'), 'ProjectsPage') },

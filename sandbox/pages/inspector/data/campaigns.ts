@@ -7,7 +7,7 @@ import { useLoaded } from './resource.ts'
 const maxOffered = 500
 
 /** Reads a page of the sandbox that is no endpoint of the contract. @throws ApiProblem */
-async function readJson<Output>(address: string): Promise<Output> {
+export async function readJson<Output>(address: string): Promise<Output> {
   const response = await request('GET', address)
   if (!response.ok) throw refusal(response.status, await response.text())
   return response.json()
@@ -17,9 +17,14 @@ async function readCampaigns(): Promise<SheetCampaigns['campaigns']> {
   return (await readJson<SheetCampaigns>('/_sandbox/creatives')).campaigns
 }
 
+/** The campaigns in force, your own first. */
+export function useCampaignList() {
+  return useLoaded('campaigns', readCampaigns)
+}
+
 /** Returns the values of a picker; `chosen` is one of them, whatever it is. */
 export function useCampaigns(none: string, chosen: string): (readonly [campaign_id: string, label: string])[] {
-  const { state } = useLoaded('campaigns', readCampaigns)
+  const { state } = useCampaignList()
   const offered = (state.data ?? []).slice(0, maxOffered)
   const isOffered = chosen === '' || offered.some(({ campaign_id }) => campaign_id === chosen)
   const values = offered.map(({ campaign_id, sponsor_name }) => [campaign_id, sponsor_name] as const)

@@ -17,6 +17,7 @@ const ownPaths = [
   '/_sandbox/',
   '/_sandbox/playground',
   '/_sandbox/controls',
+  '/_sandbox/demand',
   '/_sandbox/console',
   '/_sandbox/reference',
   '/_sandbox/billing/reconcile',

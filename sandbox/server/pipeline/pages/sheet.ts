@@ -1,6 +1,9 @@
 /** The creatives of a campaign for a sheet: its variants as JSON, and the frame of each. */
+
 import type { Services } from '#operations/context.ts'
 import { listSheetCampaigns, readSheet, sheetFrame } from '#operations/creative-sheet.ts'
+import { measurePictures, measureTexts } from '#qa/sheet/measure.ts'
+import { measureMessage } from '#qa/sheet/stage.ts'
 import type { OpenExchange, PipelineResponse, Route } from '../exchange.ts'
 import type { Assets } from '../files/assets.ts'
 import { ownFrameResponse } from '../frames.ts'
@@ -32,5 +35,15 @@ async function variantResponse(
 ): Promise<PipelineResponse> {
   const frame = sheetFrame(services, params.campaign_id ?? '', params.variant_id ?? '')
   if (frame === null) throw createPathError('GET /_sandbox/creatives/{campaign_id} lists the variants.')
-  return ownFrameResponse(services, assets, context, frame)
+  const { text_percent, ...content } = frame
+  return ownFrameResponse(services, assets, context, content, createSheetScript(text_percent))
+}
+
+/** Returns what the frame of a variant runs besides: the size of its text, and the answer to who asks what is measured in it. */
+function createSheetScript(text_percent: number): string {
+  return `document.documentElement.style.setProperty('font-size', '${text_percent}%')
+addEventListener('message', ({ data, ports }) => {
+  if (data?.t !== '${measureMessage}') return
+  ports[0].postMessage({ texts: (${measureTexts})('.creative'), ...(${measurePictures})('.creative') })
+})`
 }

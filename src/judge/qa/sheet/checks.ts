@@ -19,7 +19,7 @@ export interface Unmeasured {
   why: string
 }
 
-interface Judged {
+export interface Judged {
   findings: SheetFinding[]
   unmeasured: Unmeasured[]
 }
@@ -59,6 +59,12 @@ export function judgeVariant(variant: SheetVariant, measured: Measured): Judged 
     }
   }
   return judged
+}
+
+/** Returns the finding of a variant that was not rendered. */
+export function describeFailure({ variant_id }: SheetVariant, message: string): SheetFinding {
+  const fix = 'Look at the file of the creative: the browser cannot show it.'
+  return { rule: 'not-rendered', variant_id, part: 'frame', message, fix }
 }
 
 function cutMessage({ part, text, is_shown }: MeasuredText): string {

@@ -38,8 +38,8 @@ export interface Measured {
 }
 
 /** Measures the texts in `within`. Runs in the page, as the text of this function: it uses nothing outside of it. */
-export function measureTexts(within: string): MeasuredText[] {
-  const root = document.querySelector(within) ?? document.body
+export function measureTexts(within: string, around: ParentNode = document): MeasuredText[] {
+  const root = around.querySelector(within) ?? document.body
   const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 })
   const brush = canvas.getContext('2d', { willReadFrequently: true })!
   const rounding_px = 1.5

@@ -8,7 +8,7 @@ import {
   type SheetVariant,
 } from '#contract/resources/sandbox/creative-sheet.ts'
 import { QaError } from '../result.ts'
-import { judgeVariant, type SheetFinding, type Unmeasured } from './checks.ts'
+import { describeFailure, judgeVariant, type SheetFinding, type Unmeasured } from './checks.ts'
 import { measurePictures, measureTexts } from './measure.ts'
 import { stageHtml, stageVariant, startFrame } from './stage.ts'
 
@@ -94,7 +94,7 @@ async function openStage(context: BrowserContext, source: SheetSource): Promise<
 const stageMarginPx = 8
 
 async function renderVariant(page: Page, variant: SheetVariant, sponsor_name: string): Promise<RenderedVariant> {
-  const { frame_path, width, height, label_text, text_percent, is_motion_reduced, page_widths, format, theme } = variant
+  const { frame_path, width, height, label_text, is_motion_reduced, page_widths, format, theme } = variant
   await page.setViewportSize({ width: (page_widths[0] ?? width) + stageMarginPx, height: 900 })
   await page.evaluate(stageVariant, {
     ...{ frame_path, width, height, label_text, sponsor_name, styles: [labelStyle, labelSchemeStyle] },
@@ -103,9 +103,6 @@ async function renderVariant(page: Page, variant: SheetVariant, sponsor_name: st
   if (!frame) return failed(variant, 'It has no frame.')
   // A new frame gets the colours of the reader a moment after it has loaded.
   if (theme === 'high_contrast') await frame.waitForFunction(() => matchMedia('(forced-colors: active)').matches)
-  if (text_percent !== 100) {
-    await frame.evaluate((size) => document.documentElement.style.setProperty('font-size', size), `${text_percent}%`)
-  }
   const problem = await page.evaluate(startFrame, { is_in_view: is_motion_reduced && format === 'clip' })
   if (problem !== null) return failed(variant, `Its frame reports ${problem}.`)
   const label = await page.evaluate(measureTexts, '[data-sp-label]')
@@ -116,10 +113,7 @@ async function renderVariant(page: Page, variant: SheetVariant, sponsor_name: st
 }
 
 function failed(variant: SheetVariant, message: string): RenderedVariant {
-  const { variant_id } = variant
-  const fix = 'Look at the file of the creative: the browser cannot show it.'
-  const finding: SheetFinding = { rule: 'not-rendered', variant_id, part: 'frame', message, fix }
-  return { ...variant, png: null, findings: [finding], unmeasured: [] }
+  return { ...variant, png: null, findings: [describeFailure(variant, message)], unmeasured: [] }
 }
 
 async function read<T>(

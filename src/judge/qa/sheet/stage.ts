@@ -1,5 +1,7 @@
 /** The page around a frame: the label, and what a host page says to the frame. Runs in the page, as the text of its functions. */
 
+import type { Measured } from './measure.ts'
+
 export const stageHtml = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>sheet</title>
 <style>:root{color-scheme:light dark;background:light-dark(#fff,#121214)}body{margin:0}
 #place{font:12px/1.5 system-ui,sans-serif;padding:4px;width:fit-content;background:light-dark(#fff,#121214)}</style></head>
@@ -16,12 +18,14 @@ interface StagedVariant {
 }
 
 /** What a page calls to show a variant. Resolves when the document of the frame has loaded. */
-export function stageVariant(variant: StagedVariant): Promise<void> {
+export function stageVariant(
+  variant: StagedVariant,
+  place = document.querySelector<HTMLElement>('#place')!,
+): Promise<void> {
   const { frame_path, width, height, label_text, sponsor_name, styles } = variant
   const setStyles = (element: HTMLElement, style: Readonly<Record<string, string>>) => {
     for (const [property, value] of Object.entries(style)) element.style.setProperty(property, value)
   }
-  const place = document.querySelector<HTMLElement>('#place')!
   place.style.maxWidth = `${width}px`
   const label = document.createElement('div')
   label.dataset.spLabel = ''
@@ -41,8 +45,10 @@ export function stageVariant(variant: StagedVariant): Promise<void> {
 }
 
 /** Initialises the frame as a host page does. Resolves to null when the creative is painted, else to what its frame reports. */
-export function startFrame({ is_in_view }: { is_in_view: boolean }): Promise<string | null> {
-  const frame = document.querySelector<HTMLIFrameElement>('#ad')!
+export function startFrame(
+  { is_in_view }: { is_in_view: boolean },
+  frame = document.querySelector<HTMLIFrameElement>('#ad')!,
+): Promise<string | null> {
   const channel = new MessageChannel()
   const scheme = getComputedStyle(frame).colorScheme
   const init = { t: 'sp:init', v: 1, nonce: 'sheet', instance_id: 'sheet', scheme }
@@ -62,5 +68,17 @@ export function startFrame({ is_in_view }: { is_in_view: boolean }): Promise<str
       }
     }
     frame.contentWindow!.postMessage(init, '*', [channel.port2])
+  })
+}
+
+/** The message that the frame of a variant answers with what is measured in it: a page cannot look into it. */
+export const measureMessage = 'sp:measure'
+
+/** Resolves to what the frame of a variant measures in itself. */
+export function measureFrame(frame: HTMLIFrameElement): Promise<Measured> {
+  const channel = new MessageChannel()
+  return new Promise((resolve) => {
+    channel.port1.onmessage = ({ data }) => resolve(data)
+    frame.contentWindow!.postMessage({ t: measureMessage }, '*', [channel.port2])
   })
 }

@@ -31,9 +31,14 @@ export function ControlsPage() {
       title="Controls"
       lead="Changes apply at once to the whole sandbox and all of its clients."
       actions={
-        <Link className="small" href="/console">
-          Console on a page
-        </Link>
+        <>
+          <Link className="small" href="/demand">
+            Your own ads
+          </Link>
+          <Link className="small" href="/console">
+            Console on a page
+          </Link>
+        </>
       }
     >
       <TabSet

@@ -1,6 +1,6 @@
 /** Every slot of the sandbox, newest first; also the slots of one job, campaign or session. */
-import type { ReactNode } from 'react'
-import { Link } from 'wouter'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { Link, useSearchParams } from 'wouter'
 import { acceptMeanings } from '#contract/error-codes.ts'
 import { formats } from '#contract/facts/formats.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
@@ -13,7 +13,7 @@ import { DataTable, LiveTable, type LiveTableProps, type Table } from '../../par
 import { createChoice, type ListFilter, onDemand, projectFilter, sinceFilter } from '../../parts/lists/filters.ts'
 import { ListPage } from '../../parts/lists/ListPage.tsx'
 import { Page } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/Shown.tsx'
+import { Empty, Loading, Shown } from '../../parts/Shown.tsx'
 import { TabSet } from '../../parts/TabSet.tsx'
 import { Chip } from '../../parts/values/Chip.tsx'
 import { detectKind, routeTo } from '../../parts/values/identifiers.ts'
@@ -97,19 +97,47 @@ export function JobPage({ id }: { id: string }) {
   )
 }
 
-/** `/campaigns/cmp_...`: the slots that a campaign filled. */
+/** `/campaigns/cmp_...`: the slots that a campaign filled, and its creatives in every look. */
 export function CampaignPage({ id }: { id: string }) {
+  const [params, setParams] = useSearchParams()
+  const placements = (
+    <PlacementTable
+      query={{ campaign_id: id }}
+      empty={
+        <Empty icon="placements" title="This campaign has not filled any placement">
+          The decision of a placement says which rule removed it.
+        </Empty>
+      }
+    />
+  )
   return (
-    <Page title={id} copies="campaign_id" lead="The placements that this campaign filled" isFull>
-      <PlacementTable
-        query={{ campaign_id: id }}
-        empty={
-          <Empty icon="placements" title="This campaign has not filled any placement">
-            The decision of a placement says which rule removed it.
-          </Empty>
-        }
+    <Page title={id} copies="campaign_id" lead="The placements that this campaign filled, and how its ads look" isFull>
+      <TabSet
+        label="Of this campaign"
+        className="full-tabs"
+        panelClassName="full-panel"
+        selectedKey={params.get('part') === 'looks' ? 'looks' : 'placements'}
+        onSelect={(part) => setParams({ part }, { replace: true })}
+        tabs={[
+          { id: 'placements', title: 'Placements', content: placements },
+          { id: 'looks', title: 'Every look', content: <Looks campaign_id={id} /> },
+        ]}
       />
     </Page>
+  )
+}
+
+const CampaignSheet = lazy(async () => ({
+  default: (await import('../demand/CampaignSheet.tsx')).CampaignSheet,
+}))
+
+function Looks({ campaign_id }: { campaign_id: string }) {
+  return (
+    <div className="looks-panel scroller">
+      <Suspense fallback={<Loading />}>
+        <CampaignSheet campaign_id={campaign_id} />
+      </Suspense>
+    </div>
   )
 }
 
