@@ -117,7 +117,7 @@ export function createOutput(
     data(value, text, rows = []) {
       if (isFiltered) filtered.print([value])
       else if (isJson) printJson(value)
-      else if (separated !== null) printSeparated(rows, separated)
+      else if (separated !== null) system.stdout.write(separatedText(rows, separated, { view, separated: form }))
       else if (format === 'text') system.stdout.write(toPrintable(text(out())))
       noteLeftOut()
     },
@@ -125,7 +125,8 @@ export function createOutput(
       if (isFiltered) filtered.print(format === 'jsonl' ? items : [whole])
       else if (format === 'jsonl') system.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
       else if (format === 'json') printJson(whole)
-      else if (separated !== null) printSeparated(items, separated, columns)
+      else if (separated !== null)
+        system.stdout.write(separatedText(items, separated, { view, separated: form, columns }))
       else if (format === 'text') printPages(text(out()), items.length)
       noteLeftOut()
     },
@@ -148,11 +149,7 @@ export function createOutput(
     failure(failure) {
       system.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
     },
-    bytes: (text, total, work) =>
-      quiet || isJson || !system.stderr.is_terminal
-        ? work(() => {})
-        : showBytes(system.stderr, err(), { text, total }, work),
-    progress: (text, work) => (quiet ? work : showProgress(system.stderr, err, text, work)),
+    ...createProgress(system, err, { quiet, isJson }),
     prepare: filtered.prepare,
     flush: filtered.flush,
   }
@@ -169,15 +166,34 @@ export function createOutput(
     system.stdout.write(`${jsonText(value, format === 'json' && system.stdout.is_terminal ? 2 : undefined)}\n`)
   }
 
-  function printSeparated(rows: readonly unknown[], as: SeparatedFormat, columns: readonly NamedField[] = []): void {
-    const fields = view.columns?.map((name) => columns.find((column) => column.name === name)?.field ?? name) ?? null
-    system.stdout.write(printedRows(rows, as, { fields, isIso: view.time !== 'ms', form }))
-  }
-
   function noteLeftOut(): void {
     const text = leftOutText(view.left_out?.splice(0) ?? [])
     if (text !== '') output.note(`Not shown ${text}. All columns: --wide`)
   }
+}
+
+/** What is shown while work is under way: nothing with --quiet, and no count of bytes for programs. */
+function createProgress(
+  { stderr }: Pick<System, 'stderr'>,
+  style: () => Style,
+  { quiet, isJson }: { quiet: boolean; isJson: boolean },
+): Pick<Output, 'bytes' | 'progress'> {
+  return {
+    bytes: (text, total, work) =>
+      quiet || isJson || !stderr.is_terminal ? work(() => {}) : showBytes(stderr, style(), { text, total }, work),
+    progress: (text, work) => (quiet ? work : showProgress(stderr, style, text, work)),
+  }
+}
+
+interface SeparatedOptions extends Pick<OutputOptions, 'separated'> {
+  view: View
+  columns?: readonly NamedField[]
+}
+
+function separatedText(rows: readonly unknown[], as: SeparatedFormat, options: SeparatedOptions): string {
+  const { view, separated: form, columns = [] } = options
+  const fields = view.columns?.map((name) => columns.find((column) => column.name === name)?.field ?? name) ?? null
+  return printedRows(rows, as, { fields, isIso: view.time !== 'ms', form })
 }
 
 function once<T>(make: () => T): () => T {
