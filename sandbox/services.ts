@@ -46,6 +46,26 @@ export interface Parts {
   report(error: unknown): void
 }
 
+type DemandTaking = Pick<Services, 'replaceDemand' | 'takeDemand'>
+
+/** Puts demand in force while the sandbox runs. @param find returns the services; called by requests, which come later */
+function createDemandTaking({ options }: Parts, find: () => Services): DemandTaking {
+  const taking: DemandTaking = {
+    async replaceDemand(own) {
+      const { text, data } = joinDemand(own, options.only ?? false)
+      const { drainLock, markets } = find()
+      const replace = () => markets.replace({ sha256: sha256Hex(text), text, data })
+      await drainLock.runExclusive(replace, () => {})
+    },
+    async takeDemand(files, given) {
+      // Its readers are loaded with the first files.
+      const { takeSentDemand } = await import('./sent-demand.ts')
+      return takeSentDemand({ files, ...given, replace: taking.replaceDemand })
+    },
+  }
+  return taking
+}
+
 /** @param findServer returns the server; called by requests, which come later */
 export function createServices(parts: Parts, rates: Rates, findServer: () => SandboxServer): Services {
   const { options, start, seeded, store, platform, metrics, tracing, report } = parts
@@ -90,16 +110,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     tickets: store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, parts),
     faults,
     drainLock: createDrainLock(),
-    async replaceDemand(own) {
-      const { text, data } = joinDemand(own, options.only ?? false)
-      const replace = () => markets.replace({ sha256: sha256Hex(text), text, data })
-      await services.drainLock.runExclusive(replace, () => {})
-    },
-    async takeDemand(files, taking) {
-      // Its readers are loaded with the first files.
-      const { takeSentDemand } = await import('./sent-demand.ts')
-      return takeSentDemand({ files, ...taking, replace: services.replaceDemand })
-    },
+    ...createDemandTaking(parts, () => services),
     access: createAccess({ store, platform, newToken: createTokenText, report }),
     consoleGrants: createConsoleGrants({
       platform,

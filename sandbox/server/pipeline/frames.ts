@@ -47,8 +47,7 @@ export async function ownFrameResponse(
   { url, base_url }: Services,
   assets: Assets,
   { now_ms, request_id }: Pick<OpenExchange['context'], 'now_ms' | 'request_id'>,
-  frame: FrameContent,
-  further_script = '',
+  { further_script = '', ...frame }: FrameContent & { further_script?: string },
 ): Promise<PipelineResponse> {
   const page = framePage({
     ...frame,

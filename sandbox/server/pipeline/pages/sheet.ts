@@ -36,7 +36,10 @@ async function variantResponse(
   const frame = sheetFrame(services, params.campaign_id ?? '', params.variant_id ?? '')
   if (frame === null) throw createPathError('GET /_sandbox/creatives/{campaign_id} lists the variants.')
   const { text_percent, ...content } = frame
-  return ownFrameResponse(services, assets, context, content, createSheetScript(text_percent))
+  return ownFrameResponse(services, assets, context, {
+    ...content,
+    further_script: createSheetScript(text_percent),
+  })
 }
 
 /** Returns what the frame of a variant runs besides: the size of its text, and the answer to who asks what is measured in it. */
