@@ -251,9 +251,9 @@ describe('the commands of the contract', () => {
     await cli.svc('placements create --session-id s5 --no-fill')
     await cli.svc('placements create --session-id s5 --format banner')
     expect(masked((await cli.svc('placements list --session-id s5')).stdout)).toBe(`\
-when                      slot              job   key   status  format  no-fill      campaign
-2026-01-31T12:00:00.000Z  slot_*  chat  test  ready   banner  -            cmp_latchwell
-2026-01-31T12:00:00.000Z  slot_*  chat  test  ready   -       test_forced  -
+when                      slot              job   key   status  format  no-fill      campaign       forced
+2026-01-31T12:00:00.000Z  slot_*  chat  test  ready   banner  -            cmp_latchwell  -
+2026-01-31T12:00:00.000Z  slot_*  chat  test  ready   -       test_forced  -              -
 `)
     const page = JSON.parse((await cli.svc('placements list -o json')).stdout) as { items: unknown[] }
     expect(page.items).toHaveLength(2)

@@ -34,6 +34,8 @@ const permitted: Readonly<Record<string, readonly string[]>> = {
   jq: ['fetch'],
   // The use of the event loop, for metrics: fake timers do not replace it.
   sandbox: ['getBuiltinModule("node:perf_hooks")'],
+  // The text of a function that runs in the frame of a sheet.
+  stage: ['requestAnimationFrame'],
   // OpenTelemetry takes the clock when it is loaded, which is for --otlp alone.
   tracing: ['performance'],
 }
