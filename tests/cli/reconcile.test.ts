@@ -75,6 +75,14 @@ test('a metric without a column, and a column that was not read, end with exit c
   expect((await reconcile("--map 'Ad views=viewable_impression' -q", ...rows)).code).toBe(0)
 })
 
+test('a span without a row of the file, and without a count, is nothing to compare', async () => {
+  const [viewed] = await slots()
+  for (const span of ['--since 2030-01-01', '--until 2020-01-01']) {
+    const { code, stderr } = await reconcile(`${span} -q`, 'slot_id,impressions', `${viewed},5`)
+    expect([code, stderr]).toEqual([5, expect.stringContaining('inside the span')])
+  }
+})
+
 test('agrees with its own exports, and with a difference within the tolerance', async () => {
   for (const format of ['csv', 'tsv', 'jsonl', 'json']) {
     const { stdout } = await cli.svc(`beacons list -o ${format}`)

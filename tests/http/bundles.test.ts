@@ -348,8 +348,22 @@ test('an import is checked, listed and shown; one that was altered says so; anot
   expect(intact.body).toMatchObject({ problem: null, is_own: true, slot_ids: [slot_id] })
   const altered = await on.api.accept('bundles.import', { body: { text: page.replace('"fill":true', '"fill":null') } })
   expect(altered.body.problem).toMatch(/^turn 1, the placement was changed/)
+  // The data is as it was signed, and the page shows something else.
+  for (const shown of [
+    page.replace(/would(?= bill| not bill)/, 'shall'),
+    page.replace('</title>', ' 2</title>'),
+    page.replace('</body>', '<script>alert(1)</script></body>'),
+    `${page}<p>And this.`,
+  ]) {
+    expect(shown).not.toBe(page)
+    const { body } = await on.api.accept('bundles.import', { body: { text: shown } })
+    expect(body.problem).toMatch(/^the page shows something else than its data/)
+  }
+  const of_other = page.replace(/"svc_version":"[^"]*"/, '"svc_version":"0.0.1"')
+  const { body: other } = await on.api.accept('bundles.import', { body: { text: of_other } })
+  expect(other.not_compared).toBe('the page around the data, which svc 0.0.1 wrote')
   const listed = (await on.api.accept('bundles.list')).body.items
-  expect(listed.map(({ bundle_id }) => bundle_id)).toEqual([altered.body.bundle_id, intact.body.bundle_id])
+  expect(listed.map(({ bundle_id }) => bundle_id).slice(-2)).toEqual([altered.body.bundle_id, intact.body.bundle_id])
   const { bundle_id } = intact.body
   const shown = await on.api.accept('bundles.show', { params: { bundle_id } })
   expect(parsePage(shown.body.text).turns[0]!.placement.slot_id).toBe(slot_id)

@@ -13,7 +13,7 @@ export interface ImportedBundles {
   find(bundle_id: string): (ImportVerdict & { bundle_id: string; text: string }) | null
 }
 
-type ImportVerdict = Pick<ImportedBundle, 'imported_at_ms' | 'problem' | 'is_own'>
+type ImportVerdict = Pick<ImportedBundle, 'imported_at_ms' | 'problem' | 'not_compared' | 'is_own'>
 
 const maxBundles = 20
 

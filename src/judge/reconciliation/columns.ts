@@ -129,16 +129,16 @@ type HasValues = (field: OwnField, column: string) => boolean
 
 /**
  * Returns the columns of a file.
- * @param mapped columns by the field that their user gives them
+ * @param columns by the field that their user gives them; `ignored`: those that hold nothing to compare
  * @throws ColumnsError
  */
 export function findColumns(
   names: readonly string[],
-  mapped: ReadonlyMap<OwnField, string>,
+  { columns: mapped, ignored = [] }: { columns: ReadonlyMap<OwnField, string>; ignored?: readonly string[] },
   hasValues: HasValues,
 ): OwnColumns {
-  for (const column of mapped.values()) if (!names.includes(column)) throw unknownColumn(column, names)
-  const taken = new Set(mapped.values())
+  const taken = new Set([...mapped.values(), ...ignored])
+  for (const column of taken) if (!names.includes(column)) throw unknownColumn(column, names)
   const find = (field: OwnField): string | null => {
     const column = mapped.get(field) ?? findColumn(field, names, taken)
     const isGuessed = column !== null && !mapped.has(field) && normalizeWord(column) !== field
@@ -236,13 +236,19 @@ export function findMetric(event: string): Metric | null {
   )
 }
 
-/** Returns a column or an event in the form of the names above: `Viewable Impressions` as `viewable_impressions`. */
+/**
+ * Returns a column or an event in the form of the names above: `Viewable Impressions` as `viewable_impressions`. A sign that makes
+ * something else of it is a word: `Viewable %` is no count.
+ */
 export function normalizeWord(text: string): string {
   return text
     .trim()
     .normalize('NFD')
     .replace(/\p{M}/gu, '')
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[%‰]/g, '_percent_')
+    .replace(/\p{Sc}/gu, '_money_')
+    .replace(/[!Δ∆]|\p{Sm}/gu, '_sign_')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_|_$/g, '')

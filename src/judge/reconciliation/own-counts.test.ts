@@ -382,6 +382,31 @@ describe('a count', () => {
     expect(count(cell)).toBe(expected)
   })
 
+  test.each([
+    ['the sum of all', `slot_id,clicks\n${a},1\n${b},2\nGrand Total,3\n`],
+    ['subtotals, and their sum', `slot_id,clicks\n${a},1\nTotal,1\n${b},2\nTotal,2\nGrand Total,3\n`],
+    ['above its rows', `slot_id,clicks\nTotal,3\n${a},1\n${b},2\n`],
+  ])('a total is left out: %s', (_, text) => {
+    expect(report(text)!.counts.left_out.every(({ reason }) => reason === 'total')).toBe(true)
+    expect(report(text)!.counts.left_out.length).toBeGreaterThan(0)
+  })
+
+  test('a total that is no sum is refused: the file is not whole', () => {
+    expect(failure(`slot_id,clicks\n${a},1\n${b},2\nGrand Total,951\n`).join()).toContain(
+      'line 4: Grand Total is 951 of clicks, and the other rows add up to 3: is the file whole?',
+    )
+  })
+
+  test.each(['Clicks %', '% Clicks', 'Click-%', 'Clicks ‰', '€ Clicks', 'Clicks Δ', '!Clicks'])(
+    'a column with a sign is no count: %s',
+    (name) => {
+      const found = report(`slot_id,impressions,"${name}"\n${a},1,100\n`)!
+      expect(found.counts.metrics).toEqual(['rendered_impression'])
+      expect(found.counts.unread).toEqual([expect.objectContaining({ column: name })])
+      expect(found.counts.unread[0]?.kind).not.toBe('count')
+    },
+  )
+
   test('cells that say nothing are 0, and are named', () => {
     const text = `slot_id,clicks\n${a},-\n${b},n/a\n${c},\n`
     expect(read(text).rows.map(([, , counts]) => counts.click)).toEqual([0, 0, 0])
@@ -399,7 +424,7 @@ describe('a count', () => {
   /** Each file has counts of three digits after a sign: what decides whether they are thousands. */
   const decided: [name: string, content: string, views: number, format: string | null][] = [
     ['another count', 'Date;Views\n2026-01-30;1.000\n2026-01-31;12.500\n', 1_000, 'thousands with a point'],
-    ['a total', 'Date\tViews\n2026-01-30\t1.000\nTotal\t1.250\n', 1_000, 'thousands with a point'],
+    ['a total', 'Date\tViews\n2026-01-30\t1.000\n2026-01-31\t250\nTotal\t1.250\n', 1_000, 'thousands with a point'],
     ['a decimal', 'Date\tViews\n2026-01-30\t1.000\n2026-01-31\t0.000\n', 1, 'decimals with a point'],
     ['a rate of the file', 'Date\tViews\tCTR\n2026-01-30\t1.000\t0,5 %\n', 1_000, 'thousands with a point'],
     ['an amount of the file', 'Date\tViews\tSpend\n2026-01-30\t1,000\t$1,234.50\n', 1_000, 'thousands with a comma'],
@@ -474,4 +499,23 @@ describe('a day', () => {
     ])
     expect(report(text('28.11.2026'))!.columns[0]).toMatchObject({ field: 'day', format: 'day before month' })
   })
+})
+
+test('the id of a session in JSON keeps all of its digits, and one that was rounded is refused', () => {
+  const lines = ['12345678901234567891', '12345678901234567892'].map((id) => `{"session_id":${id},"clicks":1}`)
+  expect(report(lines.join('\n'))!.counts.rows.map(({ key }) => key)).toEqual([
+    '12345678901234567891',
+    '12345678901234567892',
+  ])
+  for (const rounded of ['1.23E+19', '1.23E19', '12345678901234500000'])
+    expect(failure(`session_id,clicks\n${rounded},1\n`).join()).toContain(rounded)
+  expect(report('session_id,clicks\n100000000000000,1\n')!.counts.rows[0]?.key).toBe('100000000000000')
+})
+
+test('a column that is left out on purpose is not read, whatever its name', () => {
+  const file = parseOwnFile(`slot_id,impressions,clicks\n${a},1,1\n`)
+  const found = readOwnReport(file, { columns: new Map(), ignored: ['impressions'], decimal: null, order: null })!
+  expect([found.counts.metrics, found.counts.unread]).toEqual([['click'], []])
+  const wrong = () => readOwnReport(file, { columns: new Map(), ignored: ['imps'], decimal: null, order: null })
+  expect(wrong).toThrow('There is no column imps in it.')
 })

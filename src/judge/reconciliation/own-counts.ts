@@ -8,7 +8,7 @@ import { findMetric, metrics, metricWords, type OwnColumns, type OwnField } from
 import { type DecimalSign, parseWhole } from './numbers.ts'
 import { isEmpty, type OwnFile, type OwnRow } from './own-file.ts'
 import { OwnFileError, type RowProblem, rowFailure, shortText } from './own-file-error.ts'
-import { findRowsLeftOut, type LeftOutRow } from './rows-left-out.ts'
+import { findRowsLeftOut, findWrongTotals, type LeftOutRow, type WrongTotal } from './rows-left-out.ts'
 
 type Counts = Readonly<Partial<Record<Metric, number>>>
 
@@ -56,6 +56,8 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const zeros = new Map<string, number>()
   const reader = createReader(file, columns, format)
   const left_out = findRowsLeftOut(file, reader)
+  for (const total of findWrongTotals(file, left_out, reader))
+    problems.push({ line: total.line, message: describeWrongTotal(total, columns) })
   const isLeftOut = new Set(left_out.map(({ line }) => line))
   for (const row of file.rows) {
     if (isLeftOut.has(row.line)) continue
@@ -82,6 +84,14 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
     left_out,
     layout: columns.counts.layout,
   }
+}
+
+function describeWrongTotal({ text, counts, sums }: WrongTotal, { counts: read }: OwnColumns): string {
+  const columns = read.layout === 'columns' ? read.columns : []
+  const wrong = columns.flatMap(({ column }, index) =>
+    counts[index] === sums[index] ? [] : [`${counts[index]} of ${column}, and the other rows add up to ${sums[index]}`],
+  )
+  return `${text} is ${wrong.join('; ')}: is the file whole?`
 }
 
 class BadValue extends Error {}
@@ -230,7 +240,8 @@ export function hasValues({ names, rows }: OwnFile, field: OwnField, column: str
 
 /** Whether a spreadsheet took a text of digits for a number, and rounded it. */
 function isRounded(text: string): boolean {
-  return /^\d([.,]\d+)?e\+\d+$/i.test(text)
+  // 15 digits are kept, as in 12345678901234500000.
+  return /^\d([.,]\d+)?e\+?\d+$/i.test(text) || (/^[1-9]\d{15,40}$/.test(text) && /^0+$/.test(text.slice(15)))
 }
 
 function readKey(value: unknown, columns: OwnColumns, format: ValueFormat): string {

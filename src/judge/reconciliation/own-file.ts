@@ -5,6 +5,7 @@
  */
 import Papa from 'papaparse'
 import { flattenRows } from '#contract/separated.ts'
+import { mayLoseDigits, parseExactly, replaceExactNumbers } from '#foundation/exact-numbers.ts'
 import { isObject, maxNestingLevels, nestsDeeper, parseJson } from '#foundation/json.ts'
 import { countKnownColumns } from './columns.ts'
 import { OwnFileError, type RowProblem, rowFailure } from './own-file-error.ts'
@@ -52,7 +53,7 @@ export function parseOwnFile(text: string, mapped: Iterable<string> = []): OwnFi
 
 /** Returns the rows of one JSON object with a list, as `-o json` prints it; null for any other text. */
 function parseListDocument(text: string): OwnFile | null {
-  const whole = parseJson(text)
+  const whole = parseValue(text)
   if (!isObject(whole)) return null
   const lists = Object.values(whole).filter(
     (value) => Array.isArray(value) && value.length > 0 && value.every(isObject),
@@ -67,12 +68,17 @@ function parseListDocument(text: string): OwnFile | null {
   return { kind: 'json', ...tabulate(items.map((value, index) => ({ line: index + 1, value }))) }
 }
 
+/** Reads JSON. A number that would lose digits, such as the id of a session, stays the text that it is. */
+function parseValue(text: string): unknown {
+  return mayLoseDigits(text) ? replaceExactNumbers(parseExactly(text), (digits) => digits) : parseJson(text)
+}
+
 function parseLines(text: string): OwnFile {
   const problems: RowProblem[] = []
   const read: { line: number; value: object }[] = []
   for (const [index, content] of text.split(/\r\n|\r|\n/).entries()) {
     if (content.trim() === '') continue
-    const value = parseJson(content)
+    const value = parseValue(content)
     const line = index + 1
     if (isObject(value)) read.push({ line, value })
     else if (value === undefined)

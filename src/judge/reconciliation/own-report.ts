@@ -37,7 +37,7 @@ export interface OwnReport {
 /** Returns what a file counts; null when it has no rows. @throws OwnFileError */
 export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings): OwnReport | null {
   if (file.rows.length === 0) return null
-  const columns = findColumns(file.names, settings.columns, (field, column) => hasValues(file, field, column))
+  const columns = findColumns(file.names, settings, (field, column) => hasValues(file, field, column))
   const read = listColumns(columns)
   const listCells = (isWanted: (field: OwnField) => boolean) =>
     textsIn(file, new Set(read.filter(({ field }) => isWanted(field)).map(({ column }) => file.names.indexOf(column))))
@@ -65,13 +65,13 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
 /** Words of names of columns of whole numbers that are counts of something else, or none. */
 const otherWords = new Set(
   [
-    'id ids line row rank year month week hour day age time timestamp ms index version status code port zip width height',
+    'id ids percent sign rate ratio share line row rank year month week hour day age time timestamp ms index version status code port zip width height',
     'request requests anfragen filled fills fill bids bid opportunities eligible measurable unfilled errors users conversions leads',
   ].flatMap((words) => words.split(' ')),
 )
 const amountWords = new Set(
   [
-    'cpm ecpm vcpm cpc cpv rpm tkp etkp revenue price cost costs spend amount earnings payout budget fee currency',
+    'money cpm ecpm vcpm cpc cpv rpm tkp etkp revenue price cost costs spend amount earnings payout budget fee currency',
     'umsatz preis kosten erlos erlose betrag einnahmen verdienst ausgaben netto brutto',
   ].flatMap((words) => words.split(' ')),
 )

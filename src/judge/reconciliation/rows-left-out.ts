@@ -73,6 +73,50 @@ export function findRowsLeftOut(file: OwnFile, reader: KeyReader): LeftOutRow[] 
   return [...found, ...findSums(rows, reader)].toSorted((a, b) => a.line - b.line)
 }
 
+/** A row that is named a total, and is not the sum of rows beside it: the file is not whole, or counts something else. */
+export interface WrongTotal {
+  line: number
+  /** Its first cell. */
+  text: string
+  counts: readonly number[]
+  /** Of all other rows. */
+  sums: readonly number[]
+}
+
+/**
+ * Returns the totals that are no sum: neither of rows right before it, as a subtotal or a grand total, nor of rows right after
+ * it, as programs write it that begin with the total.
+ */
+export function findWrongTotals(file: OwnFile, left_out: readonly LeftOutRow[], reader: KeyReader): WrongTotal[] {
+  const reasons = new Map(left_out.map(({ line, reason }) => [line, reason]))
+  const totals = file.rows.filter(({ line }) => reasons.get(line) === 'total').slice(0, maxTried)
+  if (totals.length === 0) return []
+  const counted = file.rows.flatMap((row) => {
+    const counts = reasons.has(row.line) ? null : reader.listCounts(row)
+    return counts === null ? [] : [{ line: row.line, counts }]
+  })
+  return totals.flatMap((row) => {
+    const counts = reader.listCounts(row)
+    if (counts === null || counts.every((count) => count === 0)) return []
+    const at = counted.findIndex(({ line }) => line > row.line)
+    const [before, after] = at < 0 ? [counted, []] : [counted.slice(0, at), counted.slice(at)]
+    if (isSumOfFirst(counts, before.toReversed()) || isSumOfFirst(counts, after)) return []
+    const sums = counts.map((_, index) => counted.reduce((sum, each) => sum + each.counts[index]!, 0))
+    return [{ line: row.line, text: shortText(row.cells.find((cell) => !isEmpty(cell)) ?? ''), counts, sums }]
+  })
+}
+
+/** Whether some rows from the first on add up to these counts. */
+function isSumOfFirst(counts: readonly number[], rows: readonly { counts: readonly number[] }[]): boolean {
+  const sums = counts.map(() => 0)
+  for (const row of rows) {
+    for (const [index, count] of row.counts.entries()) sums[index]! += count
+    if (sums.every((sum, index) => sum === counts[index])) return true
+    if (sums.some((sum, index) => sum > counts[index]!)) return false
+  }
+  return false
+}
+
 /** Each costs the time of its rows: a file of sums has fewer. */
 const maxTried = 5_000
 

@@ -126,6 +126,11 @@ export async function compareWithTurns(
   const scope = await readScope({ mode: defaultMode(own.counts, turns), ...withoutUndefined(limits) }, readNow)
   const result = compareCounts(own.counts, turns, scope, tolerance_percent)
   const counted = result.totals.reduce((sum, total) => sum + total.own + total.accepted, 0)
+  const rows = own.counts.rows.length
+  if (counted === 0 && rows > 0 && result.rows_outside === rows) {
+    const message = `There is nothing to compare: no row of ${name} is inside the span, and nothing was counted there.`
+    throw nothingChecked(message, 'Check --since and --until, and the days of the file.')
+  }
   if (counted === 0 && turns.length === 0) {
     const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no turn${is_empty ? '' : ' of that time'}.`
     throw nothingChecked(message, is_empty ? 'Play a turn first: svc trigger' : 'Check the days of the file.')

@@ -1,5 +1,4 @@
 /** Bundles that were imported (A117): checked, listed and shown. What reads them is loaded with the first one. */
-import { findAlterations } from '#contract/bundles/proof.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
 import type { Operation } from '../context.ts'
@@ -9,16 +8,23 @@ export const listBundles: Operation<Contract['bundles.list']> = async (services)
 })
 
 export const importBundle: Operation<Contract['bundles.import']> = async (services, { now_ms }, { body }) => {
-  const { readBundle } = await import('#contract/bundles/text.ts')
+  const [{ readBundle }, { checkBundleFile }] = await Promise.all([
+    import('#contract/bundles/text.ts'),
+    import('#contract/bundles/file-check.ts'),
+  ])
   const read = readBundle(body.text)
   if ('problem' in read) throw new ApiError('bundle_invalid', { message: `This is not a bundle: ${read.problem}.` })
   const { bundle } = read
-  const { platform } = services
-  const altered = findAlterations(bundle, platform.sha256Hex)
+  const { platform, version } = services
+  const { alterations, not_compared } = checkBundleFile(body.text, bundle, {
+    sha256Hex: platform.sha256Hex,
+    svc_version: version,
+  })
   const { public_key } = platform.signPublicly('')
   return services.importedBundles.add(bundle, {
     imported_at_ms: now_ms,
-    problem: altered.length === 0 ? null : altered.join('; '),
+    problem: alterations.length === 0 ? null : alterations.join('; '),
+    not_compared,
     is_own: bundle.public_key === public_key,
   })
 }

@@ -99,6 +99,7 @@ export const importBundle: Command = {
       data.problem === null
         ? `Nothing was changed since ${data.is_own ? 'this' : 'another'} sandbox signed it.`
         : style.red(`Changed since it was signed: ${data.problem}.`),
+      ...(data.not_compared === null ? [] : [`Not compared: ${data.not_compared}.`]),
     ])
     return (data.problem === null ? exitCodes.ok : exitCodes.expectation).exit_code
   },

@@ -1,9 +1,8 @@
 /** A bundle as evidence: whether anything in its file was changed since a sandbox signed it. */
 
 import type { Bundle } from '#contract/bundles/bundle.ts'
-import { bundlePage } from '#contract/bundles/page.ts'
-import { findAlterations } from '#contract/bundles/proof.ts'
-import { findNameProblem, isBundlePage, readBundle } from '#contract/bundles/text.ts'
+import { checkBundleFile } from '#contract/bundles/file-check.ts'
+import { findNameProblem, readBundle } from '#contract/bundles/text.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
 import { sha256Hex } from './export-file.ts'
@@ -31,24 +30,10 @@ export function verifyBundle(text: string, { file = '', public_key, svc_version 
   const read = misnamed === null ? readBundle(text) : { problem: misnamed }
   if ('problem' in read) return summarize(null, [read.problem], null)
   const { bundle } = read
-  const alterations =
-    public_key !== null && bundle.public_key !== public_key
-      ? [plainLine(`it was signed by another key: ${bundle.public_key}`)]
-      : findAlterations(bundle, sha256Hex)
-  const isPage = isBundlePage(text)
-  const isComparable = isPage && bundle.svc_version === svc_version
-  if (alterations.length === 0 && isComparable) alterations.push(...findPageChange(text, bundlePage(bundle)))
-  const not_compared =
-    isPage && !isComparable ? `the page around the data, which svc ${bundle.svc_version} wrote` : null
+  if (public_key !== null && bundle.public_key !== public_key)
+    return summarize(bundle, [plainLine(`it was signed by another key: ${bundle.public_key}`)], null)
+  const { alterations, not_compared } = checkBundleFile(text, bundle, { sha256Hex, svc_version })
   return summarize(bundle, alterations, not_compared)
-}
-
-/** The page follows from its data, so that any other text in it was put there. */
-function findPageChange(text: string, page: string): string[] {
-  if (text === page) return []
-  const [lines, expected] = [text.split('\n'), page.split('\n')]
-  const at = lines.findIndex((line, index) => line !== expected[index])
-  return [`the page shows something else than its data, from line ${(at < 0 ? expected.length : at) + 1} on`]
 }
 
 function summarize(bundle: Bundle | null, alterations: string[], not_compared: string | null): BundleVerification {

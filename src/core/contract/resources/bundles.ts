@@ -10,6 +10,7 @@ const importedItem = assumedFields('A117', () => ({
   bundle_id: z.string().describe('Identifier of the import.'),
   imported_at_ms: EpochMs.describe('When it was imported.'),
   problem: z.string().nullable().describe('What was changed in it since it was signed; null when nothing was.'),
+  not_compared: z.string().nullable().describe('What could not be compared, in words; null when everything was.'),
   is_own: z.boolean().describe('Whether this sandbox signed it.'),
 }))
 
@@ -50,7 +51,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/bundles',
     summary: 'Look at a bundle beside the present state',
     description:
-      'Checks the bundle, part by part, against its signature, and keeps it for the inspector. Nothing else in the sandbox changes. One that was altered is imported too, with what was altered.',
+      'Checks the bundle, part by part, against its signature, and its page against the data, and keeps it for the inspector. Nothing else in the sandbox changes. One that was altered is imported too, with what was altered.',
     body: assumedObject('A117', () => ({
       text: z.string().describe('The bundle: its JSON as the file has it, or the whole page.'),
     })),

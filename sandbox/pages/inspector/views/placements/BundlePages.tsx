@@ -99,7 +99,7 @@ export function BundlePage({ id }: { id: string }) {
         }
       >
         {(imported) => {
-          const { text, problem } = imported
+          const { text, problem, not_compared } = imported
           const bundle: Bundle = JSON.parse(text)
           return (
             <>
@@ -108,6 +108,7 @@ export function BundlePage({ id }: { id: string }) {
                   pairs={[
                     ['Proof', <Verdict key="proof" item={imported} />],
                     ['Changed', problem],
+                    ['Not compared', not_compared],
                     ['Project', bundle.client_id],
                     ['Session', bundle.session_id],
                     ['Written', <Time key="at" at_ms={bundle.at_ms} />],
