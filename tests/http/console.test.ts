@@ -35,6 +35,7 @@ describe('the slots of a page', () => {
           requested_at_ms: decided_at_ms,
           decided_at_ms,
           frame_loaded_at_ms: null,
+          is_forced: false,
           expires_at_ms: decided_at_ms + 2_100_000,
           beacons: [],
           billing: {

@@ -61,7 +61,6 @@ export const renamedCommands: Readonly<Record<string, string>> = {
   scaffold: 'svc init',
   'config leave': 'svc config use --none',
   completion: 'svc config completion',
-  'demand replace': 'svc start --demand FILE --watch',
 }
 
 /** Names that scripts, CI and the configuration of agents call: these run in this version, with a note on stderr. */

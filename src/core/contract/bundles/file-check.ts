@@ -6,7 +6,7 @@ import { bundlePage } from './page.ts'
 import { findAlterations } from './proof.ts'
 import { isBundlePage } from './text.ts'
 
-export interface BundleFileCheck {
+interface BundleFileCheck {
   /** What was changed, in words; empty when nothing was. */
   alterations: string[]
   /** What could not be compared; null when everything was. */

@@ -39,6 +39,7 @@ describe('no ad in the page', () => {
   const request = { method: 'POST', path: '/v1/placements', status: 200, slot_id: 'slot_1' }
   const unfilled = { decision: { no_fill_reason: 'no_demand' } }
   const page = { mounts: [], failed_step: null, blocked: [], renderer_errors: [] }
+  const error = { type: 'error', code: 'request_failed' }
   const judge = (fill: boolean | null, more: object = {}) =>
     pageRules['ad-not-shown'].judge({
       page: { ...page, ...more },
@@ -49,25 +50,29 @@ describe('no ad in the page', () => {
     } as unknown as Facts['page'])
 
   test.each([
-    ['one was there', true, { mounts: [mount] }],
-    ['a step failed', true, { failed_step: {} }],
-    ['a policy blocked it', true, { blocked: [{ is_enforced: true }] }],
+    ['one was there', true, { mounts: [mount], renderer_errors: [error] }],
+    ['a step failed', true, { failed_step: {}, renderer_errors: [error] }],
+    ['a policy blocked it', true, { blocked: [{ is_enforced: true }], renderer_errors: [error] }],
     ['the page waits for its user', null, {}],
-  ])('is no finding of its own: %s', (_, fill, more) => expect(judge(fill, more).findings).toEqual([]))
+    ['a fill of a backend, which no page asked for', true, {}],
+    ['a user withdrew the consent', true, { renderer_errors: [{ type: 'blocked', code: 'consent_not_granted' }] }],
+    ['the page ended the turn', true, { renderer_errors: [{ type: 'cancelled', code: 'aborted' }] }],
+  ])('is no finding: %s', (_, fill, more) => expect(judge(fill, more).findings).toEqual([]))
 
   test.each([
-    [true, {}, undefined, 'Of 1 fill none came into the page.'],
-    [false, {}, 'warning', '1 placement requested, none filled (no_demand): the page had no ad to show.'],
-    [
-      null,
-      { renderer_errors: [{ code: 'request_failed' }] },
-      undefined,
-      'No request for a placement reached the service',
-    ],
-  ] as const)('is one: a fill %s, %j', (fill, more, severity, message) => {
-    const [found] = judge(fill, more).findings
-    expect(found?.severity).toBe(severity)
-    expect(found?.message).toContain(message)
+    ['a route that is not there', null, error],
+    ['half a response', true, { type: 'blocked', code: 'consent_missing' }],
+  ])('is one after an error: %s', (_, fill, reported) => {
+    const { findings } = judge(fill, { renderer_errors: [reported] })
+    expect(findings).toEqual([{ message: `No ad came into the page: render.js reported ${reported.code}.` }])
+  })
+
+  test('is noted where nothing was filled', () => {
+    expect(judge(false)).toMatchObject({
+      findings: [],
+      notes: ['1 placement requested, none filled (no_demand): the page had no ad to show.'],
+    })
+    expect(judge(true).notes).toEqual([])
   })
 })
 

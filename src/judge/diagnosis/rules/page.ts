@@ -57,19 +57,21 @@ export const servedRules = ruleSet('served', {
   },
 })
 
-/** Says why no ad was in the page: a run in which nothing was filled is no fault of the page. */
-function explainNoAd({ exchanges, placements }: Observed): Finding {
+/** What render.js reports where a user has not consented, or no longer. */
+const refusals: ReadonlySet<string> = new Set(['consent_not_granted', 'consent_expired', 'consent_superseded'])
+
+/** Whether a report is of something that went wrong: neither a user who refused, nor a page that took its ad or turn back. */
+function isFault({ type, code }: PageSeen['renderer_errors'][number]): boolean {
+  return type === 'error' || (type === 'blocked' && !refusals.has(code))
+}
+
+/** Notes a run in which nothing could be shown, since nothing was filled. */
+function noteUnfilled({ exchanges, placements }: Observed): string[] {
   const requests = exchanges.filter(isAdRequest)
-  if (requests.length === 0) {
-    const message = 'No request for a placement reached the service while the page was open, and it showed no ad.'
-    return { message, fix: 'Read what render.js reported: page-errors.' }
-  }
-  const fills = placements.filter(({ fill }) => fill === true).length
-  if (fills > 0) return { message: `Of ${plural(fills, 'fill')} none came into the page.` }
+  if (requests.length === 0 || placements.some(({ fill }) => fill === true)) return []
   const reasons = [...new Set(requests.flatMap((request) => readNoFillReason(request) ?? []))].join(', ')
   const because = reasons === '' ? '' : ` (${reasons})`
-  const message = `${plural(requests.length, 'placement')} requested, none filled${because}: the page had no ad to show.`
-  return { message, severity: 'warning' }
+  return [`${plural(requests.length, 'placement')} requested, none filled${because}: the page had no ad to show.`]
 }
 
 /** Says where a key stands in the project, if it was found there. */
@@ -235,15 +237,21 @@ export const pageRules = ruleSet('page', {
     severity: 'error',
     costs: 'Nothing is paid, and no rule about an ad in the page had anything to judge.',
     fix: 'Give the page the whole response, and mount it in a slot that stays. A page that is to show none: off: [ad-not-shown] in svc.observe.yaml.',
-    needs: 'a placement that was requested, or an error of render.js (--url)',
+    needs: 'an ad in the page, or an error that kept it away (--url)',
     judge({ page, observed }) {
       const { mounts, failed_step, blocked, renderer_errors } = page
       if (mounts.length > 0) return { sample_size: mounts.length, findings: [] }
-      // Each of these is a finding of its own, or the page waits for its user.
+      // Each of these is a finding of its own.
       const isExplained = failed_step !== null || blocked.some(({ is_enforced }) => is_enforced)
-      const isWaiting = renderer_errors.length === 0 && !observed.exchanges.some(isAdRequest)
-      if (isExplained || isWaiting) return { sample_size: 0, findings: [] }
-      return { sample_size: 1, findings: [explainNoAd(observed)] }
+      // A user who does not consent sees no ad. Without an error nobody can know whether the page was to show one.
+      const errors = isExplained ? [] : renderer_errors.filter(isFault)
+      const codes = [...new Set(errors.map(({ code }) => code))].join(', ')
+      const finding = { message: `No ad came into the page: render.js reported ${codes}.` }
+      return {
+        sample_size: errors.length,
+        findings: errors.length === 0 ? [] : [finding],
+        notes: noteUnfilled(observed),
+      }
     },
   },
   'renderer-elsewhere': {
