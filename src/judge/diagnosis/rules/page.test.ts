@@ -56,6 +56,7 @@ describe('no ad in the page', () => {
     ['the page waits for its user', null, {}],
     ['a fill of a backend, which no page asked for', true, {}],
     ['a user withdrew the consent', true, { renderer_errors: [{ type: 'blocked', code: 'consent_not_granted' }] }],
+    ['a decision came late', true, { renderer_errors: [{ type: 'error', code: 'late_decision' }] }],
     ['the page ended the turn', true, { renderer_errors: [{ type: 'cancelled', code: 'aborted' }] }],
   ])('is no finding: %s', (_, fill, more) => expect(judge(fill, more).findings).toEqual([]))
 

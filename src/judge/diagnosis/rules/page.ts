@@ -57,13 +57,15 @@ export const servedRules = ruleSet('served', {
   },
 })
 
-/** What render.js reports where a user has not consented, or no longer. */
-const refusals: ReadonlySet<string> = new Set(['consent_not_granted', 'consent_expired', 'consent_superseded'])
-
-/** Whether a report is of something that went wrong: neither a user who refused, nor a page that took its ad or turn back. */
-function isFault({ type, code }: PageSeen['renderer_errors'][number]): boolean {
-  return type === 'error' || (type === 'blocked' && !refusals.has(code))
-}
+/**
+ * What only the page or its route can cause, so that no turn shows an ad. Anything else may be a user who refused, a decision
+ * that came late, or a network.
+ */
+const faults: ReadonlySet<string> = new Set([
+  ...['target_not_found', 'endpoint_missing', 'activation_failed', 'origin_opaque', 'script_incomplete'],
+  ...['request_failed', 'response_unreadable', 'asset_token_invalid', 'media_type_mismatch'],
+  ...['consent_missing', 'consent_unreadable', 'consent_revision_mismatch'],
+])
 
 /** Notes a run in which nothing could be shown, since nothing was filled. */
 function noteUnfilled({ exchanges, placements }: Observed): string[] {
@@ -243,8 +245,8 @@ export const pageRules = ruleSet('page', {
       if (mounts.length > 0) return { sample_size: mounts.length, findings: [] }
       // Each of these is a finding of its own.
       const isExplained = failed_step !== null || blocked.some(({ is_enforced }) => is_enforced)
-      // A user who does not consent sees no ad. Without an error nobody can know whether the page was to show one.
-      const errors = isExplained ? [] : renderer_errors.filter(isFault)
+      // Without one of them nobody can know whether the page was to show an ad.
+      const errors = isExplained ? [] : renderer_errors.filter(({ code }) => faults.has(code))
       const codes = [...new Set(errors.map(({ code }) => code))].join(', ')
       const finding = { message: `No ad came into the page: render.js reported ${codes}.` }
       return {
