@@ -413,6 +413,30 @@ test('its traffic is not taken for that of an integration', { tags: 'depth' }, a
   })
 })
 
+test('what is assumed of a status does not excuse the body, nor a status that the contract does not have', async () => {
+  const polled = async (status: number, text: string) => {
+    const { code, differences } = await foundIn((passing) => {
+      if (/decisions.slot_zzz/.test(passing.path) && passing.status === 404)
+        Object.assign(passing, { status, text, json: null })
+    })
+    return [code, differences.map(({ weight, what }) => `${weight} ${what}`)]
+  }
+  const body = { slot_id: 'slot_zzzzzzzzzzz', status: 'pending', placement: null, decision: null }
+  const request_id = 'req_0000000000x'
+  expect((await polled(200, JSON.stringify({ ...body, request_id })))[0]).toBe(0)
+  const rubbish = await polled(200, '{"slot_id":5,"status":"banana"}')
+  expect(rubbish).toEqual([5, expect.arrayContaining(['assumed status', 'documented response slot_id'])])
+  expect(await polled(302, '')).toEqual([5, ['documented status']])
+})
+
+test('a service that is always over its rate limit: each wait is printed, and there is an end', async () => {
+  proxy.alter = (passing) =>
+    Object.assign(passing, { status: 429, json: null, text: '{}', headers: { 'retry-after': '0' } })
+  const { code, stderr } = await check()
+  expect([code, stderr.match(/^Waiting 1 ?s, since .* limits the rate of requests\.$/gm)?.length]).toEqual([3, 7])
+  expect(stderr).toContain(`${proxy.url} responded with 429 8 times in a row.`)
+}, 60_000)
+
 test('a service that is not there is exit code 7', async () => {
   expect((await cli.svc(`contract check http://127.0.0.1:9 ${keys}`)).code).toBe(7)
   expect((await cli.svc('contract check nonsense')).code).toBe(2)

@@ -7,6 +7,7 @@ import { isValidSetting, permittedKey, type Settings } from '#cli/settings/setti
 import { isProductionKey } from '#client/exchange.ts'
 import type { PermittedKey } from '#client/permitted-key.ts'
 import { contractCheckClient } from '#contract/own-requests.ts'
+import { formatDuration } from '#foundation/duration.ts'
 import { curlCommand } from '#foundation/http.ts'
 import { QaError } from '#qa/result.ts'
 import { CliError } from '#text/cli-error.ts'
@@ -45,8 +46,19 @@ export function requireSubject(settings: Settings, mayBeLive: boolean): Subject 
   return { ...settings, client_id, secret_key: permittedKey(settings, secret_key) }
 }
 
-/** Runs the suite `contract-check` as a plain client of the service, one request at a time. */
-export async function runSuite({ system, signal }: CommandContext, subject: Subject) {
+/** Returns what prints a wait for the rate limit of a service, milliseconds. */
+export function createWaitNote({ out }: Pick<CommandContext, 'out'>, name: string): (wait_ms: number) => void {
+  return (wait_ms) => out.note(`Waiting ${formatDuration(wait_ms)}, since ${name} limits the rate of requests.`)
+}
+
+/** Returns the error of a service that does not respond, or not usefully. */
+export function targetError({ code, message, hint }: QaError): CliError {
+  return new CliError(code === 'target_rate_limited' ? 'service' : 'unreachable', code, message, hint)
+}
+
+/** Runs the suite `contract-check` as a plain client of the service, one request at a time. Throws CliError. */
+export async function runSuite({ system, signal, out }: CommandContext, subject: Subject) {
+  const { createRatePatience } = await import('#qa/run/rate-patience.ts')
   const { expand } = await import('#qa/run/plan.ts')
   const { loadSuites } = await import('#qa/suite/builtin.ts')
   const { runPlan } = await import('#qa/run/runner.ts')
@@ -54,6 +66,7 @@ export async function runSuite({ system, signal }: CommandContext, subject: Subj
     each,
     why: each.loaded.tags.map((tag) => reasonToLeaveOut(tag, subject)).find((why) => why !== null),
   }))
+  const patience = createRatePatience(subject.base_url, createWaitNote({ out }, subject.base_url))
   const target = await openPlainTarget(subject)
   try {
     const { cases } = await runPlan(
@@ -68,15 +81,17 @@ export async function runSuite({ system, signal }: CommandContext, subject: Subj
           curl: ({ body, headers, ...request }, variables) =>
             curlCommand({ ...request, headers: { ...headers }, ...(body === null ? {} : { body }) }, variables),
           command_name: 'svc',
+          patience,
         },
         svc_version: version,
-        interrupt: signal,
+        interrupt: AbortSignal.any([signal, patience.signal]),
         bail: null,
         step_timeout_ms,
         update_snapshots: false,
       },
     )
     signal.throwIfAborted()
+    if (patience.signal.reason instanceof QaError) throw targetError(patience.signal.reason)
     return { cases, leftOut: planned.flatMap(({ each, why }) => (why === undefined ? [] : { name: each.name, why })) }
   } finally {
     await target.close()

@@ -9,7 +9,6 @@ import { keyOfStarted } from '#client/permitted-key.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { contractCheckClient } from '#contract/own-requests.ts'
 import { type RecordedExchange, type Recording, RecordingError, readRecording } from '#contract/recordings/recording.ts'
-import { formatDuration } from '#foundation/duration.ts'
 import type { ExchangePair } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import type { OwnValues } from '#qa/contract-compare/request-mapping.ts'
@@ -17,7 +16,7 @@ import { QaError } from '#qa/result.ts'
 import { CliError } from '#text/cli-error.ts'
 import { version } from '#text/version.ts'
 import { startOnFreePort } from '../sandbox/emulator.ts'
-import { loadServiceSettings, requireSubject, runSuite, type Subject } from './service.ts'
+import { createWaitNote, loadServiceSettings, requireSubject, runSuite, type Subject, targetError } from './service.ts'
 
 export interface ComparedSides extends Omit<CompareReport, 'comparison' | 'renderer'> {
   /** Of the service; null when it was asked itself. */
@@ -182,14 +181,14 @@ async function sendAll(
     now: () => system.now(),
     signal,
     passTime,
-    onWait: (wait_ms) => out.note(`Waiting ${formatDuration(wait_ms)}, since ${name} limits the rate of requests.`),
+    onWait: createWaitNote({ out }, name),
     onPair(exchange, recorded, sent) {
       pairs.push(...(isService ? toPair(exchange, sent, recorded) : toPair(exchange, recorded, sent)))
     },
   })
   const notCompared = await sending.catch((error: unknown) => {
     if (!(error instanceof QaError)) throw error
-    throw new CliError('unreachable', 'target_missing', error.message, error.hint)
+    throw targetError(error)
   })
   return { pairs, not_compared: listReasons(notCompared) }
 }

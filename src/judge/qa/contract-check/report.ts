@@ -8,6 +8,7 @@ import { type Column, tableLines } from '#text/table.ts'
 import type { Style } from '#text/terminal.ts'
 import { hangingLines } from '#text/text.ts'
 import { briefValue, provenances } from '../expect/contract.ts'
+import { isUnlistedStatus, listBesideStatus } from '../expect/statuses.ts'
 import type { CaseResult, Check, Difference, StepResult } from '../result.ts'
 import { rateLimitSubject } from '../run/exchange.ts'
 
@@ -160,11 +161,15 @@ function splitName(name: string): { endpoint: V1Id; check: string } {
   return { endpoint: endpoint as V1Id, check: check.join(': ') }
 }
 
-/** If the statuses differ, nothing else is compared. */
+/** If the statuses differ, what was expected is not compared: the response is still held against the contract. */
 function listDifferences(step: StepResult, weight: Provenance, isNoFill: boolean): Difference[] {
   const failed = step.checks.filter(({ passed, subject }) => !passed && !subject.startsWith('contract'))
   const status = failed.find(({ subject }) => subject === 'status')
-  if (status !== undefined) return [statusDifference(status, step, weight)]
+  if (status !== undefined) {
+    const own = contractDifferences(step, 'contract')
+    const known = own.some(isUnlistedStatus) ? 'documented' : weight
+    return [statusDifference(status, step, known), ...listBesideStatus(own)]
+  }
   const expected = isNoFill ? [] : failed.map((check) => expectedDifference(check, weight))
   const found = [...contractDifferences(step, 'contract'), ...expected]
   return found.filter(({ what }, index) => found.findIndex((other) => other.what === what) === index)

@@ -1,8 +1,11 @@
 /** What two responses to one request differ in, and who breaks the contract: every kind once, and what is no difference. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '#contract/endpoint.ts'
 import { v1 } from '#contract/index.ts'
-import type { Json, JsonObject } from '#foundation/json.ts'
+import { type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { type ComparedResponse, compareResponses } from './differences.ts'
+import { compareExchanges } from './findings.ts'
+import { reportMarkdown } from './report.ts'
 
 const config: JsonObject = {
   client_id: 'proj_demo',
@@ -140,4 +143,105 @@ test('of an error the code and the cause are compared, not the words; a recordin
     },
   ])
   expect(compare({ status: 404, headers, text: null, json: undefined })).toEqual([])
+})
+
+const id = 'req_00000000001'
+const slot = { slot_id: 'slot_00000000aaa', status: 'ready' }
+const nothing = { placement: null, decision: null }
+
+function toFailure(status: number, error: string, reason_code = error) {
+  const body = { error, message: 'm', request_id: id, reason_code, hint: 'h', fields: [], docs_url: 'd' }
+  const json = { ...body, retryable: status === 429 || status >= 500 }
+  const more = { 'www-authenticate': 'Bearer', 'retry-after': '1', ratelimit: '1', 'ratelimit-policy': '1' }
+  return toResponse(json, { status, headers: { ...headers, ...more } })
+}
+
+/** A response with this text, whether it is JSON or not. */
+function toText(text: string, status: number): ComparedResponse {
+  return { status, headers, text, json: parseJson(text) }
+}
+
+const failing = (endpoint: Endpoint, service: ComparedResponse, other: ComparedResponse) =>
+  compareResponses(endpoint, service, other)
+    .differences.filter(({ weight, breaks }) => weight === 'documented' && breaks !== 'neither')
+    .map(({ what, breaks }) => `${what} ${breaks}`)
+
+describe('the statuses of both sides differ', () => {
+  const unknown = toFailure(404, 'not_found')
+  const poll = (service: ComparedResponse) => failing(v1['decisions.get'], service, unknown)
+
+  test.each<[name: string, service: ComparedResponse]>([
+    ['a placement', toResponse({ ...slot, ...nothing, status: 'pending' })],
+    ['a placement with a status of its own', toResponse({ ...slot, ...nothing, status: 'banana', more: 1 })],
+    ['an error of the document', toFailure(401, 'unauthorized', 'credential_missing')],
+    ['a rate limit', toFailure(429, 'rate_limited')],
+    ['a fault', toFailure(500, 'internal_error')],
+    ['a file without the body', { ...toResponse(null), text: null, json: undefined }],
+  ])('%s in place of a 404 is no failure', (_, service) => {
+    expect(poll(service)).toEqual([])
+  })
+
+  test.each<[text: string, what: string]>([
+    ['{"slot_id":5,"status":"banana"}', 'response slot_id service'],
+    ['{}', 'response slot_id service'],
+    ['null', 'response body service'],
+    ['[]', 'response body service'],
+    ['<p>', 'body service'],
+    ['{"a":', 'body service'],
+    ['', 'body service'],
+  ])('%s in place of a 404 is one, with its field', (text, what) => {
+    expect(poll(toText(text, 200))).toContain(what)
+  })
+
+  test.each<[text: string, what: string]>([
+    ['null', 'error.body service'],
+    ['{}', 'error.error service'],
+    ['<p>', 'body service'],
+  ])('%s as the body of an error is one', (text, what) => {
+    expect(poll(toText(text, 401))).toContain(what)
+  })
+})
+
+test('the config is only assumed; a body that has nothing of it is no config', () => {
+  const { disclosure: _, ...others } = config
+  expect(failing(v1['projects.config'], toResponse(others), toResponse(config))).toEqual([])
+  expect(failing(v1['projects.config'], toResponse({ a: 1 }), toResponse(config))).toEqual(['response body service'])
+})
+
+test('what is no JSON on both sides is like nothing', () => {
+  expect(failing(v1['projects.config'], toText('<p>', 200), toText('<p>', 200))).toEqual(['body both'])
+})
+
+describe('a status', () => {
+  const placed = toResponse({ ...slot, ...nothing, status: 'pending' })
+  const place = (service: ComparedResponse, other = placed) => failing(v1['placements.create'], service, other)
+
+  test('that contract.md decides is no failure', () => {
+    const job = { job_id: 'job_00000000001', slot_ids: ['slot_00000000001'], request_id: id, status: 'accepted' }
+    const path = { poll_path_template: '/v1/decisions/{slot_id}' }
+    const delivery = { expires_at: '2026-11-01T10:00:00Z', decision_delivery: { mode: 'polling', ...path } }
+    const created = toResponse({ ...job, ...path, ...delivery }, { status: 201 })
+    const jobs = v1['jobs.create']
+    expect(failing(jobs, { ...created, status: 200 }, created)).toEqual([])
+    expect(failing(jobs, created, { ...created, status: 200 })).toEqual([])
+    expect(failing(v1['projects.config'], { ...toText('', 304) }, toResponse(config))).toEqual([])
+    const refused = toFailure(400, 'validation_error', 'schema_invalid')
+    expect(place(toFailure(413, 'payload_too_large'), toFailure(404, 'not_found'))).toEqual([])
+    expect(place(refused, toFailure(404, 'not_found'))).toEqual([])
+  })
+
+  test.each([100, 201, 202, 204, 206, 302, 402, 418])('%d of a placement is one, and says so', (status) => {
+    const pair = { endpoint: 'placements.create' as const, entry: 1, service: { ...placed, status }, other: placed }
+    expect(place(pair.service)).toContain('status service')
+    const comparison = compareExchanges([pair])
+    const report = {
+      service: 'a.har',
+      other: 'the sandbox',
+      comparison,
+      not_compared: [],
+      left_out: [],
+      renderer: null,
+    }
+    expect(reportMarkdown(report)).toContain(`The contract has no status ${status} for placements.create`)
+  })
 })

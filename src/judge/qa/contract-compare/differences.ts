@@ -10,6 +10,7 @@ import { findRole } from '#contract/recordings/field-roles.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { briefValue, contractCheck, provenances } from '../expect/contract.ts'
+import { isUnlistedStatus, listBesideStatus } from '../expect/statuses.ts'
 import type { Difference } from '../result.ts'
 
 /** A response of either side. Bodies are redacted. */
@@ -62,13 +63,17 @@ export function compareResponses(
   const of_service = listContractDifferences(endpoint, service)
   const of_other = listContractDifferences(endpoint, other)
   if (service.status !== other.status) {
-    // If the statuses differ, nothing else is compared.
-    const difference = {
-      ...compareStatuses(endpoint, service, other),
+    // If the statuses differ, the responses are not compared with each other; each is still held against the contract.
+    const status = compareStatuses(endpoint, service, other)
+    const isUnlisted = [...of_service, ...of_other].some(isUnlistedStatus)
+    const difference: PairDifference = {
+      ...status,
+      weight: isUnlisted ? 'documented' : status.weight,
       breaks: findBreaker(of_service, of_other),
-      basis: 'other' as const,
+      basis: 'other',
     }
-    return { differences: [difference], outcomes: null }
+    const own = listOwn(listBesideStatus(of_service), listBesideStatus(of_other))
+    return { differences: [difference, ...own], outcomes: null }
   }
   const found = [...compareHeaders(endpoint, service, other), ...compareBodies(endpoint, service, other)]
   return { differences: mergeDifferences(found, of_service, of_other), outcomes }
@@ -79,7 +84,7 @@ function listContractDifferences(endpoint: Endpoint, response: ComparedResponse)
   const { text, ...seen } = response
   const { differences = [] } = contractCheck(endpoint, { ...seen, text: text ?? '' }, false)
   // A recording without the body has its status and its headers only.
-  return text === null ? differences.filter(({ what }) => what.startsWith('header ')) : [...differences]
+  return text === null ? differences.filter(({ what }) => /^(?:header |status$)/.test(what)) : [...differences]
 }
 
 function findBreaker(of_service: readonly Difference[], of_other: readonly Difference[]): Breaker {
@@ -107,14 +112,25 @@ function mergeDifferences(
         basis: 'other',
       }
     }),
+    ...listOwn(of_service, of_other).filter(({ what }) => !between.has(what)),
+  ]
+}
+
+/** Returns what each side breaks of the contract by itself. */
+function listOwn(of_service: readonly Difference[], of_other: readonly Difference[]): PairDifference[] {
+  const names = (differences: readonly Difference[]) => new Set(differences.map(({ what }) => what))
+  const [own, others] = [names(of_service), names(of_other)]
+  const toOwn = (each: Difference, breaks: Breaker): PairDifference => {
+    const values = { path: null, value: undefined, other_value: undefined }
+    return { ...each, breaks, basis: 'contract', identity: each.expected, ...values }
+  }
+  return [
     // Where both sides break the contract alike, they do not differ: so a sandbox with overrides is like its service.
-    ...[...of_service.filter(({ what }) => !others.has(what)), ...of_other.filter(({ what }) => !own.has(what))]
-      .filter(({ what }) => !between.has(what))
-      .map((each): PairDifference => {
-        const breaks = nameBreaker(own.get(each.what), others.get(each.what))
-        const values = { path: null, value: undefined, other_value: undefined }
-        return { ...each, breaks, basis: 'contract', identity: each.expected, ...values }
-      }),
+    // What is no JSON is like nothing.
+    ...of_service
+      .filter(({ what }) => what === 'body' || !others.has(what))
+      .map((each) => toOwn(each, others.has(each.what) ? 'both' : 'service')),
+    ...of_other.filter(({ what }) => !own.has(what)).map((each) => toOwn(each, 'other')),
   ]
 }
 

@@ -108,6 +108,25 @@ test('a wait for the rate limit is reported, with how long it takes', async () =
   expect([waited, sent.length]).toEqual([[7_000], 2])
 })
 
+test('a service that is always over its rate limit ends the comparison; one that is now and then does not', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const limit = (_: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(429, { 'retry-after': '0' })
+    response.end('{}')
+  }
+  let count = 0
+  const each = await replay([placement, placement, placement, placement], false, (incoming, response) => {
+    if (count++ % 4 === 3) response.end('{}')
+    else limit(incoming, response)
+  })
+  expect([each.waited.length, each.pairs.length]).toEqual([12, 4])
+  const always = replay([placement, placement, placement, placement], false, limit)
+  await expect(always).rejects.toMatchObject({
+    code: 'target_rate_limited',
+    message: expect.stringMatching(/^http.* responded with 429 8 times in a row\.$/),
+  })
+})
+
 test('an exchange without a body is not called compared, and its status still is', async () => {
   const withoutBody = entry(0, '/v1/placements', { client_id: 'proj_demo' }, null, 403)
   const { pairs } = await replay([placement, withoutBody], true)

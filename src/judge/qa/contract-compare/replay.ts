@@ -5,13 +5,18 @@ import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { QaError } from '../result.ts'
 import { HttpClient, type HttpRequest, type HttpResponse, NoResponseError } from '../run/http-client.ts'
+import { createRatePatience, type RatePatience } from '../run/rate-patience.ts'
 import { pause } from '../steps/step-kind.ts'
 import type { ComparedResponse } from './differences.ts'
 import type { ExchangePair } from './findings.ts'
 import { createRequestMapping, type OwnValues } from './request-mapping.ts'
 import { readRecordedJson } from './sendable.ts'
 
-type Limits = Pick<ReplayOptions, 'signal' | 'onWait'>
+interface Limits {
+  /** Also aborted when the service is over its rate limit again and again. */
+  signal: AbortSignal
+  patience: RatePatience
+}
 
 /** Requests that were not compared, by reason. */
 type NotCompared = Map<string, number>
@@ -41,7 +46,7 @@ const longGap_ms = 60_000
 /** After this many requests in a row without a response, the service is not there. */
 const maxUnanswered = 3
 
-/** Resolves to what was not sent, or got no response. Throws QaError when the service does not respond at all. */
+/** Resolves to what was not sent, or got no response. Throws QaError when the service does not respond, or only with 429. */
 export async function replayExchanges(
   exchanges: readonly RecordedExchange[],
   { own, user_agent, now, signal, onPair, onWait, passTime }: ReplayOptions,
@@ -50,7 +55,8 @@ export async function replayExchanges(
   const mapping = createRequestMapping(own, exchanges)
   const notCompared: NotCompared = new Map()
   const clock = createClock(now, passTime)
-  const limits: Limits = { signal, onWait }
+  const patience = createRatePatience(own.base_url, onWait)
+  const limits: Limits = { signal: AbortSignal.any([signal, patience.signal]), patience }
   let last_ms: number | null = null
   let activation_token: string | null = null
   let unanswered = 0
@@ -122,7 +128,7 @@ async function activate(
 async function sendPatiently(
   http: HttpClient,
   request: HttpRequest,
-  { signal, onWait }: Limits,
+  { signal, patience }: Limits,
 ): Promise<HttpResponse | null> {
   for (let attempt = 1; ; attempt++) {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)])
@@ -131,10 +137,15 @@ async function sendPatiently(
       if (error instanceof NoResponseError) return null
       throw error
     })
-    if (response?.status !== 429 || attempt === maxAttempts) return response
+    if (response?.status !== 429) {
+      patience.reset()
+      return response
+    }
     const asked_ms = retryAfterMs(response.headers['retry-after'], Date.parse(response.headers.date ?? '')) ?? 0
     const wait_ms = Math.max(minWait_ms, asked_ms)
-    onWait(wait_ms)
+    patience.note(wait_ms)
+    signal.throwIfAborted()
+    if (attempt === maxAttempts) return response
     await pause(wait_ms, { signal })
   }
 }

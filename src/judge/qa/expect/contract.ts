@@ -18,6 +18,7 @@ import { retryAfterMs } from '#foundation/http.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { Check, Difference } from '../result.ts'
+import { hasContractBody, isListedStatus, listStatuses, reasonsOfAnyEndpoint } from './statuses.ts'
 
 interface SeenResponse {
   status: number
@@ -34,6 +35,7 @@ interface SeenResponse {
 export function contractCheck(endpoint: Endpoint, response: SeenResponse, isSandbox: boolean): Check {
   const isSuccess = response.status < 400
   const differences = [
+    ...statusDifferences(endpoint, response.status),
     ...(isSuccess ? successDifferences(endpoint, response) : failureDifferences(endpoint, response)),
     ...headerDifferences(endpoint, response),
     ...(isSandbox ? sandboxHeaderDifferences(endpoint, response.headers) : []),
@@ -59,10 +61,18 @@ function differenceText({ weight, what, expected, observed }: Difference): strin
     : `${what} should be ${expected}; it is ${observed}`
 }
 
+/** A status that the contract does not have breaks it; 200 for 201 only breaks an assumption. */
+function statusDifferences(endpoint: Endpoint, status: number): Difference[] {
+  if (!isListedStatus(endpoint, status)) {
+    return [difference('documented', 'status', `one of ${listStatuses(endpoint).join(', ')}`, status)]
+  }
+  return status === 200 && status !== endpoint.status ? [difference('assumed', 'status', endpoint.status, status)] : []
+}
+
 function successDifferences(endpoint: Endpoint, { status, headers, json, text }: SeenResponse): Difference[] {
   if (status === 304) return headers.etag === undefined ? [missingHeader('etag')] : []
   const differences: Difference[] = []
-  if (status !== endpoint.status) differences.push(difference('assumed', 'status', endpoint.status, status))
+  if (!hasContractBody(status)) return differences
   if ('media_type' in endpoint.response) {
     return [...differences, ...contentTypeDifferences(headers, endpoint.response.media_type)]
   }
@@ -84,15 +94,26 @@ function successDifferences(endpoint: Endpoint, { status, headers, json, text }:
 
 function schemaDifferences(endpoint: Endpoint, json: Json, issues: Parameters<typeof explainIssues>[0]): Difference[] {
   const known = endpoint.stability === 'sandbox' ? null : provenances(endpoint, 'response')
-  return explainIssues(issues).fields.map(({ at, message, expected, isUnknown }) => {
+  const declared = endpoint.stability === 'sandbox' ? null : listProvenances(endpoint, 'response', 'documented')
+  const broken = new Set<PropertyKey>()
+  const differences = explainIssues(issues).fields.map(({ at, message, expected, isUnknown }) => {
     const path = pathText(at)
     const what = `response ${path || 'body'}`
     const observed = message === 'is missing' ? undefined : at.reduce<unknown>(step, json)
     if (isUnknown) return difference('addition', what, 'no such field', observed)
-    const isOtherValue = message.includes('allowed values')
-    const weight = isOtherValue && openValues.has(path) ? 'assumed' : (known?.get(path) ?? 'documented')
-    return difference(weight, what, expected, observed)
+    broken.add(at[0] ?? '')
+    if (!message.includes('allowed values')) {
+      // Whatever an assumed response holds, a documented field in it has its type.
+      return difference(declared?.get(path) ?? 'documented', what, expected, observed)
+    }
+    return difference(openValues.has(path) ? 'assumed' : (known?.get(path) ?? 'documented'), what, expected, observed)
   })
+  const isForeign = isObject(json) && !Object.keys(json).some((name) => known?.has(name) === true && !broken.has(name))
+  const isFound = known === null || differences.some(({ weight }) => weight === 'documented')
+  // An object with no field of the contract is another body, even where none of the fields is documented.
+  return isForeign && !isFound
+    ? [difference('documented', 'response body', `the body of ${endpoint.id}`, json), ...differences]
+    : differences
 }
 
 /** Fields whose values the API document shows without excluding others: another value only breaks an assumption. */
@@ -111,7 +132,8 @@ function failureDifferences(endpoint: Endpoint, { status, headers, json, text }:
   if (!parsed.success) {
     const differences = explainIssues(parsed.error.issues).fields.map(({ at, message, expected, isUnknown }) => {
       const observed = message === 'is missing' ? undefined : at.reduce<unknown>(step, json)
-      const weight = isUnknown ? 'addition' : (errorFields[String(at[0])] ?? 'observed')
+      const known = at.length === 0 ? 'documented' : (errorFields[String(at[0])] ?? 'observed')
+      const weight = isUnknown ? 'addition' : known
       return difference(weight, `error.${pathText(at) || 'body'}`, isUnknown ? 'no such field' : expected, observed)
     })
     return [...type, ...differences]
@@ -123,7 +145,7 @@ function failureDifferences(endpoint: Endpoint, { status, headers, json, text }:
   const reasons: readonly ReasonCode[] = [...listFailures(endpoint), ...reasonsOfAnyEndpoint]
   return [
     ...type,
-    ...(code.status === status
+    ...(code.status === status || !isListedStatus(endpoint, status)
       ? []
       : [difference('documented', 'error.error', `a code of ${status}: ${codes.join(', ') || 'none'}`, error)]),
     ...(reasonCodes[reason_code].error === error ? [] : [reason(`one of ${error}`)]),
@@ -134,15 +156,6 @@ function failureDifferences(endpoint: Endpoint, { status, headers, json, text }:
     ...requestIdDifferences(json, headers),
   ]
 }
-
-const reasonsOfAnyEndpoint: readonly ReasonCode[] = [
-  'method_not_allowed',
-  'not_found',
-  'http_malformed',
-  'payload_too_large',
-  'content_type_unsupported',
-  'host_not_allowed',
-]
 
 /** Where the fields of the error body come from, as its schema declares. */
 const errorFields: Readonly<Record<string, Provenance>> = Object.fromEntries(
@@ -274,17 +287,19 @@ const strengths: readonly Provenance[] = ['assumed', 'observed', 'documented']
  */
 export function provenances(endpoint: Endpoint, where: ListedField['where']): ReadonlyMap<string, Provenance> {
   const parts = listed.get(endpoint) ?? new Map()
-  const found = parts.get(where) ?? listProvenances(endpoint, where)
+  const found = parts.get(where) ?? listProvenances(endpoint, where, findCap(endpoint, where))
   listed.set(endpoint, parts.set(where, found))
   return found
 }
 
 const listed = new WeakMap<Endpoint, Map<ListedField['where'], ReadonlyMap<string, Provenance>>>()
 
-function listProvenances(endpoint: Endpoint, where: ListedField['where']): Map<string, Provenance> {
-  const { response } = endpoint
-  const cap =
-    where === 'response' && 'def' in response ? (readSource(response)?.provenance ?? 'documented') : 'documented'
+function findCap({ response }: Endpoint, where: ListedField['where']): Provenance {
+  return where === 'response' && 'def' in response ? (readSource(response)?.provenance ?? 'documented') : 'documented'
+}
+
+/** `cap` is the strongest that a field can be. */
+function listProvenances(endpoint: Endpoint, where: ListedField['where'], cap: Provenance): Map<string, Provenance> {
   const found = new Map<string, Provenance>()
   for (const field of endpointFields(endpoint)) {
     if (field.where !== where) continue

@@ -9,6 +9,7 @@ import type { CaseExchange, Check, Screenshot, StepResponse } from '../result.ts
 import { type AnyRequest, type Call, pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
 import { type HttpRequest, NoResponseError } from './http-client.ts'
+import type { RatePatience } from './rate-patience.ts'
 import type { StepTime } from './step-time.ts'
 import type { Target } from './target.ts'
 
@@ -20,6 +21,8 @@ export interface Environment {
   curl(request: HttpRequest, variables: readonly string[]): string
   /** How commands of the command line begin: `svc`, `npx --no svc-sandbox`. */
   command_name: string
+  /** Notes waits for the rate limit of a service. Its signal is part of the interrupt of the run. */
+  patience?: RatePatience
 }
 
 export interface CaseContext {
@@ -81,10 +84,12 @@ export function createStepContext(
         checks.push(isLimited ? { ...check, subject: rateLimitSubject } : check)
       }
       if (isLimited) {
-        const wait_ms = retryAfterMs(headers['retry-after'], environment.now()) ?? 0
-        await pause(Math.max(minWaitMs, wait_ms), { signal })
+        const wait_ms = Math.max(minWaitMs, retryAfterMs(headers['retry-after'], environment.now()) ?? 0)
+        environment.patience?.note(wait_ms)
+        await pause(wait_ms, { signal })
         return await send(request, endpoint)
       }
+      environment.patience?.reset()
       return { status, headers, body: json ?? text, duration_ms }
     } catch (error) {
       if (error instanceof NoResponseError) {
