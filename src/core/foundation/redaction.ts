@@ -211,7 +211,7 @@ export function holdsLiveKey(text: string, depth = 0): boolean {
 const liveKeyInHex = /7[03]6b5f6c6976655f/i
 const underscoreEntity = /&(?:#0{0,8}95|#x0{0,8}5f|lowbar|UnderBar);/gi
 /** Where base64 is broken into lines. */
-const base64LineEnd = /(?<=[A-Za-z0-9+/])(?:\r?\n|\\r|\\n){1,4}(?=[A-Za-z0-9+/])/g
+export const base64LineEnd = /(?<=[A-Za-z0-9+/])(?:\r?\n|\\r|\\n){1,4}(?=[A-Za-z0-9+/])/g
 
 /** Returns a value without the secrets of the asset tokens in it, plain or encoded. */
 export function withoutAssetTokens(text: string): string {

@@ -174,6 +174,27 @@ test.each<[string, ...Parts[]]>([
     'the bearer percent-encoded',
     { request_headers: ['authorization', 'Bearer q7Zk2mVd/91xLr0Pc'], response: '{"seen":"q7Zk2mVd%2F91xLr0Pc"}' },
   ],
+  [
+    'the bearer with every character percent-encoded',
+    {
+      request_headers: ['authorization', 'Bearer q7Zk2mVd-91xLr_0Pc'],
+      response: JSON.stringify({
+        a: [...'q7Zk2mVd-91xLr_0Pc'].map((each) => `%${each.charCodeAt(0).toString(16)}`).join(''),
+        b: 'q7Zk2mVd%2D91xLr%5F0Pc',
+      }),
+    },
+  ],
+  [
+    'in a header of JSON',
+    { request_headers: ['x-a', '{"password":"hunter2"}', 'x-b', btoa('{"password":"hunter2"}')] },
+    { response_headers: ['x-a', '{"password":"hunter2"}'] },
+  ],
+  [
+    'in an address in a header',
+    { response_headers: ['refresh', '0; url=/v1/x?password=hunter2', 'server-timing', 'db;desc="password=hunter2"'] },
+    { request_headers: ['x-pin', 'hunter2', 'x-user-pin', 'hunter2'] },
+  ],
+  ['in an address in the path', { path: '/v1/x/https://bob:hunter2@h/' }],
   ['an address', { path: '/v1/decisions/max@example.org', request_headers: ['x-user', 'max%40example.org'] }],
   [
     'an address in a response',
@@ -183,7 +204,7 @@ test.each<[string, ...Parts[]]>([
   for (const parts of exchanges) {
     const text = await record(parts)
     expect(text).toContain(`"url":"${origin}/v1/`)
-    expect(text).not.toMatch(/hunter2|q7Zk2m|5mhb0V3Zr|max(?:@|%|\\\\u)/)
+    expect(text).not.toMatch(/hunter2|aHVudGVyM|%71%37|q7Zk2m|5mhb0V3Zr|max(?:@|%|\\\\u)/)
     for (const within of ['q7Zk2mVd91xLr0Pc', ' q7Zk2mVd91xLr0Pc', 'y q7Zk2mVd91xLr0Pc']) {
       expect(text).not.toContain(btoa(within).slice(2, 16))
     }
@@ -281,6 +302,17 @@ test('headers that say who a user is are not kept, nor what repeats them; others
       '203.0.113.77:80, 10.0.0.1',
       'x-b',
       '2001:db8::1',
+    ],
+    ...['cf-ipcity', 'hunter2-d', 'cf-iplatitude', 'hunter2-e', 'x-appengine-citylatlong', 'hunter2-f'],
+    ...[
+      'cf-iplongitude',
+      'hunter2-g',
+      'cf-ja3-hash',
+      'hunter2-h',
+      'cf-ja4',
+      'hunter2-i',
+      'x-appengine-city',
+      'hunter2',
     ],
     ...['x-device-id', 'hunter2-a', 'x-remote-user', 'hunter2-b', 'x-forwarded-user', 'hunter2-c'],
   ]

@@ -122,8 +122,8 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     request_id,
     at_ms: passed.at_ms,
     method: passed.method,
-    path: (endpoint === 'file' ? keepFilePath : journalPath)(
-      replaceEmails(memory.replace(passed.path), () => '[removed]'),
+    path: withoutPathUser(
+      (endpoint === 'file' ? keepFilePath : journalPath)(replaceEmails(memory.replace(passed.path), () => '[removed]')),
     ),
     status: passed.response?.status ?? 0,
     reason_code: ReasonCode.safeParse(valueAt(received_json, 'reason_code')).data ?? null,
@@ -138,6 +138,11 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     response_headers,
     response_body: received.kind === 'text' ? redactText(memory, received.text, received.isJson) : null,
   }
+}
+
+/** Returns a path without the user and the password of an address in it. */
+function withoutPathUser(path: string): string {
+  return path.replace(/(?<=\/)[^/?:@]{0,256}:[^/?@]{1,512}@/g, '[removed]@')
 }
 
 function textAt(value: Json | undefined, path: string): string | null {

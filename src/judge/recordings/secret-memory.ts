@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { encodeInteger } from '#contract/ids.ts'
 import { replaceSignedTokens } from '#contract/recordings/secret-shapes.ts'
 import { escapeHtml } from '#foundation/html.ts'
-import { redactSecrets } from '#foundation/redaction.ts'
+import { base64LineEnd, redactSecrets } from '#foundation/redaction.ts'
 
 export interface SecretMemory {
   /** Learns a token or key. `kind` is the prefix in place of one that it does not have. Known shapes need no learning. */
@@ -38,7 +38,9 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
     },
     collectCredential(secret) {
       this.collectSecret(secret, 'tok')
-      for (const spelling of listBase64(secret)) index.addSecret(spelling, nameSecret(secret, 'tok', key))
+      for (const spelling of [...listBase64(secret), ...listPercentEncoded(secret)]) {
+        index.addSecret(spelling, nameSecret(secret, 'tok', key))
+      }
     },
     collectFromText(text, replacement) {
       const added = listSpellings(text).filter((spelling) => index.add(spelling, replacement, true))
@@ -46,7 +48,12 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       texts.push(added)
       if (texts.length > maxTexts) for (const spelling of texts.shift() ?? []) index.remove(spelling)
     },
-    replace: (text) => replaceSignedTokens(index.replace(text), (token) => nameSecret(token, 'jwt', key)),
+    replace(text) {
+      const plain = index.replace(text)
+      const joined = plain.replace(base64LineEnd, '')
+      const kept = joined === plain ? plain : index.replace(joined)
+      return replaceSignedTokens(kept === joined ? plain : kept, (token) => nameSecret(token, 'jwt', key))
+    },
   }
 }
 
@@ -220,6 +227,19 @@ function listSpellings(text: string): string[] {
     inUrl.replaceAll('%20', '+'),
   ]
   return [...new Set(all)]
+}
+
+/** A text with all characters percent-encoded, all but letters and digits, or only those that need not be. */
+function listPercentEncoded(text: string): string[] {
+  const encode = (all: RegExp) => text.toWellFormed().replace(all, percentEncode)
+  const spellings = [encode(/[\s\S]/gu), encode(/[^A-Za-z0-9]/gu), encode(/[-_]/g), encode(/[-_.~]/g)]
+  const lower = spellings.map((each) => each.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))
+  return [...spellings, ...lower].filter((each) => each !== text)
+}
+
+function percentEncode(character: string): string {
+  const bytes = [...Buffer.from(character)]
+  return bytes.map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
 }
 
 /** A text as it occurs within base64, by its place in a group of three bytes. What depends on its neighbours is left out. */

@@ -10,7 +10,7 @@ export interface Edit {
 interface JsonVisitor {
   /** Returns what stands in place of a string; null to keep it. @param name its field. Those of an array have its field */
   string(raw: string, name: string): string | Edit | null
-  number?(raw: string, name: string): string | null
+  number?(raw: string, name: string): string | Edit | null
   /** Called for the name of each field. */
   name?(raw: string): string | null
   /** Called where an object or an array begins. @param name its field */

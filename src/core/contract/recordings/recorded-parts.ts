@@ -8,6 +8,7 @@ import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactWithBase64 } from '#foundation/redaction.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { describeRemoved, journalHeaders, journalPath, redactHeaderValue } from './redaction.ts'
+import { redactNamedSecrets } from './secret-fields.ts'
 import { isOpaque, isSecretName, isSecretNumber, isSecretText, type Secrecy, secrecyIn } from './secret-names.ts'
 import { isSecretParameter, withoutShapes } from './secret-shapes.ts'
 
@@ -17,7 +18,11 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 /** Headers in which proxies pass on who a user is. Addresses are found by their shape. */
 const personalHeaders =
   /^(?:(?:x-)?forwarded(?:-for)?|(?:[\w-]{1,64}-)?(?:real|client|connecting|originating)-?ip|from|(?:x-(?:[\w-]{0,64}-)?|remote-)(?:user|username|device|account|customer|subscriber|login|email)(?:-?(?:id|name|email|uuid))?)$/
-const secretHeaders = /(?:^|-)(?:cookies?|api-?key|key|tokens?|secret|signature|hmac|session|auth)(?:$|-)/
+/** Headers in which networks pass on where a user is, and by what the device is known. The country is kept. */
+const placeHeaders =
+  /(?:^|-)(?:ip)?(?:city|citylatlong|city-?name|latitude|longitude|latlong|lat|lng|lon|postal-?code|zip-?code|metro-?code|time-?zone)$|^(?:cf|x-appengine|cloudfront-viewer|x-vercel-ip|x-client|x-geo|x-user)-(?:[\w-]{1,32}-)?region(?:-code|-name)?$|(?:^|-)ja[34](?:$|-)/
+const secretHeaders =
+  /(?:^|-)(?:cookies?|pin|otp|passcode|api-?key|key|tokens?|secret|signature|hmac|session|auth)(?:$|-)/
 /** Addresses of IP, with ports too, as the whole value of a header. A version can look like one. */
 const ipAddresses =
   /^(?:(?:for=)?["[]{0,2}(?:(?:\d{1,3}\.){3}\d{1,3}|(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{0,4}|(?:\d{1,3}\.){3}\d{1,3}))[\]"]{0,2}(?::\d{1,5})?(?:, ?|$)){1,32}$/i
@@ -25,7 +30,7 @@ const ofProtocol = /^host$|(?:^|-)version$/
 
 /** Whether a header says who a user is, by its name, or as an address of IP by its value. */
 export function isPersonalHeader(name: string, value: string): boolean {
-  return personalHeaders.test(name) || (!ofProtocol.test(name) && ipAddresses.test(value))
+  return personalHeaders.test(name) || placeHeaders.test(name) || (!ofProtocol.test(name) && ipAddresses.test(value))
 }
 
 /** Returns the headers of a request without credentials, prose, and what identifies a user. */
@@ -48,9 +53,25 @@ function withoutParameters(name: string, value: string): string {
     const secrets = new Set(findSocketSecrets(value))
     return value.replace(/[^\s,]+/g, (each) => (secrets.has(each) ? 'redacted' : each))
   }
-  return withoutShapes(withoutEmail(value)).replace(parameter, (whole, key: string, quote: string, text: string) =>
-    isSecretName(key) || isSecretParameter(key, text) ? `${key}=${quote}redacted` : whole,
-  )
+  if (hasNamedSecret(value)) return describeRemoved(value)
+  return withoutSecretParameters(withoutShapes(withoutEmail(value)))
+}
+
+/** @param depth of an address in a parameter */
+function withoutSecretParameters(text: string, depth = 0): string {
+  return text.replace(parameter, (whole, key: string, quote: string, inner: string) => {
+    if (isSecretName(key) || isSecretParameter(key, inner)) return `${key}=${quote}redacted`
+    if (depth === maxInner || !inner.includes('=')) return whole
+    return `${key}=${quote}${withoutSecretParameters(inner, depth + 1)}`
+  })
+}
+
+const maxInner = 3
+
+/** Whether the value of a header is JSON, plain or in base64, which has a secret by the name of its field. */
+function hasNamedSecret(value: string): boolean {
+  const plain = /^[\w+/-]{16,}={0,2}$/.test(value) ? Buffer.from(value, 'base64').toString() : value
+  return /^\s*[{[]/.test(plain) && redactNamedSecrets(plain) !== plain
 }
 
 /** A protocol of a WebSocket, such as `graphql-ws`, `v12.stomp` and `wamp.2.json`. */

@@ -20,8 +20,8 @@ import {
   withoutPersonal,
 } from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
-import { redactNamedSecrets } from './secret-fields.ts'
-import { redactCode, withoutSecretWords } from './secret-shapes.ts'
+import { redactMarked, redactNamedSecrets } from './secret-fields.ts'
+import { withoutSecretWords } from './secret-shapes.ts'
 
 /** An endpoint that a recording can have. */
 export type RecordedId = keyof typeof v1 | CompatEndpointId
@@ -319,7 +319,7 @@ export function redactResponseText(text: string, isJson: boolean = isJsonLike(te
 
 /** Parameters of code are expressions. */
 function redactDocument(text: string): string {
-  return /[<({]/.test(text) ? redactCode(text) : withoutSecretWords(text)
+  return /[<({]/.test(text) ? redactMarked(text) : withoutSecretWords(text)
 }
 
 /** Whether the text of a response is the code of a frame, a script or a style of the service. @param endpoint null for a file */

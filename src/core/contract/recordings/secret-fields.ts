@@ -1,4 +1,6 @@
 /** Secrets in JSON texts, by the names of their fields and those around them. */
+
+import { redactCode } from './code-secrets.ts'
 import { findRole } from './field-roles.ts'
 import { type Edit, readJsonString, replaceJsonStrings } from './json-strings.ts'
 import {
@@ -7,10 +9,12 @@ import {
   isSecretNumber,
   isSecretText,
   isTokenName,
+  isUnknownSecret,
+  namesSecret,
   type Secrecy,
   secrecyIn,
 } from './secret-names.ts'
-import { redacted, withoutSecretWords, withoutShapes } from './secret-shapes.ts'
+import { pairNames, redacted, withoutSecretWords, withoutShapes } from './secret-shapes.ts'
 
 /** JSON in a string of JSON, at most this deep: what is deeper is not kept. */
 const maxInner = 3
@@ -18,33 +22,53 @@ const maxInner = 3
 /** An object or an array that is open. */
 interface Level {
   isArray: boolean
+  /** The name of its field. */
+  name: string
   secrecy: Secrecy
-  /** The name of a pair of name and value: that of an array is its first string. */
+  /** The name in a pair of name and value, if it is that of a secret; of an array its last string. */
   pair_name: string
-  /** The value of a pair, while its name is still to come. */
-  pair_value: { text: string; edit: Edit } | null
+  /** The name of the pair whose value it is; null outside of one. */
+  value_for: string | null
+  /** The values of a pair whose name is still to come. */
+  held: Held[]
+  /** Those of the pair whose value it is; null outside of one. */
+  held_around: Held[] | null
 }
 
-const pairNames: ReadonlySet<string> = new Set(['name', 'key', 'header', 'field', 'parameter', 'param', 'n'])
-const pairValues: ReadonlySet<string> = new Set(['value', 'v'])
+interface Held {
+  text: string
+  edit: Edit
+  isNumber: boolean
+}
+
+const valueNames: ReadonlySet<string> = new Set(['value', 'v', 'val', 'values', 'content', 'data', 'default'])
+
+function isValueName(name: string): boolean {
+  return name.length <= maxPairName && valueNames.has(name.toLowerCase())
+}
 
 /** Returns JSON text without the secrets that the names of its fields give away, and without those of a known shape. */
 export function redactNamedSecrets(text: string, depth = 0): string {
   const levels: Level[] = []
-  let level: Level = { isArray: false, secrecy: 'none', pair_name: '', pair_value: null }
+  let level = openLevel(null, '', false)
   return replaceJsonStrings(text, {
     string(raw, name) {
       const value = readJsonString(raw)
       const isRedacted = value === '' || value.endsWith('redacted') || value.endsWith(redacted)
       const plain = isRedacted ? null : redactValue(value, name, level.secrecy, depth)
-      return completePair(level, value, name) && !isRedacted ? redacted : holdValue(level, value, name, plain)
+      if (isRedacted) return null
+      return completePair(level, value, name) ? redacted : holdValue(level, value, name, plain)
     },
     // It stays a number: a client may read it as one.
-    number: (raw, name) => (isSecretNumber(raw, name) ? '0' : null),
+    number(raw, name) {
+      const pair = findPairName(level, name)
+      if (isSecretNumber(raw, name) || (pair !== null && isSecretNumber(raw, pair))) return '0'
+      return holdValue(level, raw, name, null, true)
+    },
     name: (raw) => redactName(readJsonString(raw), level.secrecy),
     open(name, isArray) {
       levels.push(level)
-      level = { isArray, secrecy: secrecyIn(name, level.secrecy), pair_name: '', pair_value: null }
+      level = openLevel(level, name, isArray)
     },
     close() {
       level = levels.pop() ?? level
@@ -52,14 +76,37 @@ export function redactNamedSecrets(text: string, depth = 0): string {
   })
 }
 
+function openLevel(outer: Level | null, name: string, isArray: boolean): Level {
+  const isValue = outer !== null && !outer.isArray && isValueName(name)
+  const { pair_name = '', value_for = null, held_around = null, held = [] } = outer ?? {}
+  return {
+    ...{ isArray, name, secrecy: secrecyIn(name, outer?.secrecy ?? 'none'), pair_name: '' },
+    value_for: isValue && pair_name !== '' ? pair_name : value_for,
+    held: [],
+    held_around: isValue && pair_name === '' ? held : held_around,
+  }
+}
+
 /** Returns what stands in place of a string of JSON, escaped; null to keep it. */
 function redactValue(value: string, name: string, outer: Secrecy, depth: number): string | null {
   if (isSecretText(value, name, outer)) return redacted
   if (isTokenName(name)) return null
-  const mayBeJson = /"\s*:|^\s*\["/.test(value)
-  if (mayBeJson && depth >= maxInner) return redacted
-  const kept = withoutSecretWords(mayBeJson ? redactNamedSecrets(value, depth + 1) : value)
+  const kept = redactText(value, depth)
   return kept === value ? null : JSON.stringify(kept).slice(1, -1)
+}
+
+/** Returns a text without secrets: one that is JSON, code, markup, or none of these. */
+function redactText(text: string, depth: number): string {
+  const isJson = /"\s*:|^\s*\["/.test(text)
+  const isMarked = !isJson && /<[a-z!]/i.test(text)
+  if (!isJson && !isMarked) return withoutSecretWords(text)
+  if (depth >= maxInner) return redacted
+  return withoutSecretWords(isJson ? redactNamedSecrets(text, depth + 1) : redactMarked(text, depth + 1))
+}
+
+/** Returns code, or a document, without its secrets. */
+export function redactMarked(text: string, depth = 0): string {
+  return redactCode(text, (inner) => redactText(inner, depth))
 }
 
 /** The name of a field can be a secret too: `{"tokens": {"...": true}}`. */
@@ -74,26 +121,48 @@ const shortestShape = 12
 
 /** Notes the name of a pair, and returns whether a string is the value of one whose name gives it away: `{"name": "password", "value": "..."}`. */
 function completePair(level: Level, value: string, name: string): boolean {
+  const pair = findPairName(level, name)
+  if (pair !== null && isPairSecret(level, value, name, pair)) return true
   if (level.isArray) {
-    const first = level.pair_name
-    level.pair_name = first === '' && value.length <= maxPairName ? value : unpaired
-    return first !== '' && isSecretBeside(value, first)
+    const last = level.pair_name
+    level.pair_name = value.length <= maxPairName ? value : ''
+    return last !== '' && (headerList.test(level.name) ? isSecretText(value, last) : isSecretBeside(value, last))
   }
-  if (pairNames.has(name)) {
-    level.pair_name = value
-    if (level.pair_value !== null && isSecretText(level.pair_value.text, value)) level.pair_value.edit.text = redacted
+  if (value.length > maxPairName || !pairNames.has(name.toLowerCase()) || !namesSecret(value)) return false
+  if (level.pair_name === '' || isUnknownSecret(value)) level.pair_name = value
+  for (const { text, edit, isNumber } of level.held.splice(0)) {
+    if (isNumber ? isSecretNumber(text, value) : isSecretText(text, value)) edit.text = isNumber ? '0' : redacted
   }
-  return pairValues.has(name) && level.pair_name !== '' && isSecretText(value, level.pair_name)
+  return false
 }
 
 const maxPairName = 64
-/** Stands in place of the name behind the first two strings of an array. */
-const unpaired = ' '
+const headerList = /headers?$/i
+
+/** Returns the name of the pair of which a field is the value, or in the value; null for others. */
+function findPairName(level: Level, name: string): string | null {
+  if (level.value_for !== null) return level.value_for
+  return !level.isArray && level.pair_name !== '' && isValueName(name) ? level.pair_name : null
+}
+
+/** Within the value of a pair other fields say what it is. */
+function isPairSecret(level: Level, value: string, name: string, pair: string): boolean {
+  const isValue = level.isArray || /value$|^(?:v|val|values|content|data|default|text|s)$/i.test(name)
+  return isValue ? isSecretText(value, pair) : isSecretBeside(value, pair)
+}
 
 /** Holds the value of a pair whose name is still to come. */
-function holdValue(level: Level, text: string, name: string, plain: string | null): Edit | string | null {
-  if (level.isArray || !pairValues.has(name) || level.pair_name !== '') return plain
-  const edit: Edit = { text: plain }
-  level.pair_value = { text, edit }
-  return edit
+function holdValue(
+  level: Level,
+  text: string,
+  name: string,
+  plain: string | null,
+  isNumber = false,
+): Edit | string | null {
+  const isValue = !level.isArray && level.pair_name === '' && isValueName(name)
+  if (!isValue && level.held_around === null) return plain
+  const held = { text, edit: { text: plain }, isNumber }
+  if (isValue) level.held.push(held)
+  level.held_around?.push(held)
+  return held.edit
 }

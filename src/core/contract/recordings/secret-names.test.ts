@@ -60,6 +60,12 @@ describe('texts', () => {
     '{"url":"http://localhost:8080/a/logo@2x.png","at":"https://medium.example/@bob.smith.io/x","css":"sk-fading-circle-out"}',
     '{"name":"password","value":"","label":"say \\"hi\\": now"}',
     '{"mnemonic":"Alt+F","pat":"home","psk":"wpa2","parola_count":3,"path":"a","seed":"12","compass_order":"north12","desenha":"linha12","phrase":"good morning"}',
+    '<script>const HEADER_API_KEY = "X-Api-Key", kinds = ["password", "email"]; input.type = "password"</script>',
+    '<script>for(i=0;i<n.length;i++){x="it";y=i<2?password:token}</script><meta name="viewport" content="width=device-width">',
+    '<input type="hidden" name="page" value="12a"><input name="password" data-required="true"><a href="/x?page=2&amp;b=1">x</a>',
+    '{"id":"colour","value":"red12345","title":"A title","label":"Size","values":["hello2world"],"content":"text1234"}',
+    '{"a":"50%25 of 100%","b":"https://h/?n=https%3A%2F%2Fy%2F%3Fpage%3D2","c":"QmFzZTY0IG9mIGEgdGV4dA==","d":"the bearer of news"}',
+    '{"a":"//cdn.example:8080/logo@2x.png","b":"// see a: b","rawHeaders":["Host","a1b2c3.example","Accept","text/html"]}',
     '{"key":"2026-11-29T10:00:00","code":"error_with_letters_only","secret_name":"the name","pin_code_length":"4"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
@@ -94,10 +100,48 @@ describe('texts', () => {
     `-----BEGIN OPENSSH PRIVATE KEY-----\n${secret}-`,
     `<script>var settings = {apiSecret:"${secret}"}</script>`,
     `access_token=${secret}&token_type=bearer&refresh_token=${secret}`,
+    `var password = "${secret}"; const apiKey = '${secret}'; f(x)`,
+    `go(); cfg.secretKey = "correct ${secret}"; window["apiKey"]=\`${secret}\``,
+    `h.append("X-Api-Key","${secret}"); f("password", '${secret}'); g({name:'X-Api-Key',value:'${secret}'})`,
+    `a(); b = {password: "${secret.replace(/\d/g, '')}${secret}"}, u = "/x?password=${secret}"`,
+    `<input type=hidden name=csrf_token value=${secret}><input name=password value='${secret}'>`,
+    `<input title="a<b>" (x) value="${secret}" name="password"><div data-password=${secret}>`,
+    `<meta name=csrf-token content=${secret}><textarea class=a name=password>${secret}</textarea>`,
+    `<a href="/x?password=${secret}">x</a><a href=/x#access_token=${secret}>y</a>`,
+    `<div data-x="{&quot;password&quot;:&quot;${secret}&quot;}">x</div><!-- password=${secret} -->`,
+    `<!-- password: ${secret} --><iframe srcdoc="&lt;input name=password value=${secret}&gt;"></iframe>`,
+    `{"adm":"<input name=password value=${secret}>","b":"<script>var password='${secret}'</script>"}`,
+    `[{"Key":"DbPassword","Value":"${secret}"},{"VALUE":"${secret}","NAME":"password"}]`,
+    `[{"key":"password","value":{"stringValue":"${secret}"}},{"value":{"stringValue":"${secret}"},"key":"password"}]`,
+    `[{"name":"password","values":["${secret}","${secret}"]},{"id":"password","label":"A","value":"${secret}"}]`,
+    `{"rawHeaders":["Host","a","X-Api-Key","${secret}"],"a":[{"title":"password","value":"${secret}"},{"property":"apiKey","v":"${secret}"}]}`,
+    `{"a":"Bearer%20${secret}","b":"Bearer\\t${secret}","c":"Bearer \\"${secret}\\"","d":"//bob:${secret}@h/"}`,
+    `{"a":"https%3A%2F%2Fbob%3A${secret}%40h%2F","b":"-----BEGIN%20PRIVATE%20KEY-----%0A${secret}"}`,
+    `{"a":"https://x/?n=https%3A%2F%2Fy%2F%3Fpassword%3D${secret}&b=1","b":"https%253A%252F%252Fy%252F%253Fpassword%253D${secret}"}`,
   ])('by shape, by the name of a parameter or a pair, and around JSON: %s', (text) => {
     const kept = redactResponseText(text)
     expect(kept).not.toContain(secret)
     expect(kept).toContain('[redacted]')
+  })
+
+  test.each([
+    'https://bob:hunter2@h/',
+    'Authorization: Bearer hunter2hunter2',
+    'ghp_0123456789abcdefghij',
+    'AKIA0123456789ABCDEF',
+    '-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----',
+    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtYXgifQ.5mhb0V3Zr_t-1Kq9dTj2QwPz',
+  ])('in base64, and with every character percent-encoded: %s', (text) => {
+    const percent = [...text].map((each) => `%${each.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
+    expect(redactResponseText(JSON.stringify({ a: btoa(text) }))).not.toContain(btoa(text))
+    expect(redactResponseText(JSON.stringify({ a: percent }))).not.toContain(percent)
+  })
+
+  test('numbers of a pair, and with a fraction', () => {
+    expect(redactResponseText('[{"name":"otp","value":98210182},{"value":98210182,"name":"otp"}]')).not.toContain(
+      '9821',
+    )
+    expect(redactResponseText('{"password":28210476.5}')).toBe('{"password":0}')
   })
 
   test('the words that open a wallet', () => {

@@ -18,7 +18,7 @@ const wholeWords: ReadonlySet<string> = new Set(
 )
 /** The end of a name that can only be that of a secret. */
 const certainEnd =
-  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|(?:seed|recovery)phrase|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2})?$/
+  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|(?:seed|recovery)phrase|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer|csrf|xsrf)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2})?$/
 
 /** Names of secrets as of other things, and the last words of such names. */
 const ambiguousWords: ReadonlySet<string> = new Set('code hmac key pat psk session sid sig signature'.split(' '))
@@ -120,6 +120,12 @@ export function isUnknownSecret(name: string): boolean {
   return kind === 'certain' || kind === 'possible'
 }
 
+/** Whether a value beside a name can be a secret by it. */
+export function namesSecret(name: string): boolean {
+  const { kind, isNumeric } = readName(name)
+  return kind !== 'none' || isNumeric || /mnemonic$/i.test(name)
+}
+
 /** Whether a field has a token of the contract. */
 export function isTokenName(name: string): boolean {
   return readName(name).isToken
@@ -154,6 +160,17 @@ export function isSecretBeside(text: string, name: string): boolean {
   const { kind } = readName(name)
   return kind !== 'none' && (kind === 'ambiguous' ? isOpaque(text) : looksSecret(text))
 }
+
+/** Whether a literal that a name is set to is a secret. Constants have their own name: `HEADER_API_KEY = "X-Api-Key"`. */
+export function isSecretLiteral(text: string, name: string): boolean {
+  if (readName(name).kind !== 'certain') return isSecretBeside(text, name)
+  const own = splitName(text)
+    .join('')
+    .replace(/^x(?=.)/, '')
+  return text.trim() !== '' && (own === '' || !splitName(name).join('').endsWith(own) || own.length < minNameLength)
+}
+
+const minNameLength = 6
 
 /** One word, at least as long as one with 80 bits. */
 const opaque = /^[\w~+/=-]{16,4096}$/
@@ -190,7 +207,7 @@ export function isSecretNumber(digits: string, name: string): boolean {
   if (!readName(name).isNumeric) return false
   const joined = digits.replace(/(?<=\d)[ -](?=\d)/g, '')
   if (/^\d{4,}$/.test(joined)) return true
-  return /^-?\d[\d.eE+-]{0,64}$/.test(digits) && Number.isInteger(Number(digits)) && Math.abs(Number(digits)) >= 1_000
+  return /^-?\d[\d.eE+-]{0,64}$/.test(digits) && Math.abs(Number(digits)) >= 1_000
 }
 
 const numericSecret =

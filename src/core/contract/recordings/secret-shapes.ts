@@ -4,6 +4,11 @@ import { isOpaque, isSecretBeside, isSecretNumber, isSecretText, isUnknownSecret
 /** What stands in place of a secret that nothing has to follow. */
 export const redacted = '[redacted]'
 
+/** The fields and attributes that have the name of a pair of name and value, in lower case. */
+export const pairNames: ReadonlySet<string> = new Set(
+  'name key header field parameter param n k id label property title setting variable attribute'.split(' '),
+)
+
 /** The header of a signed token: JSON, which begins with `{"`, and so with `eyJ` in base64. */
 const signedToken = /eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*){1,3}/y
 const wordEnd = /[\w-]*/y
@@ -57,7 +62,7 @@ const prefixed =
   /(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))(?:gh[opsur]_[A-Za-z0-9]{16,255}|github_pat_\w{20,255}|xox[abeoprs]-[\w-]{10,255}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{35}|sk-(?=[\w-]{0,128}\d)[\w-]{20,255}|[rs]k_live_[A-Za-z0-9]{8,255})|(?<=hooks\.slack\.com(?:\\?\/)services(?:\\?\/))[\w/\\]{1,255}/g
 const mayBePrefixed = /gh[opsur]_|github_pat_|xox|A[KS]IA|AIza|sk-|k_live_|slack\.com/
 
-const addressStart = /(:(?:\\?\/){2})/
+const addressStart = /((?:\\?\/){2})/
 /** The user and the password of an address. Digits before a path are a port. */
 const userInfo = /^([^\s/?#@:"\\]{0,256}:)(?!\d{1,5}(?:[/?#]|$))[^@]{1,512}(?:@[^/?#@]*(?=@))*(?=@)/
 const onlyUser = /^[^\s/?#@:"\\]{16,256}(?=@)/
@@ -80,11 +85,12 @@ function withoutUserInfo(text: string): string {
 }
 
 /** A credential after its scheme. */
-const schemed = /\b(Bearer|Basic) ([\w.~+/=-]{8,4096})/g
+const schemed = /\b([Bb]earer|BEARER|[Bb]asic|BASIC)((?:\s|\\t|%20){1,8}\\?["']?|\\?["'])([\w.~+/=-]{8,4096})/g
+const maySchemed = /bearer|basic/i
 const longWord = 20
 
 function isCredential(scheme: string, text: string): boolean {
-  if (scheme === 'Basic') {
+  if (scheme.toLowerCase() === 'basic') {
     const pair = Buffer.from(text, 'base64').toString('latin1')
     return pair.includes(':') && /^[\x20-\x7e]*$/.test(pair)
   }
@@ -127,23 +133,44 @@ export function withoutPrefixed(text: string): string {
 /** Returns a text without private keys, tokens of known shapes, users and passwords of addresses, and credentials after their scheme. */
 export function withoutShapes(text: string): string {
   const plain = withoutUserInfo(withoutPrefixed(text))
-  if (!plain.includes('Bearer ') && !plain.includes('Basic ')) return plain
-  return plain.replace(schemed, (whole, scheme: string, value: string) =>
-    isCredential(scheme, value) ? `${scheme} ${redacted}` : whole,
+  if (!maySchemed.test(plain)) return plain
+  return plain.replace(schemed, (whole, scheme: string, between: string, value: string) =>
+    isCredential(scheme, value) ? scheme + between + redacted : whole,
   )
 }
 
-/** Returns a text without the secrets in it that their shape or the name of their parameter gives away. */
+/** Returns a text without the secrets in it that their shape or the name of their parameter gives away, encoded ones too. */
 export function withoutSecretWords(text: string): string {
-  return withoutParameters(withoutShapes(text))
+  return withoutEncoded(withoutParameters(withoutShapes(text)))
 }
 
-/** A value beside a name, in a script or an attribute. */
-const namedValue = /(?<![\w.-])([\w.-]{1,128})(["']?\s{0,8}[:=]\s{0,8}["'])([^\s"'<>]{6,4096})(?=["'])/g
+/** A part of an address that may be percent-encoded, or a word in base64. */
+const encodedPart = /[^?&#;,=\s"'<>\\]+/g
+const base64Word = /^[\w+/-]{16,8192}$/
+/** How base64 of readable text begins, characters. */
+const base64Start = 32
+const readable = /^[\t\r\n\x20-\x7e]+$/
+const maxEncodings = 4
 
-/** Returns code, or a document, without the secrets of a known shape and those beside the name of one: nothing else of it changes. */
-export function redactCode(text: string): string {
-  return withoutShapes(text).replace(namedValue, (whole, name: string, between: string, value: string) =>
-    !value.endsWith('redacted') && isSecretBeside(value, name) ? name + between + redacted : whole,
-  )
+/** Returns a text without what is a secret once its encoding is undone: percent signs at any level, or base64. */
+export function withoutEncoded(text: string, depth = 0): string {
+  if (depth === maxEncodings || text.length < shortestEncoded) return text
+  return text.replace(encodedPart, (part) => {
+    if (part.length < shortestEncoded || part.endsWith('redacted')) return part
+    if (part.includes('%')) {
+      const plain = decode(part)
+      if (plain === part) return part
+      const kept = withoutEncoded(withoutParameters(withoutShapes(plain)), depth + 1)
+      return kept === plain ? part : encodeURIComponent(kept.toWellFormed()).replaceAll('%5Bredacted%5D', redacted)
+    }
+    if (!base64Word.test(part) || !readable.test(decodeBase64(part.slice(0, base64Start)))) return part
+    const plain = decodeBase64(part)
+    return withoutEncoded(withoutParameters(withoutShapes(plain)), depth + 1) === plain ? part : redacted
+  })
+}
+
+const shortestEncoded = 12
+
+function decodeBase64(text: string): string {
+  return Buffer.from(text, 'base64').toString('latin1')
 }

@@ -1,0 +1,81 @@
+/** Secrets in code and in markup: the literals and attributes beside the name of one. */
+import { redactMarkup } from './markup-secrets.ts'
+import { isSecretBeside, isSecretLiteral, isSecretNumber, isSecretText, isUnknownSecret } from './secret-names.ts'
+import { pairNames, redacted, withoutEncoded, withoutShapes } from './secret-shapes.ts'
+
+/** A name, and what stands between it and a literal: `a.b = `, `["a"] = `, `"a": `, `f("a", `. */
+const beforeLiteral =
+  /(?<![\w.$-])([\w.$-]{1,128})(?:["'`]?\]?\s{0,8}(?:[=!]={0,2}|:|\|\|=?|\?\?=?|\+=)\s{0,8}\(?|["'`]\s{0,8}(,)\s{0,8})(?=["'`]|\d{4})/g
+const literal = /(["'`])((?:(?!\1)[^\\]|\\[\s\S]){1,4096})\1|\d{4,32}(?:\.\d{1,16})?(?![\w.])/y
+/** Between the two parts of a pair: `{name: "a", value: "b"}`. */
+const pairValue = /\s{0,8},\s{0,8}["']?(?:value|val|v|content)["']?\s{0,8}[:=]\s{0,8}/iy
+/** A method that sets the value of a name. */
+const setter = /(?:append|set\w{0,32}|header|put|add\w{0,32}|cookie)\(\s{0,8}["'`]$/i
+
+/** Returns code, or a document, without the secrets of a known shape and those beside the name of one: nothing else of it changes. @param redactText for the texts of attributes */
+export function redactCode(text: string, redactText: (text: string) => string): string {
+  return redactLiterals(withoutQueries(withoutEncoded(redactMarkup(withoutShapes(text), redactText))))
+}
+
+/** A parameter of an address in code: what stands behind it is no part of an expression. */
+const queryParameter = /([?#]|(?<!&)&(?:amp;)?)([A-Za-z][\w.%-]{0,63})=([\w%~+/.:@!*-]{1,4096})(?=["'`&#<\\])/g
+
+function withoutQueries(text: string): string {
+  return text.replace(queryParameter, (whole, before: string, name: string, value: string) =>
+    isSecretText(value, name) && !value.endsWith('redacted') ? `${before}${name}=${redacted}` : whole,
+  )
+}
+
+function redactLiterals(text: string): string {
+  const parts: string[] = []
+  let copied = 0
+  for (const { 0: before, 1: name = '', 2: comma, index } of text.matchAll(beforeLiteral)) {
+    const from = index + before.length
+    if (index < copied || !(isUnknownSecret(name) || isPairName(name) || isSecretBeside(anySecret, name))) continue
+    const found = readLiteral(text, from)
+    if (found === null) continue
+    const isSet = comma === undefined || setter.test(text.slice(Math.max(0, index - 48), index))
+    const secret = isSecret(found, name, isSet) ? found : findPairSecret(text, name, found)
+    if (secret === null) continue
+    parts.push(text.slice(copied, secret.from), secret.isNumber ? '0' : redacted)
+    copied = secret.to
+  }
+  return copied === 0 ? text : parts.join('') + text.slice(copied)
+}
+
+/** Looks like a secret under any name of one. */
+const anySecret = 'aA1aA1aA1aA1aA1aA1aA1'
+
+function isPairName(name: string): boolean {
+  return pairNames.has(name.toLowerCase())
+}
+
+interface Literal {
+  text: string
+  isNumber: boolean
+  /** The offsets of its text. */
+  from: number
+  to: number
+}
+
+function readLiteral(text: string, at: number): Literal | null {
+  literal.lastIndex = at
+  const [whole = '', quote, inner = ''] = literal.exec(text) ?? []
+  if (whole === '') return null
+  if (quote === undefined) return { text: whole, isNumber: true, from: at, to: at + whole.length }
+  return { text: inner, isNumber: false, from: at + 1, to: at + 1 + inner.length }
+}
+
+function isSecret({ text, isNumber }: Literal, name: string, isSet: boolean): boolean {
+  if (isNumber) return isSecretNumber(text, name)
+  if (text.endsWith('redacted') || text.endsWith(redacted)) return false
+  return isSet ? isSecretLiteral(text, name) : isSecretBeside(text, name)
+}
+
+function findPairSecret(text: string, name: string, { text: inner, isNumber, to }: Literal): Literal | null {
+  if (isNumber || !isPairName(name) || !isUnknownSecret(inner)) return null
+  pairValue.lastIndex = to + 1
+  const [between] = pairValue.exec(text) ?? []
+  const value = between === undefined ? null : readLiteral(text, to + 1 + between.length)
+  return value !== null && isSecret(value, inner, true) ? value : null
+}

@@ -1,0 +1,172 @@
+/** Secrets in the tags and comments of HTML. Scripts in it are code: what looks like a tag there is read as one, and keeps its bytes. */
+import { escapeHtml } from '#foundation/html.ts'
+import { isSecretBeside, isSecretLiteral, isUnknownSecret } from './secret-names.ts'
+import { pairNames, redacted, withoutSecretWords } from './secret-shapes.ts'
+
+interface Attribute {
+  name: string
+  /** Without entities. */
+  value: string
+  /** As it is written, without quotes. */
+  raw: string
+  from: number
+}
+
+interface Edit {
+  from: number
+  to: number
+  text: string
+}
+
+const tagStart = /<(?:!--|([a-zA-Z][\w:-]{0,64}))/g
+const attribute = /[\s/]*([^\s<>/=]{1,256})[^\S]{0,64}(?:=\s{0,64}(?:(["'])|([^\s<>"'][^\s<>]{0,8191})))?/y
+const valueAttributes: ReadonlySet<string> = new Set(['value', 'content', 'data-value', 'data-content', 'defaultvalue'])
+const nameAttributes: ReadonlySet<string> = new Set([
+  'http-equiv',
+  'itemprop',
+  'data-name',
+  'data-key',
+  'formcontrolname',
+])
+/** What an attribute says about a field, and no secret. */
+const harmlessValue = /^(?:|true|false|on|off|yes|no|none|required|\d{1,3}|#[\w-]{1,64})$/i
+
+/** Returns HTML without the secrets in its attributes and comments, and in the texts of its fields. @param redactText for the texts of attributes */
+export function redactMarkup(text: string, redactText: (text: string) => string): string {
+  const edits: Edit[] = []
+  const quotes = createQuotes(text)
+  tagStart.lastIndex = 0
+  for (let start = tagStart.exec(text); start !== null; start = tagStart.exec(text)) {
+    const from = tagStart.lastIndex
+    if (start[1] === undefined) {
+      const end = text.indexOf('-->', from)
+      const to = end === -1 ? text.length : end
+      const comment = text.slice(from, to)
+      const kept = redactComment(comment)
+      if (kept !== comment) edits.push({ from, to, text: kept })
+      tagStart.lastIndex = to
+      continue
+    }
+    const { attributes, end } = readAttributes(text, from, quotes)
+    edits.push(...redactTag(attributes, redactText))
+    const content = text[end] === '>' ? findFieldText(text, start[1], attributes, end + 1) : null
+    if (content !== null) edits.push(content)
+    tagStart.lastIndex = content?.to ?? end
+  }
+  return applyEdits(text, edits)
+}
+
+/** Returns a function that finds the quote which ends a value, and looks no second time for one that does not come. */
+function createQuotes(text: string): (quote: string, from: number) => number {
+  const missing = new Set<string>()
+  return (quote, from) => {
+    const at = missing.has(quote) ? -1 : text.indexOf(quote, from)
+    if (at === -1) missing.add(quote)
+    return at
+  }
+}
+
+function readAttributes(
+  text: string,
+  from: number,
+  findQuote: (quote: string, from: number) => number,
+): { attributes: Attribute[]; end: number } {
+  const attributes: Attribute[] = []
+  for (let at = from; ; ) {
+    attribute.lastIndex = at
+    const [whole = '', name = '', quote, unquoted] = attribute.exec(text) ?? []
+    if (whole === '') {
+      while (at < text.length && /[\s/=]/.test(text[at]!)) at++
+      return { attributes, end: at }
+    }
+    at += whole.length
+    if (quote === undefined) {
+      if (unquoted !== undefined) attributes.push(toAttribute(name, unquoted, at - unquoted.length))
+      continue
+    }
+    const end = findQuote(quote, at)
+    if (end === -1) return { attributes, end: at }
+    attributes.push(toAttribute(name, text.slice(at, end), at))
+    at = end + 1
+  }
+}
+
+function toAttribute(name: string, raw: string, from: number): Attribute {
+  return { name: name.toLowerCase(), value: decodeEntities(raw), raw, from }
+}
+
+function redactTag(attributes: readonly Attribute[], redactText: (text: string) => string): Edit[] {
+  const named = findSecretName(attributes)
+  return attributes.flatMap(({ name, value, raw, from }) => {
+    if (value.endsWith('redacted') || harmlessValue.test(value)) return []
+    const own = name.replace(/^data-/, '')
+    const isSecret =
+      isSecretLiteral(value, own) || (named !== null && valueAttributes.has(name) && isSecretLiteral(value, named))
+    const kept = isSecret ? redacted : name.startsWith('on') && value === raw ? value : redactText(value)
+    return kept === value ? [] : [{ from, to: from + raw.length, text: escapeHtml(kept) }]
+  })
+}
+
+/** Returns the name of a field, if it is that of a secret. */
+function findSecretName(attributes: readonly Attribute[]): string | null {
+  for (const { name, value } of attributes) {
+    if ((pairNames.has(name) || nameAttributes.has(name)) && isUnknownSecret(value)) return value
+  }
+  return null
+}
+
+/** Returns what stands in place of the text of an element which a name gives away. */
+function findFieldText(text: string, tag: string, attributes: readonly Attribute[], from: number): Edit | null {
+  const name = findSecretName(attributes)
+  if (name === null) return null
+  const end = text.indexOf('<', from)
+  const to = end === -1 ? text.length : end
+  const plain = decodeEntities(text.slice(from, to)).trim()
+  const isSecret = tag.toLowerCase() === 'textarea' ? isSecretLiteral(plain, name) : isSecretBeside(plain, name)
+  return isSecret && !plain.endsWith('redacted') ? { from, to, text: redacted } : null
+}
+
+const inComment = /([\w.-]{1,128})["']?\s{0,8}:\s{0,8}["']?([^\s"',;<>]{1,1024})/g
+
+/** Returns the text of a comment without secrets. */
+function redactComment(text: string): string {
+  return withoutSecretWords(text).replace(inComment, (whole, name: string, value: string) =>
+    isSecretBeside(value, name) ? `${name}: ${redacted}` : whole,
+  )
+}
+
+const entity =
+  /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(quot|apos|amp|lt|gt|colon|equals|num|sol|quest|commat|lowbar|nbsp));?/gi
+const entities: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    quot: '"',
+    apos: "'",
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    colon: ':',
+    equals: '=',
+    num: '#',
+    sol: '/',
+  }).concat(Object.entries({ quest: '?', commat: '@', lowbar: '_', nbsp: ' ' })),
+)
+
+function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(entity, (whole, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return entities.get(name.toLowerCase()) ?? whole
+    const code = decimal === undefined ? Number.parseInt(hex!, 16) : Number(decimal)
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
+  })
+}
+
+function applyEdits(text: string, edits: readonly Edit[]): string {
+  if (edits.length === 0) return text
+  const parts: string[] = []
+  let copied = 0
+  for (const edit of edits) {
+    parts.push(text.slice(copied, edit.from), edit.text)
+    copied = edit.to
+  }
+  return parts.join('') + text.slice(copied)
+}
