@@ -128,12 +128,16 @@ function completePair(level: Level, value: string, name: string): boolean {
     level.pair_name = value.length <= maxPairName ? value : ''
     return last !== '' && (headerList.test(level.name) ? isSecretText(value, last) : isSecretBeside(value, last))
   }
-  if (value.length > maxPairName || !pairNames.has(name.toLowerCase()) || !namesSecret(value)) return false
-  if (level.pair_name === '' || isUnknownSecret(value)) level.pair_name = value
-  for (const { text, edit, isNumber } of level.held.splice(0)) {
-    if (isNumber ? isSecretNumber(text, value) : isSecretText(text, value)) edit.text = isNumber ? '0' : redacted
-  }
+  if (value.length <= maxPairName && pairNames.has(name.toLowerCase()) && namesSecret(value)) namePair(level, value)
   return false
+}
+
+/** Notes the name of a pair, and removes the values that came before it. */
+function namePair(level: Level, name: string): void {
+  if (level.pair_name === '' || isUnknownSecret(name)) level.pair_name = name
+  for (const { text, edit, isNumber } of level.held.splice(0)) {
+    if (isNumber ? isSecretNumber(text, name) : isSecretText(text, name)) edit.text = isNumber ? '0' : redacted
+  }
 }
 
 const maxPairName = 64
