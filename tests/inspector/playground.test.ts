@@ -98,6 +98,7 @@ test('a campaign is chosen, fills, and is marked', async () => {
   await expect.poll(() => new URL(page.url()).searchParams.get('campaign')).toBe('cmp_larkfield_coffee')
   await page.locator('form').getByRole('button', send).first().click()
   await page.getByText(/ from Larkfield Coffee/).waitFor()
+  await page.getByText('forced, never billed').first().waitFor()
   await page.frameLocator('iframe').getByText('FORCED').first().waitFor()
 })
 

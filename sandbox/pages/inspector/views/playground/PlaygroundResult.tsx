@@ -95,9 +95,11 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
   )
 }
 
-function Summary({ sent: { status, duration_ms, request_id, broken }, polls }: { sent: Sent; polls: number }) {
+function Summary({ sent: { status, duration_ms, request_id, broken, headers }, polls }: { sent: Sent; polls: number }) {
+  const isForced = headers['x-sandbox-warning']?.includes('campaign_forced') === true
   return (
     <>
+      <Chip tone="warn">{isForced ? 'forced, never billed' : null}</Chip>
       {polls > 0 && <Chip tone="warn">{`${polls} polls`}</Chip>}
       <span className="faint tiny">{duration(duration_ms)}</span>
       <StatusChip status={status} text={broken} />
