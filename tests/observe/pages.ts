@@ -244,7 +244,6 @@ export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
 /** The stub is missing in files, not in a page that got render.js; a script from elsewhere needs two sandboxes. */
 export const wrongPages: Readonly<Record<Exclude<PageRuleId, 'stub-missing' | 'renderer-elsewhere'>, Page>> = {
   'step-failed': { ...askingPage, steps: '- click: text=Agree' },
-  'ad-not-shown': { ...mistypedPage, also: ['page-errors'] },
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,
@@ -270,7 +269,6 @@ export const wrongPages: Readonly<Record<Exclude<PageRuleId, 'stub-missing' | 'r
   },
   'page-errors': {
     body: `${slot}${turn('/reshaped')}`,
-    also: ['ad-not-shown'],
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
   'layout-shift': {

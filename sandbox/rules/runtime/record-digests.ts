@@ -1,4 +1,4 @@
-/** The digests by which an entry of the evidence proves its row: whoever changes the row has another digest. */
+/** The digests by which an entry of the evidence proves its row: a row that was changed has another digest. */
 import type { Platform } from '#platform/platform.ts'
 import type { BeaconRow, StoredDecision } from '#store/store.ts'
 

@@ -38,41 +38,41 @@ test.each([
 describe('no ad in the page', () => {
   const request = { method: 'POST', path: '/v1/placements', status: 200, slot_id: 'slot_1' }
   const unfilled = { decision: { no_fill_reason: 'no_demand' } }
-  const page = { mounts: [], failed_step: null, blocked: [], renderer_errors: [] }
-  const error = { type: 'error', code: 'request_failed' }
+  const page = { mounts: [], files: 1, blocked: [], renderer_errors: [], console_errors: [], waiting_turns: 0 }
   const judge = (fill: boolean | null, more: object = {}) =>
-    pageRules['ad-not-shown'].judge({
+    pageRules['page-errors'].judge({
       page: { ...page, ...more },
       observed: {
         exchanges: fill === null ? [] : [{ ...request, response_body: unfilled }],
         placements: fill === null ? [] : [{ slot_id: 'slot_1', fill }],
+        command_name: 'svc',
       },
     } as unknown as Facts['page'])
+  const report = (type: string, code: string) => [{ type, code, detail: null }]
 
   test.each([
-    ['one was there', true, { mounts: [mount], renderer_errors: [error] }],
-    ['a step failed', true, { failed_step: {}, renderer_errors: [error] }],
-    ['a policy blocked it', true, { blocked: [{ is_enforced: true }], renderer_errors: [error] }],
-    ['the page waits for its user', null, {}],
-    ['a fill of a backend, which no page asked for', true, {}],
-    ['a user withdrew the consent', true, { renderer_errors: [{ type: 'blocked', code: 'consent_not_granted' }] }],
-    ['a decision came late', true, { renderer_errors: [{ type: 'error', code: 'late_decision' }] }],
-    ['the page ended the turn', true, { renderer_errors: [{ type: 'cancelled', code: 'aborted' }] }],
-  ])('is no finding: %s', (_, fill, more) => expect(judge(fill, more).findings).toEqual([]))
+    ['an ad was there', { mounts: [mount], renderer_errors: report('error', 'request_failed') }],
+    ['a user withdrew the consent', { renderer_errors: report('blocked', 'consent_not_granted') }],
+    ['a decision came late', { renderer_errors: report('error', 'late_decision') }],
+    ['the page ended the turn', { renderer_errors: report('cancelled', 'aborted') }],
+  ])('is no error: %s', (_, more) => {
+    expect(judge(true, more).findings.map(({ severity }) => severity)).toEqual([undefined])
+  })
+
+  test('nor where nothing was reported: a fill of a backend, which no page asked for', () => {
+    expect(judge(true).findings).toEqual([])
+  })
 
   test.each([
-    ['a route that is not there', null, error],
-    ['half a response', true, { type: 'blocked', code: 'consent_missing' }],
-  ])('is one after an error: %s', (_, fill, reported) => {
-    const { findings } = judge(fill, { renderer_errors: [reported] })
-    expect(findings).toEqual([{ message: `No ad came into the page: render.js reported ${reported.code}.` }])
+    ['a route that is not there', 'error', 'request_failed'],
+    ['half a response', 'blocked', 'consent_missing'],
+  ])("is an error after one that is the page's own: %s", (_, type, code) => {
+    const { findings } = judge(true, { renderer_errors: report(type, code) })
+    expect(findings).toEqual([expect.objectContaining({ severity: 'error', message: expect.stringContaining(code) })])
   })
 
   test('is noted where nothing was filled', () => {
-    expect(judge(false)).toMatchObject({
-      findings: [],
-      notes: ['1 placement requested, none filled (no_demand): the page had no ad to show.'],
-    })
+    expect(judge(false).notes).toEqual(['1 placement requested, none filled (no_demand): the page had no ad to show.'])
     expect(judge(true).notes).toEqual([])
   })
 })

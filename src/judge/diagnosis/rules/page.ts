@@ -57,16 +57,6 @@ export const servedRules = ruleSet('served', {
   },
 })
 
-/**
- * What only the page or its route can cause, so that no turn shows an ad. Anything else may be a user who refused, a decision
- * that came late, or a network.
- */
-const faults: ReadonlySet<string> = new Set([
-  ...['target_not_found', 'endpoint_missing', 'activation_failed', 'origin_opaque', 'script_incomplete'],
-  ...['request_failed', 'response_unreadable', 'asset_token_invalid', 'media_type_mismatch'],
-  ...['consent_missing', 'consent_unreadable', 'consent_revision_mismatch'],
-])
-
 /** Notes a run in which nothing could be shown, since nothing was filled. */
 function noteUnfilled({ exchanges, placements }: Observed): string[] {
   const requests = exchanges.filter(isAdRequest)
@@ -220,6 +210,7 @@ export const pageRules = ruleSet('page', {
           fix: consoleFix(text, page),
         })),
       ],
+      notes: page.mounts.length > 0 ? [] : noteUnfilled(observed),
     }),
   },
   'layout-shift': {
@@ -232,28 +223,6 @@ export const pageRules = ruleSet('page', {
       if (shift === null) return { sample_size: 0, findings: [] }
       const message = `Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`
       return { sample_size: mounts.length, findings: shift > goodShift ? [{ message }] : [] }
-    },
-  },
-  'ad-not-shown': {
-    title: 'the page shows an ad',
-    severity: 'error',
-    costs: 'Nothing is paid, and no rule about an ad in the page had anything to judge.',
-    fix: 'Give the page the whole response, and mount it in a slot that stays. A page that is to show none: off: [ad-not-shown] in svc.observe.yaml.',
-    needs: 'an ad in the page, or an error that kept it away (--url)',
-    judge({ page, observed }) {
-      const { mounts, failed_step, blocked, renderer_errors } = page
-      if (mounts.length > 0) return { sample_size: mounts.length, findings: [] }
-      // Each of these is a finding of its own.
-      const isExplained = failed_step !== null || blocked.some(({ is_enforced }) => is_enforced)
-      // Without one of them nobody can know whether the page was to show an ad.
-      const errors = isExplained ? [] : renderer_errors.filter(({ code }) => faults.has(code))
-      const codes = [...new Set(errors.map(({ code }) => code))].join(', ')
-      const finding = { message: `No ad came into the page: render.js reported ${codes}.` }
-      return {
-        sample_size: errors.length,
-        findings: errors.length === 0 ? [] : [finding],
-        notes: noteUnfilled(observed),
-      }
     },
   },
   'renderer-elsewhere': {

@@ -9,12 +9,26 @@ import type { Finding } from '../rule.ts'
 const stub =
   'Put the stub before the code that uses it, as svc docs browser shows: then the turn runs without render.js too.'
 
+/**
+ * What only the page or its route can cause: where no ad came into the page, it is an error. Anything else may be a user who
+ * refused, a decision that came late, or a network.
+ */
+const faults: ReadonlySet<string> = new Set([
+  ...['target_not_found', 'endpoint_missing', 'activation_failed', 'origin_opaque', 'script_incomplete'],
+  ...['request_failed', 'response_unreadable', 'asset_token_invalid', 'media_type_mismatch'],
+  ...['consent_missing', 'consent_unreadable', 'consent_revision_mismatch'],
+])
+
 /** Returns one finding for each different error or block of render.js. */
 export function rendererErrors(page: PageSeen, command_name: string): Finding[] {
   const findings = page.renderer_errors
     .filter((error) => !isConsequence(error, page))
-    .map((error) => toFinding(error, page, command_name))
+    .map((error) => ({ ...toFinding(error, page, command_name), ...weigh(error, page) }))
   return [...new Map([...findings, ...waitingTurns(page)].map((finding) => [finding.message, finding])).values()]
+}
+
+function weigh({ code }: RendererError, { mounts }: PageSeen): Pick<Finding, 'severity'> {
+  return mounts.length === 0 && faults.has(code) ? { severity: 'error' } : {}
 }
 
 /** Whether another finding names the cause: without an activation a turn has no endpoint, and a blocked frame or beacon fails. */
