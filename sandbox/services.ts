@@ -27,7 +27,7 @@ import { createTokenText } from './admin-token.ts'
 import { type Demand, joinDemand, packageVersion, readFixture, readScenarios, type SeededProject } from './fixtures.ts'
 import type { SandboxOptions, StartOptions } from './options.ts'
 import type { OpenedRecording } from './recording-file.ts'
-import { verificationThread } from './verification-thread.ts'
+import { createVerificationThread } from './verification-thread.ts'
 
 /** What everything else is built from. */
 export interface Parts {
@@ -100,7 +100,7 @@ export function createServices(parts: Parts, rates: Rates, findServer: () => San
     metrics,
     tracing,
     readProcess: readProcessFigures,
-    verifyOnThread: verificationThread(),
+    verifyOnThread: createVerificationThread(),
     waiters,
     pendingDecisions: createPendingDecisions({
       ...{ ...decisions, waiters, callbacks, metrics, tracing, report },

@@ -10,7 +10,7 @@ const workerFile = import.meta.url.endsWith('.ts') ? 'verification-worker.ts' : 
 const workerPath = join(import.meta.dirname, workerFile)
 
 /** Returns a function that verifies one chain at a time: requests must keep most of the processors. */
-export function verificationThread(): Services['verifyOnThread'] {
+export function createVerificationThread(): Services['verifyOnThread'] {
   let last: Promise<unknown> = Promise.resolve()
 
   return (work) => {

@@ -12,14 +12,8 @@ import { type ConsentResolution, mayProcessPrompt, resolveConsent } from '#domai
 import { hasUsdRate } from '#domain/currencies.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { asksBidders } from '#runtime/bidders/bidders.ts'
-import {
-  auctionLatency,
-  decideJobSlot,
-  decisionEvidence,
-  drawLatency,
-  listCampaignCaps,
-  listCaps,
-} from '#runtime/decisions.ts'
+import { listCampaignCaps, listCaps } from '#runtime/caps.ts'
+import { auctionLatency, decideJobSlot, decisionEvidence, drawLatency } from '#runtime/decisions.ts'
 import { describeDecision, type RequestTrace, storeTrace } from '#runtime/traces/request-trace.ts'
 import type { JobRow, NewSlot } from '#store/store.ts'
 import { acceptCallback } from './callbacks.ts'

@@ -8,16 +8,15 @@ import { encodeId, formatToken } from '#contract/ids.ts'
 import type { Latency } from '#contract/resources/projects.ts'
 import type { ScenarioChanges } from '#contract/resources/sandbox/scenarios.ts'
 import { type AskedAnswer, writeAnswers } from '#domain/bids.ts'
-import type { Campaign } from '#domain/catalogue.ts'
 import { mayProcessPrompt } from '#domain/consent.ts'
 import { type DecisionInput, decideSlot, unplayedStep } from '#domain/decisions.ts'
 import { decisionEntry } from '#domain/evidence.ts'
 import { auctionMs, type MarketOutcome, won } from '#domain/market.ts'
 import type { Opportunity } from '#domain/offers.ts'
-import { unitsMs } from '#foundation/duration.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Platform } from '#platform/platform.ts'
-import type { CapGuard, EvidenceDraft, JobRow, ProjectRow, Store, StoredDecision } from '#store/store.ts'
+import type { EvidenceDraft, JobRow, ProjectRow, Store, StoredDecision } from '#store/store.ts'
+import { guardFills, isCapped, listCaps } from './caps.ts'
 import type { Markets } from './markets.ts'
 import type { ScriptedDecision } from './playback/script.ts'
 import { decisionDigest } from './record-digests.ts'
@@ -158,43 +157,10 @@ function decideWithin(
   if (outcome.status === 'no_fill' || outcome.campaign.caps === undefined || force_campaign_id !== null) return outcome
   const { campaign_id } = outcome.campaign
   const before = fills_before.filter((id) => id === campaign_id).length
-  return isCapped(services, guardCampaign(job, outcome.campaign, now_ms), before).then((isReached) => {
+  return isCapped(services, guardFills(job, outcome.campaign.caps, now_ms, campaign_id), before).then((isReached) => {
     if (!isReached) return outcome
     const opportunity = { ...input.opportunity, capped: new Set([...capped, campaign_id]) }
     return decideWithin(services, job, { ...input, opportunity }, fills_before)
-  })
-}
-
-/** Returns the caps of a campaign, as the conditions that one more fill of it at `now_ms` must meet. */
-function guardCampaign(
-  { project_id, session_id }: Pick<JobRow, 'project_id' | 'session_id'>,
-  { campaign_id, caps = {} }: Pick<Campaign, 'campaign_id' | 'caps'>,
-  now_ms: number,
-): CapGuard[] {
-  const guards: CapGuard[] = []
-  const fills = (session: string | null, since_ms: number, most: number | undefined) => {
-    if (most !== undefined) guards.push({ kind: 'fills', project_id, session_id: session, since_ms, most, campaign_id })
-  }
-  fills(null, now_ms - unitsMs.h, caps.global_per_hour)
-  if (session_id === null) return guards
-  fills(session_id, 0, caps.session)
-  fills(session_id, now_ms - unitsMs.d, caps.user_per_day)
-  return guards
-}
-
-/** Returns the caps of the campaigns that decisions of a job have chosen: they must still hold when the fills are written. */
-export function listCampaignCaps(
-  { markets }: Pick<DecisionServices, 'markets'>,
-  job: JobRow,
-  decisions: readonly (StoredDecision | null)[],
-  now_ms: number,
-): CapGuard[] {
-  if (job.facts.force_campaign_id !== undefined) return []
-  const { campaigns, positions } = markets.current
-  const chosen = decisions.flatMap((each) => (each?.outcome.status === 'filled' ? [each.outcome.campaign_id] : []))
-  return [...new Set(chosen)].flatMap((campaign_id) => {
-    const campaign = campaigns[positions.get(campaign_id) ?? -1]
-    return campaign?.caps === undefined ? [] : guardCampaign(job, campaign, now_ms)
   })
 }
 
@@ -331,38 +297,4 @@ export function drawLatency(services: DecisionServices, project: ProjectRow, mod
   }
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return Math.min(600_000, Math.round(latency.median_ms * Math.exp(latency.sigma * normal)))
-}
-
-/** Returns the frequency caps of a job, as the conditions that one more fill at `now_ms` must meet. */
-export function listCaps(job: Pick<JobRow, 'id' | 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
-  const { id: job_id, project_id, session_id } = job
-  const cap = job.facts.frequency_cap
-  if (cap === undefined) return []
-  const guards: CapGuard[] = []
-  const fills = (session: string | null, since_ms: number, most: number | undefined) => {
-    if (most !== undefined) guards.push({ kind: 'fills', project_id, session_id: session, since_ms, most })
-  }
-  fills(null, now_ms - unitsMs.h, cap.global_per_hour)
-  if (session_id === null) return guards
-  fills(session_id, 0, cap.session)
-  fills(session_id, now_ms - unitsMs.d, cap.user_per_day)
-  if (cap.prompt_interval !== undefined) {
-    guards.push({ kind: 'interval', project_id, session_id, job_id, jobs: cap.prompt_interval })
-  }
-  return guards
-}
-
-async function isCapped(
-  { store }: DecisionServices,
-  caps: readonly CapGuard[],
-  fills_before: number,
-): Promise<boolean> {
-  for (const cap of caps) {
-    const reached =
-      cap.kind === 'interval'
-        ? await store.hasFillWithin(cap)
-        : (await store.countFills(cap, cap.since_ms, cap.most)) + fills_before >= cap.most
-    if (reached) return true
-  }
-  return false
 }

@@ -109,3 +109,10 @@ export async function request(
     )
   }
 }
+
+/** Reads a page of the sandbox that is no endpoint of the contract. @throws ApiProblem */
+export async function readJson<Output>(address: string): Promise<Output> {
+  const response = await request('GET', address)
+  if (!response.ok) throw refusal(response.status, await response.text())
+  return response.json()
+}

@@ -1,17 +1,10 @@
 /** The campaigns of the market in force, your own first: for pickers and sheets. */
 import type { SheetCampaigns } from '#contract/resources/sandbox/creative-sheet.ts'
-import { refusal, request } from './api.ts'
+import { readJson } from './api.ts'
 import { useLoaded } from './resource.ts'
 
 /** A longer list is not read by anyone, and slows the page down. */
 const maxOffered = 500
-
-/** Reads a page of the sandbox that is no endpoint of the contract. @throws ApiProblem */
-export async function readJson<Output>(address: string): Promise<Output> {
-  const response = await request('GET', address)
-  if (!response.ok) throw refusal(response.status, await response.text())
-  return response.json()
-}
 
 async function readCampaigns(): Promise<SheetCampaigns['campaigns']> {
   return (await readJson<SheetCampaigns>('/_sandbox/creatives')).campaigns

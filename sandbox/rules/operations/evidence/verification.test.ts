@@ -4,7 +4,7 @@ import { EvidenceVerification } from '#contract/resources/evidence.ts'
 import { manualClock } from '#platform/clock.ts'
 import { createPlatform, sha256Hex } from '#platform/platform.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
-import { verificationThread } from '#sandbox/verification-thread.ts'
+import { createVerificationThread } from '#sandbox/verification-thread.ts'
 import { openSqliteStore } from '#store/sqlite/index.ts'
 import type { Store } from '#store/store.ts'
 import { addBeacons } from '#tests/reliability/large-state.ts'
@@ -34,7 +34,7 @@ test('a long chain is verified on a thread, from its file, while entries are app
   db.close()
   const store = openStore(path)
   const works: ChainWork[] = []
-  const thread = verificationThread()
+  const thread = createVerificationThread()
   const platform = createPlatform({ clock: manualClock(), signingKey: new Uint8Array(32) })
   const verifyOnThread: typeof thread = (work) => {
     works.push(work)
@@ -85,7 +85,7 @@ test('a chain that grows faster than it is verified is verified up to where it w
     store: growing,
     platform,
     report: () => {},
-    verifyOnThread: verificationThread(),
+    verifyOnThread: createVerificationThread(),
   })
   expect(chains.map(({ entries, problem }) => ({ entries, problem }))).toContainEqual({ entries: 5, problem: null })
   expect([ok, appended]).toEqual([true, 1])

@@ -5,7 +5,7 @@ import type { CreativeSheet, SheetVariant } from '#contract/resources/sandbox/cr
 import { describeFailure, type Judged, judgeVariant } from '#qa/sheet/checks.ts'
 import { measureTexts } from '#qa/sheet/measure.ts'
 import { measureFrame, stageVariant, startFrame } from '#qa/sheet/stage.ts'
-import { readJson } from '../../data/campaigns.ts'
+import { readJson } from '../../data/api.ts'
 import { useLoaded } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
 import { Panel } from '../../parts/Panel.tsx'
