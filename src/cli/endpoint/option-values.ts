@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseSince, parseSpan } from '#foundation/duration.ts'
-import { instantText } from '#text/instants.ts'
+import { instantText, sinceForms } from '#text/instants.ts'
 
 /** A flag that can be repeated. Its value is the list of all given values. */
 export function repeatable(flags: string, description: string): Option {
@@ -49,7 +49,6 @@ export function durationMs(text: string): number {
 /** Reads the start of a filter, which the sandbox counts from its own clock. */
 export function sinceText(text: string): string {
   const since = instantText(text)
-  if (parseSince(since) === null)
-    throw new InvalidArgumentError('It must be a span such as 10m, a time such as 2027-01-31, or epoch milliseconds.')
+  if (parseSince(since) === null) throw new InvalidArgumentError(`It must be ${sinceForms}.`)
   return since
 }

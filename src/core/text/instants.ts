@@ -2,6 +2,9 @@
 import { CliError } from './cli-error.ts'
 import { formatTime } from './text.ts'
 
+/** What `parseSince` reads, for the end of a sentence. */
+export const sinceForms = 'a span such as 10m, a time such as 2027-01-31, or epoch milliseconds'
+
 /** Returns an RFC 3339 time, or a day, as epoch milliseconds; any other text unchanged. */
 export function instantText(text: string): string {
   return /^\d{4}-\d\d-\d\d/.test(text) ? String(readInstant(text)) : text
