@@ -147,18 +147,19 @@ const wrong: string[] = []
 const totals = { seen: 0, not_seen: 0, unmeasured: 0, shown: 0, lost: 0, label: 0, false: 0 }
 for (let index = 0; index < pages; index += 1) {
   const { html, scale } = layout(openDice(seed * 10_000 + index))
-  const [found] = await judgeLayouts(page, [{ what: '', html, is: 'seen' }], true)
+  const [judgements] = await judgeLayouts(page, [{ what: '', html, is: 'seen' }])
+  const found = judgements!.observed
   const picture = await takePictures(page, scale)
-  const line = `${seed * 10_000 + index}: ${found!.outcome} ${found!.reason}, ${Math.round(picture.strong * 100)} to ${Math.round(picture.faint * 100)} % shows\n  ${html}`
-  totals[found!.outcome] += 1
+  const line = `${seed * 10_000 + index}: ${found.outcome} ${found.reason}, ${Math.round(picture.strong * 100)} to ${Math.round(picture.faint * 100)} % shows\n  ${html}`
+  totals[found.outcome] += 1
   if (picture.strong >= 0.5) totals.shown += 1
   // A covered label costs the view, whatever shows of the ad.
-  if (found!.reason.startsWith('label_')) totals.label += Number(picture.strong >= 0.5)
-  else if (picture.strong >= 0.55 && found!.outcome !== 'seen') {
+  if (found.reason.startsWith('label_')) totals.label += Number(picture.strong >= 0.5)
+  else if (picture.strong >= 0.55 && found.outcome !== 'seen') {
     totals.lost += 1
     wrong.push(`lost: ${line}`)
   }
-  if (found!.outcome === 'seen' && picture.faint < 0.45) {
+  if (found.outcome === 'seen' && picture.faint < 0.45) {
     totals.false += 1
     wrong.push(`false: ${line}`)
   }

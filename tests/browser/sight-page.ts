@@ -4,27 +4,29 @@ import type { Page } from 'playwright-core'
 import type { Judgement, judge } from '#renderer/host/judge/judge.ts'
 import type { SightCase } from './sight-table.ts'
 
-/** @param isObserved whether IntersectionObserver v2 is asked, where there is one */
-export async function judgeLayouts(page: Page, cases: readonly SightCase[], isObserved: boolean): Promise<Judgement[]> {
+/** What is found of one layout: asking IntersectionObserver v2, where there is one, and without it. */
+export interface Judgements {
+  observed: Judgement
+  unobserved: Judgement
+}
+
+export async function judgeLayouts(page: Page, cases: readonly SightCase[]): Promise<Judgements[]> {
   const source = await readFile(new URL('../../dist/renderer/judge.js', import.meta.url), 'utf8')
   // As text: the tests' runner replaces imports that it reads.
   const load = `import(URL.createObjectURL(new Blob([${JSON.stringify(source)}], { type: 'text/javascript' })))`
   await page.evaluate(`window.loadJudge = () => ${load}`)
   await page.evaluate(defineJudging)
-  return page.evaluate(
-    async ([cases, isObserved]) => {
-      const found: Judgement[] = []
-      for (const each of cases) found.push(await window.judgeLayout(each, isObserved))
-      return found
-    },
-    [cases, isObserved] as const,
-  )
+  return page.evaluate(async (cases) => {
+    const found: Judgements[] = []
+    for (const each of cases) found.push(await window.judgeLayout(each))
+    return found
+  }, cases)
 }
 
 declare global {
   interface Window {
     loadJudge(): Promise<{ judge: typeof judge }>
-    judgeLayout(layout: SightCase, isObserved: boolean): Promise<Judgement>
+    judgeLayout(layout: SightCase): Promise<Judgements>
   }
 }
 
@@ -50,7 +52,7 @@ function defineJudging(): void {
     const [label, frame] = [...root.children] as [HTMLElement, HTMLElement]
     return { wrapper, label, frame }
   }
-  window.judgeLayout = async ({ html, script, viewport = null }, isObserved) => {
+  window.judgeLayout = async ({ html, script, viewport = null }) => {
     const section = document.createElement('section')
     section.innerHTML = html ?? '<div class="slot"></div>'
     document.body.replaceChildren(section)
@@ -64,22 +66,24 @@ function defineJudging(): void {
         (each) => new Promise((resolve) => each.addEventListener('load', resolve, { once: true })),
       ),
     )
-    const isV2 = isObserved && 'isVisible' in IntersectionObserverEntry.prototype
+    const isV2 = 'isVisible' in IntersectionObserverEntry.prototype
     const v2 = isV2 ? await firstEntry(wrapper, { trackVisibility: true, delay: 100 } as object) : undefined
-    const observed = (v2 as { isVisible?: boolean } | undefined)?.isVisible
     const last = await firstEntry(frame, {})
-    // A new one has surveyed nothing yet.
-    const part = await window.loadJudge()
-    for (let attempt = 0; ; attempt += 1) {
-      const ratio = last.intersectionRatio
-      const found =
-        ratio < 0.5
-          ? ({ outcome: 'not_seen', reason: 'out_of_view', share: 0, check: 'none' } as const)
-          : part.judge({ frame, label, last, needed: 0.5, viewport, observed })
-      // A picture may still have to be decoded.
-      const isLate = found.reason === 'pending' || (found.outcome === 'unmeasured' && attempt < 3)
-      if (!isLate || attempt > 40) return found
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    const judgeWith = async (isVisible: boolean | undefined): Promise<Judgement> => {
+      // A new one has surveyed nothing yet.
+      const part = await window.loadJudge()
+      for (let attempt = 0; ; attempt += 1) {
+        const found =
+          last.intersectionRatio < 0.5
+            ? ({ outcome: 'not_seen', reason: 'out_of_view', share: 0, check: 'none' } as const)
+            : part.judge({ frame, label, last, needed: 0.5, viewport, observed: isVisible })
+        // A picture may still have to be decoded.
+        const isLate = found.reason === 'pending' || (found.outcome === 'unmeasured' && attempt < 3)
+        if (!isLate || attempt > 40) return found
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
     }
+    const { isVisible } = (v2 ?? {}) as { isVisible?: boolean }
+    return { observed: await judgeWith(isVisible), unobserved: await judgeWith(undefined) }
   }
 }

@@ -429,13 +429,15 @@ test('what is assumed of a status does not excuse the body, nor a status that th
   expect(await polled(302, '')).toEqual([5, ['documented status']])
 })
 
-test('a service that is always over its rate limit: each wait is printed, and there is an end', async () => {
+test('a service that is always over its rate limit: each wait is printed, and there is an end', {
+  tags: 'depth',
+}, async () => {
   proxy.alter = (passing) =>
     Object.assign(passing, { status: 429, json: null, text: '{}', headers: { 'retry-after': '0' } })
   const { code, stderr } = await check()
   expect([code, stderr.match(/^Waiting 1 ?s, since .* limits the rate of requests\.$/gm)?.length]).toEqual([3, 7])
   expect(stderr).toContain(`${proxy.url} responded with 429 8 times in a row.`)
-}, 60_000)
+})
 
 test('a service that is not there is exit code 7', async () => {
   expect((await cli.svc(`contract check http://127.0.0.1:9 ${keys}`)).code).toBe(7)

@@ -249,14 +249,20 @@ test('processes that the command leaves behind are ended with it', async () => {
 
 /** `taskkill` is a program here as well; a console would send the command its Ctrl-C too. */
 describe('on Windows', () => {
-  test.each<[Signal, script: string, ended: { code: number; isKilled: boolean }]>([
+  type Case = [Signal, script: string, ended: { code: number; isKilled: boolean }]
+  const cases: Case[] = [
     // SIGINT and SIGHUP leave the command its clean-up.
     ['SIGINT', 'while [ ! -e go ]; do sleep 0.05; done; exit 7', { code: 7, isKilled: false }],
     ['SIGHUP', 'while [ ! -e go ]; do sleep 0.05; done; exit 7', { code: 7, isKilled: false }],
-    // One that ignores a Ctrl-C is ended with what it started; SIGTERM, which nothing there delivers, ends it at once.
-    ['SIGINT', `exec ${waiting}`, { code: 137, isKilled: true }],
+    // Nothing there delivers it: it ends the command, with what that started.
     ['SIGTERM', `exec ${waiting}`, { code: 137, isKilled: true }],
-  ])('%s: %s', async (name, script, expected) => {
+  ]
+  test.for(cases)('%s: %s', expectEnd)
+  // It has its seconds first.
+  const ignoring: Case = ['SIGINT', `exec ${waiting}`, { code: 137, isKilled: true }]
+  test.for([ignoring])('%s: %s', { tags: 'depth' }, expectEnd)
+
+  async function expectEnd([name, script, expected]: Case) {
     const directory = temporaryDirectory()
     const killed = join(directory, 'killed')
     writeFileSync(join(directory, 'taskkill'), `#!/bin/sh\necho "$@" >"${killed}"\nkill -9 "$2"\n`, { mode: 0o755 })
@@ -267,7 +273,7 @@ describe('on Windows', () => {
     running.signal(name)
     writeFileSync(join(directory, 'go'), '')
     expect({ code: (await running.ended).code, isKilled: existsSync(killed) }).toEqual(expected)
-  })
+  }
 })
 
 function isWritten({ directory }: Following & { directory: string }): boolean {

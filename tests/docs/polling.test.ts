@@ -75,7 +75,9 @@ test('it waits as Retry-After says, in seconds and as a date, polls until the de
   expect(pauses[2]).toBeGreaterThanOrEqual(1_000)
 })
 
-test('a poll is repeated after a 503, a request for a placement is not, nor anything that is refused', async () => {
+test('a poll is repeated after a 503, a request for a placement is not, nor anything that is refused', {
+  tags: 'depth',
+}, async () => {
   const { faults, scenario, sandbox } = control()
   await scenario.use({ params: { name: 'pending_then_ready' }, body: {} })
   await faults.add({ body: { method: 'GET', path: '/v1/decisions', status: 503, times: 1 } })
