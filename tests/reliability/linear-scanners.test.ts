@@ -105,22 +105,22 @@ const mails = Array.from({ length: 400 }, (_, index) => [
 let names = 0
 const frame = { type: 'text/html', path: '/v1/render/ast_1' }
 
-/** Microseconds of the processor for a response of this length. The least of three: other work beside it takes part in some. */
+/** Returns microseconds of the processor for a response of this length. */
 async function costOf(make: (length: number) => Response, length: number): Promise<number> {
-  const costs: number[] = []
-  for (let time = 0; time < 3; time++) {
-    const started = process.threadCpuUsage()
-    let runs = 0
-    let spent = 0
+  const started = process.threadCpuUsage()
+  for (let runs = 1; ; runs++) {
+    await recordEntry(toExchange(make(length)), 'https://ads.example.com', memory())
+    const { user, system } = process.threadCpuUsage(started)
     // It is counted in steps of some milliseconds.
-    for (; spent < 40_000; runs++) {
-      await recordEntry(toExchange(make(length)), 'https://ads.example.com', memory())
-      const { user, system } = process.threadCpuUsage(started)
-      spent = user + system
-    }
-    costs.push(spent / runs)
+    if (user + system >= 24_000) return (user + system) / runs
   }
-  return Math.min(...costs)
+}
+
+/** Measures up to three times, until a value is below `enough`: other work beside it takes part in some. */
+async function lowest(measure: () => Promise<number>, enough: number): Promise<number> {
+  let least = await measure()
+  for (let time = 1; time < 3 && least >= enough; time++) least = Math.min(least, await measure())
+  return least
 }
 
 const shortBody = 30_000
@@ -167,10 +167,17 @@ test.each<[string, (length: number) => Response]>([
   ['events', (length) => ({ type: 'text/event-stream', body: fill('data: {"a":"b"}\n', length) })],
   ['names in a script', (length) => ({ ...frame, body: fill('token="', length) })],
 ])('an exchange with %s', async (_, make) => {
-  const cost = await costOf(make, shortBody)
-  const growth = (await costOf(make, 4 * shortBody)) / cost
-  const timesUsual = cost / (await costOf(usual, shortBody))
-  expect({ growth, timesUsual }).toEqual({ growth: below(maxGrowth), timesUsual: below(maxTimesUsual) })
+  let cost = 0
+  const growth = await lowest(async () => {
+    cost = await lowest(() => costOf(make, shortBody), 0)
+    return (await costOf(make, 4 * shortBody)) / cost
+  }, maxGrowth)
+  usualCost ??= await lowest(() => costOf(usual, shortBody), 0)
+  expect({ growth, timesUsual: cost / usualCost }).toEqual({
+    growth: below(maxGrowth),
+    timesUsual: below(maxTimesUsual),
+  })
 })
 
+let usualCost: number | undefined
 const below = (limit: number) => expect.toSatisfy((ratio: number) => ratio < limit, `less than ${limit}`)

@@ -24,12 +24,16 @@ export interface SecretMemory {
 const startLength = 8
 /** Prompt texts, of which a session has any number. */
 const maxTexts = 2_000
+/** Those that are known not to need learning again. */
+const maxCredentials = 256
 /** The spellings of secrets that are kept word for word. A service can send any number of tokens. */
 const maxSecrets = 20_000
 
 export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory {
   const index = createIndex()
   const texts: string[][] = []
+  /** A client authenticates each request with the same. */
+  const credentials = new Set<string>()
   return {
     collectSecret(secret, kind) {
       if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
@@ -37,16 +41,23 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       for (const spelling of listSpellings(secret)) index.addSecret(spelling, replacement)
     },
     collectCredential(secret) {
+      if (credentials.has(secret)) return
+      if (credentials.size === maxCredentials) credentials.clear()
+      credentials.add(copy(secret))
       this.collectSecret(secret, 'tok')
+      const replacement = nameSecret(secret, 'tok', key)
       for (const spelling of [...listBase64(secret), ...listPercentEncoded(secret)]) {
-        index.addSecret(spelling, nameSecret(secret, 'tok', key))
+        index.addSecret(spelling, replacement)
       }
     },
     collectFromText(text, replacement) {
       const added = listSpellings(text).filter((spelling) => index.add(spelling, replacement, true))
       if (added.length === 0) return
       texts.push(added)
-      if (texts.length > maxTexts) for (const spelling of texts.shift() ?? []) index.remove(spelling)
+      if (texts.length <= maxTexts) return
+      for (const spelling of texts.shift() ?? []) index.remove(spelling)
+      // One of them can have been a credential too.
+      credentials.clear()
     },
     replace(text) {
       const plain = index.replace(text)
@@ -231,16 +242,25 @@ function listSpellings(text: string): string[] {
 
 /** A text with all characters percent-encoded, all but letters and digits, or only those that need not be. */
 function listPercentEncoded(text: string): string[] {
-  const encode = (all: RegExp) => text.toWellFormed().replace(all, percentEncode)
-  const spellings = [encode(/[\s\S]/gu), encode(/[^A-Za-z0-9]/gu), encode(/[-_]/g), encode(/[-_.~]/g)]
-  const lower = spellings.map((each) => each.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))
-  return [...spellings, ...lower].filter((each) => each !== text)
+  const all = Buffer.from(text).toString('hex')
+  return [all.toUpperCase(), all]
+    .map((digits) => digits.replace(/../g, '%$&'))
+    .concat([/[^A-Za-z0-9]/gu, /[-_]/g, /[-_.~]/g].flatMap((some) => encodeSome(text.toWellFormed(), some)))
+    .filter((each) => each !== text)
 }
 
-function percentEncode(character: string): string {
-  const bytes = [...Buffer.from(character)]
-  return bytes.map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
+/** Returns a text with some of its characters percent-encoded, in digits of both cases. */
+function encodeSome(text: string, some: RegExp): string[] {
+  const encoded = text.replace(
+    some,
+    (character) => percentCodes[character.charCodeAt(0)] ?? encodeURIComponent(character),
+  )
+  if (encoded === text) return []
+  const lower = encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
+  return lower === encoded ? [encoded] : [encoded, lower]
 }
+
+const percentCodes = Array.from({ length: 0x80 }, (_, code) => `%${code.toString(16).toUpperCase().padStart(2, '0')}`)
 
 /** A text as it occurs within base64, by its place in a group of three bytes. What depends on its neighbours is left out. */
 function listBase64(text: string): string[] {
