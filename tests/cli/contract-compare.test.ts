@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Finding } from '#qa/contract-compare/findings.ts'
+import type { CountedDifference } from '#qa/contract-compare/findings.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { type BrokenProxy, type Passing, startProxy } from './broken-proxy.ts'
 import { startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
@@ -67,7 +67,9 @@ async function recordTurns(name: string, count: number): Promise<string> {
   return file
 }
 
-async function findings(args: string): Promise<{ code: number; findings: Finding[]; stderr: string; report: Report }> {
+async function findings(
+  args: string,
+): Promise<{ code: number; findings: CountedDifference[]; stderr: string; report: Report }> {
   // The other sandbox has the clock of this computer.
   const { code, stdout, stderr } = await recorded.svc(`contract compare ${args} -o json`, { system: { now: Date.now } })
   expect(proxy.failures).toEqual([])
@@ -78,7 +80,7 @@ async function findings(args: string): Promise<{ code: number; findings: Finding
 interface Report {
   ok: boolean
   compared: number
-  findings: Finding[]
+  findings: CountedDifference[]
   outcomes: { service: string; other: string; count: number }[]
   not_compared: { why: string; count: number }[]
   left_out: { file: string; why: string; count: number }[]

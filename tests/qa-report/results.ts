@@ -1,6 +1,7 @@
 /** Results of runs, built by hand: as a runner would write them, with defaults for what a test does not care about. */
 import { PNG } from 'pngjs'
-import type { CaseExchange, CaseResult, Check, RunResult, Screenshot, SourceLocation, StepResult } from '#qa/result.ts'
+import type { SourceLocation } from '#foundation/finding.ts'
+import type { CaseExchange, CaseResult, Check, RunResult, Screenshot, StepResult } from '#qa/result.ts'
 
 /** 2026-03-04T10:20:30.400Z */
 export const started_at_ms = 1_772_619_630_400

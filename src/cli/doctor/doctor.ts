@@ -1,6 +1,6 @@
 /** `svc doctor`: this computer and its sandbox, judged by their rules, and the report. */
 
-import type { Finding, Rule, RuleText } from '#diagnosis/rule.ts'
+import type { Rule, RuleFinding, RuleText } from '#diagnosis/rule.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { Style } from '#text/terminal.ts'
 import { hangingLines, plural } from '#text/text.ts'
@@ -56,7 +56,7 @@ export function runRule<Given>(rule: Rule<Given>, facts: Given): Outcome[] {
   )
 }
 
-function toOutcome(rule: RuleText, { message, fix = rule.fix, severity = rule.severity }: Finding): Outcome {
+function toOutcome(rule: RuleText, { message, fix = rule.fix, severity = rule.severity }: RuleFinding): Outcome {
   return { level: severity === 'error' ? 'problem' : severity, message, fix }
 }
 

@@ -2,7 +2,7 @@
 
 import { settingsTable } from '#cli/settings/table.ts'
 import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
-import type { Finding, Rule } from '#diagnosis/rule.ts'
+import type { Rule, RuleFinding } from '#diagnosis/rule.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { isLoopback } from '#foundation/http.ts'
 import { mapTable, tableNames } from '#foundation/table-entry.ts'
@@ -140,11 +140,11 @@ function compareVersions(one: string, other: string): number {
   return ones.map((number, index) => number - (others[index] ?? 0)).find((difference) => difference !== 0) ?? 0
 }
 
-function found(findings: readonly Finding[], holds: string) {
+function found(findings: readonly RuleFinding[], holds: string) {
   return { sample_size: 1, findings, holds }
 }
 
-function secretKey({ secret_key, source }: Machine['settings']): Finding[] {
+function secretKey({ secret_key, source }: Machine['settings']): RuleFinding[] {
   if (secret_key === null || secret_key.startsWith('sk_test_') || secret_key.startsWith('at_')) return []
   const where = `secret_key (${source.secret_key})`
   if (secret_key.startsWith('sk_live_')) {
@@ -156,7 +156,7 @@ function secretKey({ secret_key, source }: Machine['settings']): Finding[] {
   return [{ message: `${where} is a publishable key; servers send a secret key.`, fix }]
 }
 
-function publishableKey({ publishable_key, source }: Machine['settings']): Finding[] {
+function publishableKey({ publishable_key, source }: Machine['settings']): RuleFinding[] {
   if (publishable_key === null || publishable_key.startsWith('pk_')) return []
   const where = `publishable_key (${source.publishable_key})`
   if (publishable_key.startsWith('sk_')) {
@@ -168,7 +168,7 @@ function publishableKey({ publishable_key, source }: Machine['settings']): Findi
 }
 
 /** Finds a key whose project is not client_id, when the sandbox knows the key. */
-function keyOfOther({ client_id, secret_key, sandbox }: Machine['settings']): Finding[] {
+function keyOfOther({ client_id, secret_key, sandbox }: Machine['settings']): RuleFinding[] {
   const owner = sandbox?.projects.find((project) =>
     [project.secret_key, project.live_secret_key].includes(secret_key ?? ''),
   )
@@ -177,7 +177,7 @@ function keyOfOther({ client_id, secret_key, sandbox }: Machine['settings']): Fi
   return [{ message: `secret_key belongs to ${owner.client_id}, but client_id is ${client_id}.`, fix }]
 }
 
-function foreignSettings(settings: Machine['settings']): Finding[] {
+function foreignSettings(settings: Machine['settings']): RuleFinding[] {
   const { source, sandbox } = settings
   if (sandbox === null) return []
   const { projects } = sandbox
@@ -197,7 +197,12 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
 }
 
 /** Describes what responds at the base URL instead of a sandbox that commands use. */
-function serviceMissing({ service, settings: { base_url, source, several }, port, command_name }: Machine): Finding {
+function serviceMissing({
+  service,
+  settings: { base_url, source, several },
+  port,
+  command_name,
+}: Machine): RuleFinding {
   const start = `Start one: ${command_name} start`
   if (source.base_url === 'default' && several.length > 1) {
     return {

@@ -1,7 +1,7 @@
 /** How the tools of agents reach a sandbox. */
 import type { Client } from '#client/client.ts'
 import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
-import type { Finding } from '#qa/contract-compare/findings.ts'
+import type { CountedDifference } from '#qa/contract-compare/findings.ts'
 import type { TargetOptions } from '#qa/run/target.ts'
 
 export interface SandboxAccess {
@@ -36,7 +36,7 @@ export interface LocalAccess {
   /** Resolves to the campaigns of a file of demand, as they were read. Throws CliError with everything that is wrong. */
   checkDemand(file: string): Promise<object[]>
   /** Resolves to what differs between a recording and a sandbox started for it, or another recording. Throws CliError. */
-  compare(given: ComparedFiles, signal: AbortSignal): Promise<{ findings: readonly Finding[] }>
+  compare(given: ComparedFiles, signal: AbortSignal): Promise<{ findings: readonly CountedDifference[] }>
   /** Resolves to whether the ad of a page shows and counts under each condition, in a browser. Throws CliError. */
   tryHosts(given: TriedPage, signal: AbortSignal): Promise<object>
 }

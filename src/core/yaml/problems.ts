@@ -5,17 +5,9 @@
 import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
 import type { z } from 'zod'
 import { describeRequirement, typeWord } from '#contract/errors.ts'
+import type { SourceLocation } from '#foundation/finding.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
-
-/** A place in a file, counted from 1. */
-export interface SourceLocation {
-  /** As given on the command line, or `builtin:<name>` for the built-in suites. */
-  file: string
-  /** 0 for a whole file, and for findings of `observe`, which have none. */
-  line: number
-  column: number
-}
 
 /** Something wrong in a suite file. */
 export interface SuiteProblem {

@@ -1,25 +1,20 @@
 /** `svc beacons lint`: a file of beacons judged by the rules about beacon files. Pure: text in, findings out. */
 
 import { readOccurrence } from '#contract/resources/beacons.ts'
-import type { Place } from '#foundation/json-syntax.ts'
+import type { Finding, Place, Severity } from '#foundation/finding.ts'
 import type { Style } from '#text/terminal.ts'
 import { plural } from '#text/text.ts'
 import { type AcceptedInFile, type BeaconFile, readBeaconFile, type Times } from './facts/beacon-file.ts'
-import type { Judgement, RuleText, Severity } from './rule.ts'
+import type { Judgement, RuleText } from './rule.ts'
 import { beaconSlotRules, fileTurnRules } from './rules/beacon-slots.ts'
 import { beaconFileRules } from './rules/beacons/file.ts'
 
-export interface LintFinding extends Place {
-  /** `error`: the service refuses it. `warning`: it is accepted, but not billed, or not as it should be. */
-  severity: Severity
+/** `error`: the service refuses it. `warning`: it is accepted, but not billed, or not as it should be. */
+export interface LintFinding extends Finding, Place {
   /** The id of the rule: the reason code of the service, or a code of the lint. */
   code: string
   /** The field, dotted; null when it is the whole beacon. */
   path: string | null
-  /** The problem, one sentence, without tokens and keys. */
-  message: string
-  /** The fix, one sentence. */
-  fix: string
 }
 
 export interface LintReport {

@@ -6,7 +6,7 @@ import { hangingLines, plural } from '#text/text.ts'
 import type { JournaledExchange } from './exchange.ts'
 import { type LintFinding, lintLines } from './lint.ts'
 import { caseTitle, countLookedAt, type Verdict, type Watched } from './observe.ts'
-import type { Finding } from './rule.ts'
+import type { RuleFinding } from './rule.ts'
 
 /** The maximum number of requests of a finding that are listed. */
 const maxRequests = 4
@@ -101,7 +101,7 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
   const named = (name: string, text: string) =>
     hangingLines(`    ${paint.cyan(name.padEnd(5))}  `, oneLine(text), width)
   const listed = new Set<JournaledExchange>()
-  const findingLines = ({ message, fix = rule.fix, requests = [] }: Finding) => {
+  const findingLines = ({ message, fix = rule.fix, requests = [] }: RuleFinding) => {
     // A request with two wrong fields is evidence of both, and is listed once.
     const fresh = requests.filter((exchange) => !listed.has(exchange))
     for (const exchange of fresh) listed.add(exchange)

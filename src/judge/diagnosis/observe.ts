@@ -8,7 +8,7 @@ import { plural } from '#text/text.ts'
 import type { JournaledExchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
-import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
+import type { AnyRule, Judgement, Observed, RuleFinding } from './rule.ts'
 import { observeRules, type PageRuleId } from './rules/index.ts'
 
 export interface Watched extends Observed {
@@ -71,12 +71,16 @@ function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step
       if (verdict === errors) return following(verdict, 'step-failed')
       const isStep = verdict.rule.id === 'step-failed'
       if (!isStep) return verdict
-      const because = (step: Finding) => ({ ...step, message: `${step.message} ${message}`, ...(fix ? { fix } : {}) })
+      const because = (step: RuleFinding) => ({
+        ...step,
+        message: `${step.message} ${message}`,
+        ...(fix ? { fix } : {}),
+      })
       return { ...verdict, findings: verdict.findings.map(because) }
     })
   }
   const slots = new Set<string | null>(mounts.map(({ slot_id }) => slot_id))
-  const isOfPage = ({ requests = [] }: Finding) => requests.every(({ slot_id }) => slots.has(slot_id))
+  const isOfPage = ({ requests = [] }: RuleFinding) => requests.every(({ slot_id }) => slots.has(slot_id))
   return verdicts.map((verdict) => {
     const { id } = verdict.rule
     const isConsequence =
@@ -93,7 +97,7 @@ function following(verdict: Verdict, cause: string): Verdict {
 }
 
 /** Lists each request of a finding once, oldest first: the second of three repetitions both repeats and is repeated. */
-function withEvidence(finding: Finding, { exchanges, callbacks }: Watched): Finding {
+function withEvidence(finding: RuleFinding, { exchanges, callbacks }: Watched): RuleFinding {
   if (finding.requests === undefined) return finding
   const shown = new Set(finding.requests)
   return { ...finding, requests: [...exchanges, ...callbacks].filter((exchange) => shown.has(exchange)) }
@@ -211,7 +215,7 @@ const maxExchanges = 5
 
 function violationStep(
   rule: AnyRule,
-  { message, fix = rule.fix, requests = [], place }: Finding,
+  { message, fix = rule.fix, requests = [], place }: RuleFinding,
   outcome: Outcome,
   { page, options }: { page: Watched['page']; options: ResultOptions },
 ): StepResult {

@@ -6,6 +6,7 @@
  */
 import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import type { BillingVerdict } from '#contract/resources/placements.ts'
+import type { Finding, Place, Severity } from '#foundation/finding.ts'
 import { mapTable } from '#foundation/table-entry.ts'
 import {
   countPhrase,
@@ -46,12 +47,6 @@ export interface Facts {
   file: readonly AcceptedInFile[]
 }
 
-/**
- * `error`: money, people or the contract are hurt, or something does not work. `warning`: it works, but costs something
- * or surprises.
- */
-export type Severity = 'error' | 'warning'
-
 export interface RuleText {
   /** Public and permanent: reports, suppressions and scripts name it. */
   id: string
@@ -79,20 +74,15 @@ export type RuleBody<Kind extends keyof Facts> = Omit<Rule<Facts[Kind]>, 'id'>
 export interface Judgement {
   /** The number of requests, slots or the like that there were to judge by; 0: the rule could not be judged. */
   sample_size: number
-  findings: readonly Finding[]
+  findings: readonly RuleFinding[]
   /** Rates and the like: worth knowing, but not a violation. */
   notes?: readonly string[]
   /** The sentence for a check without findings; for `svc doctor`. */
   holds?: string
 }
 
-/** One thing that was found. */
-export interface Finding {
-  /** One or two sentences. No key and no token. */
-  message: string
-  /** A more specific fix than the rule's. */
-  fix?: string
-  /** Another severity than the rule's; `unknown`: it could not be checked. */
+/** What a rule found. A fix or severity is more specific than the rule's; `unknown`: it could not be checked. */
+export interface RuleFinding extends Pick<Finding, 'message'>, Partial<Pick<Finding, 'fix'>> {
   severity?: Severity | 'unknown'
   /** The requests that show it, oldest first. */
   requests?: readonly JournaledExchange[]
@@ -104,7 +94,7 @@ export interface Finding {
    * In a file: line and column, from 1, and the dotted path of the field; null when it is the whole beacon. `file`: a
    * source file of the project, where that is not the file that is judged.
    */
-  place?: { file?: string; line: number; column: number; path: string | null }
+  place?: Place & { file?: string; path: string | null }
 }
 
 /** Returns rules about one kind of facts, each with its id. */
@@ -116,7 +106,7 @@ export function ruleSet<Kind extends keyof Facts, Id extends string>(
 }
 
 /** Returns one finding about these requests, or none when there are none. */
-export function findingFor(requests: readonly JournaledExchange[], message: string, fix?: string): Finding[] {
+export function findingFor(requests: readonly JournaledExchange[], message: string, fix?: string): RuleFinding[] {
   return requests.length === 0 ? [] : [{ message, requests, ...(fix === undefined ? {} : { fix }) }]
 }
 
@@ -124,7 +114,7 @@ export function findingFor(requests: readonly JournaledExchange[], message: stri
 export function findingPerGroup(
   groups: Iterable<NonEmpty<JournaledExchange>>,
   message: (requests: readonly JournaledExchange[], first: JournaledExchange) => string,
-): Finding[] {
+): RuleFinding[] {
   return [...groups].map((requests) => ({ message: message(requests, requests[0]), requests }))
 }
 
@@ -142,7 +132,7 @@ export function completeUntil({ is_ended, now_ms }: Observed): number {
 /** Returns the judge of a rule that looks at some of the requests; `find` gets them, oldest first. */
 export function judgeMatching(
   isConcerned: (exchange: JournaledExchange) => boolean,
-  find: (concerned: JournaledExchange[], observed: Observed) => readonly Finding[],
+  find: (concerned: JournaledExchange[], observed: Observed) => readonly RuleFinding[],
 ): RuleBody<'journal'>['judge'] {
   return (observed) => {
     const concerned = observed.exchanges.filter(isConcerned)
@@ -159,7 +149,7 @@ export function judgeRefused(
 }
 
 /** Returns one finding for each reason and route among the requests that were refused. */
-export function findRefusals(exchanges: readonly JournaledExchange[], reasons: readonly ReasonCode[]): Finding[] {
+export function findRefusals(exchanges: readonly JournaledExchange[], reasons: readonly ReasonCode[]): RuleFinding[] {
   const groups = groupBy(exchanges, (exchange) => {
     const { reason_code } = exchange
     return reason_code !== null && reasons.includes(reason_code) ? `${reason_code} ${formatRoute(exchange)}` : null

@@ -3,10 +3,8 @@
  * case of steps, a step of exchanges (what went over the wire) and checks (what was expected of it).
  */
 import type { Provenance } from '#contract/objects.ts'
+import type { SourceLocation } from '#foundation/finding.ts'
 import { isObject, type Json } from '#foundation/json.ts'
-import type { SourceLocation } from '#yaml/problems.ts'
-
-export type { SourceLocation } from '#yaml/problems.ts'
 
 /** A failure that keeps a run from starting, or from reporting: for the command line, with what to do. */
 export class QaError extends Error {

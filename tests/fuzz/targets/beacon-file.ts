@@ -1,7 +1,7 @@
 /** Files of beacons for `svc beacons lint`: JSON, JSON lines, HAR. */
 import { readBeaconFile } from '#diagnosis/facts/beacon-file.ts'
+import type { Place } from '#foundation/finding.ts'
 import { parseJson } from '#foundation/json.ts'
-import type { Place } from '#foundation/json-syntax.ts'
 import { looseTexts } from '../loose-json.ts'
 import { check, checkSentence, type FuzzTarget } from '../target.ts'
 

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { type Command, type CommandContext, type CommandInput, textOption } from '#cli/run/command.ts'
-import type { ExchangePair, Finding, ValuedFinding } from '#qa/contract-compare/findings.ts'
+import type { CountedDifference, ExchangePair, ValuedDifference } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import { CliError, exitCodes, nothingChecked } from '#text/cli-error.ts'
 import { type Column, paintWord } from '#text/table.ts'
@@ -121,11 +121,17 @@ function differs({ comparison, renderer }: CompareReport): boolean {
   return comparison.findings.length > 0 || renderer?.some((each) => each.differs.length > 0) === true
 }
 
-function breaksDocument({ weight, breaks }: Finding): boolean {
+function breaksDocument({ weight, breaks }: CountedDifference): boolean {
   return weight === 'documented' && breaks !== 'neither'
 }
 
-function withoutValues({ path: _, other_value: __, seen: ___, statuses: ____, ...finding }: ValuedFinding): Finding {
+function withoutValues({
+  path: _,
+  other_value: __,
+  seen: ___,
+  statuses: ____,
+  ...finding
+}: ValuedDifference): CountedDifference {
   return finding
 }
 

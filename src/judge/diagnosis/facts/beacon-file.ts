@@ -4,12 +4,12 @@ import { explainIssues, type LocatedFieldError, withInput } from '#contract/erro
 import { contract } from '#contract/index.ts'
 import { readHarText } from '#contract/recordings/har-text.ts'
 import { BeaconRequest } from '#contract/resources/beacons.ts'
+import type { Place } from '#foundation/finding.ts'
 import { type JsonObject, parseJsonObject, valueAt } from '#foundation/json.ts'
 import {
   createLocator,
   findNestingProblem,
   type ParsedJson,
-  type Place,
   parseJsonPart,
   withoutDeepParts,
 } from '#foundation/json-syntax.ts'

@@ -1,8 +1,8 @@
 /** Where the secret keys that a page received or sent stand in the source files of the project. */
 import { stat } from 'node:fs/promises'
 import { basename, relative } from 'node:path'
+import type { SourceLocation } from '#foundation/finding.ts'
 import { readSearchedFile } from '#foundation/text-file.ts'
-import type { SourceLocation } from '#qa/result.ts'
 import type { PageSeen } from './page.ts'
 import { type FoundKey, filesWithin, secretKeysIn } from './served-files.ts'
 

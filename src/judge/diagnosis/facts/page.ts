@@ -10,11 +10,12 @@ import type {
   Request,
   Response,
 } from 'playwright-core'
+import type { SourceLocation } from '#foundation/finding.ts'
 import { isLoopback, withoutQuery } from '#foundation/http.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { PageStepFailed } from '#qa/browser/page-steps.ts'
 import { measurePixels } from '#qa/browser/screenshot.ts'
-import type { Screenshot, SourceLocation } from '#qa/result.ts'
+import type { Screenshot } from '#qa/result.ts'
 import { type FrameLoad, openFrameLoads } from './frame-loads.ts'
 import {
   type Blocked,

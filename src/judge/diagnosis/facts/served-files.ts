@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { fetchText } from '#client/node-fetch.ts'
+import type { SourceLocation } from '#foundation/finding.ts'
 import { readErrorCode, systemReason } from '#foundation/system-error.ts'
 import { readSearchedFile } from '#foundation/text-file.ts'
-import type { SourceLocation } from '#qa/result.ts'
 import { hasStub, type RendererUse, unguardedUses } from './renderer-use.ts'
 
 export interface ServedFiles {

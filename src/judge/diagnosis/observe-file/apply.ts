@@ -2,7 +2,8 @@
  * Applies `svc.observe.yaml` to what a command found: `observe`, `qa hosts`, `beacons lint`, `contract check`. Entries that
  * no longer hold are findings too, at their place in the file.
  */
-import type { AppliedFile, CaseResult, RunResult, SourceLocation, StepResult } from '#qa/result.ts'
+import type { SourceLocation } from '#foundation/finding.ts'
+import type { AppliedFile, CaseResult, RunResult, StepResult } from '#qa/result.ts'
 import type { LintFinding } from '../lint.ts'
 import { toFileCase } from '../lint-run.ts'
 import type { RuleText } from '../rule.ts'

@@ -4,7 +4,7 @@ import { beaconEvents } from '#contract/resources/beacons.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { formatRoute, type JournaledExchange } from '../exchange.ts'
 import { decideStanding, type Verdict, type Watched } from '../observe.ts'
-import type { Finding } from '../rule.ts'
+import type { RuleFinding } from '../rule.ts'
 import { type Applied, applyObserveFile, type Found } from './apply.ts'
 import type { ObserveFile } from './observe-file.ts'
 import { judgePlanned, listPlacementKinds } from './planned.ts'
@@ -15,7 +15,7 @@ export function applyToVerdicts(
   watched: Watched,
   file: ObserveFile | null,
   now_ms: number,
-): { verdicts: Verdict[]; applied: Applied<Finding> } {
+): { verdicts: Verdict[]; applied: Applied<RuleFinding> } {
   const judged = new Set(verdicts.filter(({ standing }) => standing !== 'not_seen').map(ruleId))
   const applied = applyObserveFile(file, verdicts.flatMap(listFound), {
     now_ms,
@@ -39,7 +39,7 @@ function ruleId({ rule }: Verdict): string {
   return `observe/${rule.id}`
 }
 
-function listFound(verdict: Verdict): Found<Finding>[] {
+function listFound(verdict: Verdict): Found<RuleFinding>[] {
   return verdict.findings.map((finding) => {
     const { message, place } = finding
     return {
@@ -56,7 +56,7 @@ const maxWhere = 200
  * Returns what a finding is about in words that are the same in every run: routes with their parameters, a field, a file. A
  * finding about the page alone has its message, with `*` for identifiers and numbers.
  */
-function describeWhere({ message, requests = [], reason, about, place }: Finding): string {
+function describeWhere({ message, requests = [], reason, about, place }: RuleFinding): string {
   if (requests.length === 0 && place?.file === undefined) return plainMessage(message)
   const routes = [...new Set(requests.map(describeRoute))].toSorted()
   const subject = about ?? reason

@@ -4,7 +4,7 @@ import { problemHeader } from '#contract/endpoint.ts'
 import { groupBy, type JournaledExchange, listSlots, takeLast } from '#diagnosis/exchange.ts'
 import { withoutQuery } from '#foundation/http.ts'
 import { plural } from '#text/text.ts'
-import { type Finding, ruleSet } from '../rule.ts'
+import { type RuleFinding, ruleSet } from '../rule.ts'
 
 export const callbackRules = ruleSet('journal', {
   'callback-failing': {
@@ -21,7 +21,7 @@ export const callbackRules = ruleSet('journal', {
 })
 
 /** Returns the problems with callbacks to one URL: those not delivered, or else those that needed a retry. */
-function judgeCallbacks([url, attempts]: [string, readonly JournaledExchange[]]): Finding[] {
+function judgeCallbacks([url, attempts]: [string, readonly JournaledExchange[]]): RuleFinding[] {
   const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
   const failed = slots.flatMap((tries) => (isDelivered(takeLast(tries)) ? [] : [takeLast(tries)]))
   const total = plural(slots.length, 'callback')

@@ -9,7 +9,7 @@ import {
   loadedFrames,
 } from '#diagnosis/exchange.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { completeUntil, type Finding, findingFor, type Observed } from '../rule.ts'
+import { completeUntil, findingFor, type Observed, type RuleFinding } from '../rule.ts'
 
 export const silenceCauses =
   'Otherwise the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, or a blocker; or the page was left before the ad was painted.'
@@ -38,7 +38,7 @@ export function missingReports(
   { exchanges }: Observed,
   silent: readonly JournaledExchange[],
   unrendered: readonly JournaledExchange[],
-): Finding[] {
+): RuleFinding[] {
   const slots = (requests: readonly JournaledExchange[]) => `${countPhrase(requests.length)}: ${listSlots(requests)}.`
   const renderFirst = 'Send render first: without it nothing else counts.'
   const isScriptLoaded = exchanges.some((each) => isFromBrowser(each) && each.path.startsWith('/v1/render.js'))

@@ -11,7 +11,7 @@ import {
   takeLast,
 } from '#diagnosis/exchange.ts'
 import { isLoopback } from '#foundation/http.ts'
-import { type Finding, findRefusals, type Observed, ruleSet } from '../rule.ts'
+import { findRefusals, type Observed, type RuleFinding, ruleSet } from '../rule.ts'
 
 export const originRules = ruleSet('journal', {
   'origin-refused': {
@@ -62,7 +62,7 @@ export const originRules = ruleSet('journal', {
 /** Stands for the origin of requests that had none. */
 const withoutOrigin = ''
 
-function notAllowed(origin: string, requests: NonEmpty<JournaledExchange>, observed: Observed): Finding {
+function notAllowed(origin: string, requests: NonEmpty<JournaledExchange>, observed: Observed): RuleFinding {
   const { projects, command_name } = observed
   const last = takeLast(requests)
   if (origin === withoutOrigin) {
@@ -121,7 +121,7 @@ function splitOrigin(origin: string): { scheme: string; host: string; port: stri
   return { scheme, host, port: isAny === undefined ? (port ?? usual) : '*' }
 }
 
-function elsewhere(origin: string): Finding | null {
+function elsewhere(origin: string): RuleFinding | null {
   const url = URL.parse(origin)
   if (url === null) {
     return {

@@ -1,13 +1,13 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { describeBilling } from '#contract/words/billing.ts'
 import { isAdRequest, loadedFrames, readNoFillReason } from '#diagnosis/exchange.ts'
-import type { SourceLocation } from '#qa/result.ts'
+import type { SourceLocation } from '#foundation/finding.ts'
 import { plural } from '#text/text.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
 import { isNamedByPage } from '../facts/shown-ads.ts'
-import { type Facts, type Finding, type Judgement, type Observed, ruleSet } from '../rule.ts'
+import { type Facts, type Judgement, type Observed, type RuleFinding, ruleSet } from '../rule.ts'
 import { fixOfNamedTurn, slotsOfTurns } from './fills.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'
 
@@ -67,7 +67,7 @@ function noteUnfilled({ exchanges, placements }: Observed): string[] {
 }
 
 /** Says where a key stands in the project, if it was found there. */
-function withSource(message: string, source: SourceLocation | undefined): Finding {
+function withSource(message: string, source: SourceLocation | undefined): RuleFinding {
   if (source === undefined) return { message }
   return { message: `${message} It stands in ${source.file}:${source.line}.`, place: { ...source, path: null } }
 }
@@ -246,7 +246,7 @@ export const pageRules = ruleSet('page', {
 })
 
 /** Returns the blocked address, and the directive or address to correct. */
-function blockFinding({ url, why, is_enforced }: Blocked): Finding {
+function blockFinding({ url, why, is_enforced }: Blocked): RuleFinding {
   const { origin } = new URL(url)
   const [, directive] = /^([a-z]+-src)(?:-elem)? of /.exec(why) ?? []
   const fix = why.startsWith('frame-ancestors')

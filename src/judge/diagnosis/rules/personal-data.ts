@@ -13,7 +13,7 @@ import {
 } from '#diagnosis/exchange.ts'
 import { isObject, valueAt } from '#foundation/json.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
-import { type Finding, judgeMatching, ruleSet } from '../rule.ts'
+import { judgeMatching, type RuleFinding, ruleSet } from '../rule.ts'
 
 export const personalDataRules = ruleSet('journal', {
   'personal-data-sent': {
@@ -38,7 +38,7 @@ interface Found {
   problem: string
 }
 
-function findAccepted(requests: readonly JournaledExchange[]): Finding[] {
+function findAccepted(requests: readonly JournaledExchange[]): RuleFinding[] {
   const found = requests.flatMap((exchange) =>
     findPersonalFields(exchange.request_body).map(({ path, kinds }): Found => {
       return { exchange, path, problem: `seems to contain ${listPersonalKinds(kinds)}` }
@@ -48,7 +48,7 @@ function findAccepted(requests: readonly JournaledExchange[]): Finding[] {
 }
 
 /** The journal has no text of a request that was refused for it: the response says which field it was. */
-function findRefused(requests: readonly JournaledExchange[]): Finding[] {
+function findRefused(requests: readonly JournaledExchange[]): RuleFinding[] {
   const reason = 'personal_data_in_field'
   const refused = requests.filter(({ reason_code }) => reason_code === reason)
   const found = refused.flatMap((exchange) => {
@@ -60,7 +60,7 @@ function findRefused(requests: readonly JournaledExchange[]): Finding[] {
 }
 
 /** Returns one finding for each field of each route, and what is wrong with it. */
-function findingPerField(found: readonly Found[]): Finding[] {
+function findingPerField(found: readonly Found[]): RuleFinding[] {
   const groups = groupBy(found, ({ exchange, path, problem }) => `${formatRoute(exchange)} ${path} ${problem}`)
   return [...groups.values()].map((group) => {
     const { exchange, path, problem } = takeLast(group)

@@ -13,11 +13,11 @@ import { valueAt } from '#foundation/json.ts'
 import { followedSlots } from '../journal.ts'
 import {
   completeUntil,
-  type Finding,
   findingFor,
   findingPerGroup,
   type Observed,
   type RuleBody,
+  type RuleFinding,
   ruleSet,
 } from '../rule.ts'
 
@@ -106,7 +106,7 @@ function isPollOfNoSlot(exchange: JournaledExchange): boolean {
 
 /** Returns the judge of a rule about the polls of each slot. */
 function judgePolledSlots(
-  find: (slots: readonly NonEmpty<JournaledExchange>[], observed: Observed) => readonly Finding[],
+  find: (slots: readonly NonEmpty<JournaledExchange>[], observed: Observed) => readonly RuleFinding[],
   isConcerned: (polls: readonly JournaledExchange[]) => boolean = () => true,
 ): RuleBody<'journal'>['judge'] {
   return (observed) => {

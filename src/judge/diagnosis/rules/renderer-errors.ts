@@ -3,7 +3,7 @@ import { describeBlock, describeRendererError, type ReportedError } from '#contr
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen } from '../facts/page.ts'
 import { isUseTooEarly } from '../facts/renderer-use.ts'
-import type { Finding } from '../rule.ts'
+import type { RuleFinding } from '../rule.ts'
 
 /** Stated by docs/guides/browser.md. */
 const stub =
@@ -20,14 +20,14 @@ const faults: ReadonlySet<string> = new Set([
 ])
 
 /** Returns one finding for each different error or block of render.js. */
-export function rendererErrors(page: PageSeen, command_name: string): Finding[] {
+export function rendererErrors(page: PageSeen, command_name: string): RuleFinding[] {
   const findings = page.renderer_errors
     .filter((error) => !isConsequence(error, page))
     .map((error) => ({ ...toFinding(error, page, command_name), ...weigh(error, page) }))
   return [...new Map([...findings, ...waitingTurns(page)].map((finding) => [finding.message, finding])).values()]
 }
 
-function weigh({ code }: RendererError, { mounts }: PageSeen): Pick<Finding, 'severity'> {
+function weigh({ code }: RendererError, { mounts }: PageSeen): Pick<RuleFinding, 'severity'> {
   return mounts.length === 0 && faults.has(code) ? { severity: 'error' } : {}
 }
 
@@ -42,7 +42,7 @@ function isConsequence({ type, code, detail }: RendererError, { renderer_errors,
   return has('csp_blocked') && (code === 'render_timeout' || isLost)
 }
 
-function toFinding(error: RendererError, page: PageSeen, command_name: string): Finding {
+function toFinding(error: RendererError, page: PageSeen, command_name: string): RuleFinding {
   const { type, code, detail, reported, block } = error
   if (type === 'beacon') return beaconFinding(code, detail)
   if (type === 'cleared') {
@@ -76,7 +76,7 @@ function toFinding(error: RendererError, page: PageSeen, command_name: string): 
 const fixOfMissingConsent =
   'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged.'
 
-function beaconFinding(event: string, detail: string | null): Finding {
+function beaconFinding(event: string, detail: string | null): RuleFinding {
   if (detail === 'response_not_from_service') {
     return {
       message: `Something else than the service responded to the beacon ${event}: ${detail}.`,
@@ -98,7 +98,7 @@ function fixOfRefusal(error: ReportedError | undefined, page: PageSeen): string 
 }
 
 /** Turns that wait for a render.js that has not loaded. What was blocked has its own rule. */
-function waitingTurns({ waiting_turns, blocked }: PageSeen): Finding[] {
+function waitingTurns({ waiting_turns, blocked }: PageSeen): RuleFinding[] {
   if (waiting_turns === 0 || blocked.some(({ url }) => url.endsWith('/v1/render.js'))) return []
   return [
     {

@@ -18,7 +18,7 @@ import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { isObject, valueAt } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
+import { findRefusals, judgeMatching, judgeRefused, type Observed, type RuleFinding, ruleSet } from '../rule.ts'
 import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacons/fields.ts'
 
 const isPost = ({ method }: JournaledExchange) => method === 'POST'
@@ -153,7 +153,10 @@ function isUnknown({ message }: FieldError): boolean {
 const fieldReasons: readonly ReasonCode[] = reasonsAbout.fields
 
 /** Returns one finding for each refused field, among the wanted ones. */
-function fieldFindings(exchanges: readonly JournaledExchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
+function fieldFindings(
+  exchanges: readonly JournaledExchange[],
+  isWanted: (field: RefusedField) => boolean,
+): RuleFinding[] {
   const fields = exchanges.filter(isRefusedForFields).flatMap(listRefusedFields).filter(isWanted)
   const groups = groupBy(fields, ({ exchange, path, message }) => {
     // Each wrong event stands for another one.
@@ -164,7 +167,7 @@ function fieldFindings(exchanges: readonly JournaledExchange[], isWanted: (field
 }
 
 /** Returns findings about requests whose response lists no field, such as a response made by a fault rule. */
-function unexplained(exchanges: readonly JournaledExchange[], { command_name }: Observed): Finding[] {
+function unexplained(exchanges: readonly JournaledExchange[], { command_name }: Observed): RuleFinding[] {
   const bare = exchanges.filter((exchange) => isRefusedForFields(exchange) && listRefusedFields(exchange).length === 0)
   const fix = `The response lists no field. Compare the body with the contract: ${command_name} contract show -o json`
   return findRefusals(bare, fieldReasons).map((finding) => ({ ...finding, fix }))
@@ -180,7 +183,7 @@ function listRefusedFields(exchange: JournaledExchange): RefusedField[] {
   return Array.isArray(fields) ? fields.map((field: FieldError) => ({ exchange, ...field })) : []
 }
 
-function fieldFinding(group: NonEmpty<RefusedField>): Finding {
+function fieldFinding(group: NonEmpty<RefusedField>): RuleFinding {
   const { exchange, path, message, expected } = takeLast(group)
   const event = path === 'event' ? ` ${textAt(exchange.request_body, path)}` : ''
   const about = `${path === '' ? 'body' : path}${event} ${message}`
@@ -204,7 +207,7 @@ function fieldFinding(group: NonEmpty<RefusedField>): Finding {
   return { ...found, message: text, fix: fixUnknown(fieldMeant(path)) }
 }
 
-function oldEvents(accepted: readonly JournaledExchange[]): Finding[] {
+function oldEvents(accepted: readonly JournaledExchange[]): RuleFinding[] {
   const groups = groupBy(accepted.filter(isBeacon), ({ request_body }) => {
     const event = textAt(request_body, 'event')
     return event !== null && Object.hasOwn(beaconEventSpellings, event) ? event : null
@@ -220,7 +223,7 @@ function oldEvents(accepted: readonly JournaledExchange[]): Finding[] {
 /** Fields of old clients that have a current name, or no effect. */
 const variants = new Set<string>(variantFieldNames().filter((name) => name !== 'callback_url' && name !== 'delivery'))
 
-function oldFields(accepted: readonly JournaledExchange[]): Finding[] {
+function oldFields(accepted: readonly JournaledExchange[]): RuleFinding[] {
   const groups = groupBy(accepted, (exchange) => {
     const { request_body } = exchange
     if (isBeacon(exchange) || !isObject(request_body)) return null

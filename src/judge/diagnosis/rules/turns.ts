@@ -8,7 +8,7 @@ import { groupBy, isPlacementRequest, type JournaledExchange, joinFirst, type No
 import { plural } from '#text/text.ts'
 import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isNamedByPage, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
-import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
+import { type Judgement, type Observed, type RuleFinding, type RuleText, ruleSet } from '../rule.ts'
 
 const nameTheMessage =
   'Give startTurn the id of the message as turnId, each time its slot is drawn: the ad comes back without a request.'
@@ -158,7 +158,7 @@ const minPatternAds = 2
  * What a journal can show: ads that rendered, were never seen, and sent no heartbeat although their page went on; each followed
  * by the same request in the same session. Whether that was the same message drawn again, or the next one, it cannot know.
  */
-function findLostInJournal({ exchanges }: Observed, ads: readonly ShownAd[]): Finding[] {
+function findLostInJournal({ exchanges }: Observed, ads: readonly ShownAd[]): RuleFinding[] {
   const requests = exchanges
     .filter((each) => isPlacementRequest(each) && each.status === 200)
     .map((request) => ({ request, body: `${request.client_id} ${JSON.stringify(request.request_body)}` }))
@@ -190,11 +190,11 @@ function isGone({ session, slot_id, beacons }: ShownAd, ads: readonly ShownAd[])
 }
 
 /** What a page shows: placements one after the other beside the same text, each in an element of its own. */
-function findReplacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mounts: readonly Mount[]): Finding[] {
+function findReplacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mounts: readonly Mount[]): RuleFinding[] {
   const turns = new Map(ads.map(({ slot_id, turn_id }) => [slot_id, turn_id]))
   const beside = Map.groupBy(mounts, ({ text }) => text)
   beside.delete(null)
-  return [...beside.values()].flatMap((group): Finding[] => {
+  return [...beside.values()].flatMap((group): RuleFinding[] => {
     const inTurn = group.toSorted((one, other) => one.from_ms - other.from_ms)
     const replaced = inTurn.filter((mount, at) => {
       const before = inTurn[at - 1]
@@ -227,7 +227,7 @@ function isInView({ event, visible_ratio, page_visible }: AdBeacon): boolean {
 }
 
 /** Two placements of one turn, both in view while both were in the page. A journal knows no other slot than that of a turn. */
-function findPairsInJournal(seen: readonly ShownAd[]): Finding[] {
+function findPairsInJournal(seen: readonly ShownAd[]): RuleFinding[] {
   return groupTurns(seen).flatMap((own) => {
     const pairs = own.flatMap((one, at) => own.slice(at + 1).map((other) => [one, other] as const))
     return pairs.flatMap(([one, other]) => {
@@ -245,7 +245,7 @@ function findPairsInJournal(seen: readonly ShownAd[]): Finding[] {
   })
 }
 
-function findPairsInPage({ page, exchanges }: Observed): Finding[] {
+function findPairsInPage({ page, exchanges }: Observed): RuleFinding[] {
   const groups = (page?.mounts ?? []).filter(({ rivals }) => rivals.length > 0)
   const distinct = new Map(groups.map(({ slot_id, rivals }) => [[slot_id, ...rivals].sort().join(' and '), rivals]))
   return [...distinct.keys()].map((slots) => ({

@@ -16,7 +16,7 @@ export interface ExchangePair {
 }
 
 /** A difference between two sides, in one or more exchanges. */
-export interface Finding extends Difference {
+export interface CountedDifference extends Difference {
   endpoint: RecordedId
   breaks: Breaker
   /** Who says what is expected. */
@@ -28,7 +28,7 @@ export interface Finding extends Difference {
 }
 
 /** What the service has, and where: of that an override is made. */
-export interface ValuedFinding extends Finding {
+export interface ValuedDifference extends CountedDifference {
   /** The field in the body; null for other findings. */
   path: string | null
   other_value: Json | undefined
@@ -53,14 +53,14 @@ export interface Comparison {
   without_body: number
   endpoints: { endpoint: RecordedId; compared: number; findings: number }[]
   /** What is documented first. */
-  findings: ValuedFinding[]
+  findings: ValuedDifference[]
   /** How often the sides decided differently about the same request, which is no difference of the contract. */
   outcomes: { service: string; other: string; count: number }[]
 }
 
 /** Returns what differs in all exchanges. */
 export function compareExchanges(pairs: Iterable<ExchangePair>): Comparison {
-  const findings = new Map<string, ValuedFinding>()
+  const findings = new Map<string, ValuedDifference>()
   const outcomes = new Map<string, Comparison['outcomes'][number]>()
   const compared = new Map<RecordedId, number>()
   let without_body = 0
@@ -100,7 +100,7 @@ export const endpoints: Readonly<Record<RecordedId, Endpoint>> = { ...v1, ...com
 
 const weights: readonly Difference['weight'][] = ['documented', 'observed', 'assumed', 'addition']
 
-function addDifference(findings: Map<string, ValuedFinding>, pair: ExchangePair, difference: PairDifference): void {
+function addDifference(findings: Map<string, ValuedDifference>, pair: ExchangePair, difference: PairDifference): void {
   const { weight, what, expected, observed, breaks, basis, identity, path, value, other_value } = difference
   const { endpoint, entry, service, other } = pair
   const key = JSON.stringify([endpoint, weight, what, breaks, identity])
@@ -137,7 +137,7 @@ function addValue(seen: SeenValues[], kind: string | null, value: string | undef
 /** More findings about different values of one field become one: the field varies. */
 const maxFindingsOfField = 3
 
-function joinVarying(findings: readonly ValuedFinding[]): ValuedFinding[] {
+function joinVarying(findings: readonly ValuedDifference[]): ValuedDifference[] {
   const groups = Map.groupBy(findings, ({ endpoint, what, weight, breaks }) =>
     [endpoint, what, weight, breaks].join(' '),
   )
@@ -146,7 +146,7 @@ function joinVarying(findings: readonly ValuedFinding[]): ValuedFinding[] {
   )
 }
 
-function joinFindings(group: readonly ValuedFinding[]): ValuedFinding {
+function joinFindings(group: readonly ValuedDifference[]): ValuedDifference {
   const seen: SeenValues[] = []
   for (const { kind, count, values } of group.flatMap((finding) => finding.seen)) {
     for (const [index, value] of [...values].entries()) addValue(seen, kind, value, index === 0 ? count : 0)

@@ -2,12 +2,12 @@
 import { applyOverrides, type Override } from '#contract/recordings/overrides.ts'
 import { type Json, valueAt } from '#foundation/json.ts'
 import type { ComparedResponse } from './differences.ts'
-import { compareExchanges, type ExchangePair, type ValuedFinding } from './findings.ts'
+import { compareExchanges, type ExchangePair, type ValuedDifference } from './findings.ts'
 
 interface WrittenOverrides {
   overrides: Override[]
   /** Findings that no rule can express, with the reason. */
-  left: { finding: ValuedFinding; why: string }[]
+  left: { finding: ValuedDifference; why: string }[]
 }
 
 /** An error of another status has another body: its fields are compared only then. */
@@ -75,7 +75,7 @@ function* changePairs(pairs: readonly ExchangePair[], overrides: readonly Overri
   }
 }
 
-function toRules(finding: ValuedFinding): Override[] {
+function toRules(finding: ValuedDifference): Override[] {
   const { endpoint, weight: provenance, statuses, path, what, basis, other_value } = finding
   const about = { endpoint, provenance }
   const isError = statuses.other >= 400
@@ -97,13 +97,13 @@ function isSamePlace(one: Override, other: Override): boolean {
   return place(one) === place(other)
 }
 
-function isAbout({ endpoint, path, what, seen }: ValuedFinding, rule: Override): boolean {
+function isAbout({ endpoint, path, what, seen }: ValuedDifference, rule: Override): boolean {
   const isSame = endpoint === rule.endpoint && (rule.path === undefined ? what === 'status' : path === rule.path)
   const kind = rule.when?.reason_code ?? rule.when?.format
   return isSame && (kind === undefined || seen.some((each) => each.kind === kind))
 }
 
-function explainLeft({ what, path, basis, statuses }: ValuedFinding): string {
+function explainLeft({ what, path, basis, statuses }: ValuedDifference): string {
   if (what.startsWith('header ')) return 'headers have no rules'
   if (what === 'status' && statuses.other >= 400 !== statuses.service >= 400) {
     return 'one side accepts what the other refuses'

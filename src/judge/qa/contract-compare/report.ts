@@ -6,7 +6,7 @@ import type { Style } from '#text/terminal.ts'
 import { hangingLines, plural } from '#text/text.ts'
 import { headings } from '../contract-check/report.ts'
 import { isListedStatus } from '../expect/statuses.ts'
-import { type Comparison, endpoints, type ValuedFinding } from './findings.ts'
+import { type Comparison, endpoints, type ValuedDifference } from './findings.ts'
 import type { RendererComparison } from './renderer.ts'
 
 export interface CompareReport {
@@ -56,7 +56,7 @@ export function reportLines(report: CompareReport, columns: readonly Column[], s
   ]
 }
 
-function findingLines(finding: ValuedFinding, other: string, style: Style): string[] {
+function findingLines(finding: ValuedDifference, other: string, style: Style): string[] {
   const { endpoint, what, weight } = finding
   const paint = weight === 'addition' ? style.dim : weight === 'documented' ? style.red : style.yellow
   const text = `${endpoint}: ${what} ${describeFinding(finding, other)}`
@@ -66,7 +66,7 @@ function findingLines(finding: ValuedFinding, other: string, style: Style): stri
 }
 
 /** Returns a finding as a sentence about its `what`, without the end. */
-function describeFinding({ weight, expected, observed, breaks, basis }: ValuedFinding, other: string): string {
+function describeFinding({ weight, expected, observed, breaks, basis }: ValuedDifference, other: string): string {
   if (weight === 'addition') {
     if (basis === 'contract')
       return `is not in the contract; it is ${observed}${breaks === 'other' ? ` in ${other}` : ''}`
@@ -77,13 +77,13 @@ function describeFinding({ weight, expected, observed, breaks, basis }: ValuedFi
 }
 
 /** Says who does not hold to the document. Additions are allowed. */
-function describeBreaker({ weight, breaks, endpoint, what, statuses }: ValuedFinding, other: string): string {
+function describeBreaker({ weight, breaks, endpoint, what, statuses }: ValuedDifference, other: string): string {
   if (weight !== 'documented') return ''
   const sides = [statuses.service, statuses.other]
   const unlisted = what === 'status' ? sides.filter((status) => !isListedStatus(endpoints[endpoint], status)) : []
   if (unlisted.length > 0) return `The contract has no status ${unlisted.join(' and no ')} for ${endpoint}.`
   const upper = other.charAt(0).toUpperCase() + other.slice(1)
-  const texts: Readonly<Record<ValuedFinding['breaks'], string>> = {
+  const texts: Readonly<Record<ValuedDifference['breaks'], string>> = {
     service: 'The service breaks its document.',
     other: `${upper} breaks the document.`,
     both: 'Both break the document.',
@@ -93,7 +93,7 @@ function describeBreaker({ weight, breaks, endpoint, what, statuses }: ValuedFin
   return texts[breaks]
 }
 
-function describePlace({ count, first: { entry, request_id } }: ValuedFinding): string {
+function describePlace({ count, first: { entry, request_id } }: ValuedDifference): string {
   const place = [entry === null ? '' : `entry ${entry}`, request_id ?? ''].filter(Boolean).join(', ')
   return `${plural(count, 'time')}${place === '' ? '' : `, first ${place}`}`
 }

@@ -1,6 +1,8 @@
 /** The reporter for programs: JSON with the whole result. */
+
+import type { SourceLocation } from '#foundation/finding.ts'
 import { jsonText } from '#text/terminal.ts'
-import { type CaseExchange, countTotals, type Reporter, type RunResult, type SourceLocation } from '../result.ts'
+import { type CaseExchange, countTotals, type Reporter, type RunResult } from '../result.ts'
 import type { Destination } from './text.ts'
 
 /** Writes indented JSON to files and terminals, one line to a pipe. Fields are always in the same order. */

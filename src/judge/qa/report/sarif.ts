@@ -4,27 +4,17 @@
  * key. Code scanning refuses results without one, and none is invented: other findings are notifications of the run.
  */
 import { createHash } from 'node:crypto'
-import {
-  type CaseResult,
-  type Check,
-  type Reporter,
-  type RunResult,
-  runProblems,
-  type SourceLocation,
-} from '../result.ts'
+import type { Finding, SourceLocation } from '#foundation/finding.ts'
+import { type CaseResult, type Check, type Reporter, type RunResult, runProblems } from '../result.ts'
 import { caseTitle, checkSentence, type Destination, failureSentence, findReason } from './text.ts'
 
 const schema = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
 /** Where a started sandbox serves the documentation. */
 const localBaseUrl = 'http://127.0.0.1:4010'
 
-type Level = 'error' | 'warning'
-
 /** A failure or a warning, as it is reported. */
-interface ReportedFinding {
+interface ReportedFinding extends Pick<Finding, 'message' | 'severity'> {
   item: CaseResult
-  level: Level
-  message: string
   /** What it is about, the same in every run: the name of the check, or the dotted field. */
   subject: string
   fix: string | null
@@ -66,7 +56,7 @@ function toSarif(result: RunResult, sourceUri: (file: string) => string) {
           },
         ],
         results: findings.flatMap((finding) => {
-          const { item, level, place, subject } = finding
+          const { item, severity: level, place, subject } = finding
           if (place === null) return []
           const uri = sourceUri(place.file)
           return {
@@ -91,23 +81,23 @@ function findingsIn(item: CaseResult): ReportedFinding[] {
   const { outcome, reason, steps, place } = item
   const isWarned = outcome === 'passed' && reason !== null
   if (outcome !== 'failed' && !isWarned) return []
-  const level = isWarned ? 'warning' : 'error'
+  const severity = isWarned ? 'warning' : 'error'
   const found = steps.flatMap((step) => {
     if (step.outcome !== outcome || (isWarned && step.reason === null)) return []
     const failed = step.checks.filter(({ passed }) => isWarned || !passed)
     const at = (check?: Check) => codePlace(check?.place ?? step.place, item.place)
     if (failed.length === 0) {
       const message = `${step.title}: ${step.reason ?? 'failed'}`
-      return [{ item, level, message, subject: step.title, fix: null, place: at() } as const]
+      return [{ item, severity, message, subject: step.title, fix: null, place: at() } as const]
     }
     return failed.map((check): ReportedFinding => {
       const { subject, hint = null } = check
-      return { item, level, message: checkSentence(step, check), subject, fix: hint, place: at(check) }
+      return { item, severity, message: checkSentence(step, check), subject, fix: hint, place: at(check) }
     })
   })
   if (found.length > 0) return found
   const message = outcome === 'failed' ? failureSentence(item) : (findReason(item) ?? '')
-  return [{ item, level, message, subject: '', fix: null, place: codePlace(place, place) }]
+  return [{ item, severity, message, subject: '', fix: null, place: codePlace(place, place) }]
 }
 
 /** Returns the findings that a file of the project accepts, at the lines that accept them. */
@@ -115,7 +105,7 @@ function acceptedIn(item: CaseResult): ReportedFinding[] {
   return item.steps.flatMap(({ title, place, accepted, checks }) => {
     if (accepted === undefined) return []
     const subject = String(checks[0]?.expected ?? '')
-    return { item, level: 'warning', message: title, subject, fix: null, place, accepted }
+    return { item, severity: 'warning', message: title, subject, fix: null, place, accepted }
   })
 }
 
@@ -124,7 +114,7 @@ function codePlace(...places: readonly SourceLocation[]): SourceLocation | null 
   return places.find(({ file, line }) => line > 0 && file !== '-' && !file.startsWith('builtin:')) ?? null
 }
 
-function toRule({ item, level, fix, message }: ReportedFinding, { target }: RunResult) {
+function toRule({ item, severity: level, fix, message }: ReportedFinding, { target }: RunResult) {
   const topic = item.topic ?? 'qa'
   const base_url = target.kind === 'sandbox' ? target.base_url.replace(/\/+$/, '') : localBaseUrl
   const help = `${fix ?? message} More: svc docs ${topic}`
@@ -144,7 +134,7 @@ function messageText({ message, fix }: ReportedFinding): string {
 
 function toNotification(finding: ReportedFinding) {
   const text = `${messageText(finding)} (It has no place in a file of the project.)`
-  return { level: finding.level, message: { text }, associatedRule: { id: finding.item.id } }
+  return { level: finding.severity, message: { text }, associatedRule: { id: finding.item.id } }
 }
 
 function toLocation({ line, column }: SourceLocation, uri: string) {

@@ -1,5 +1,6 @@
 /** The input of every reporter, and the wording they share: names, counts and values. */
 
+import type { SourceLocation } from '#foundation/finding.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import { oneLine } from '#text/terminal.ts'
 import { plural } from '#text/text.ts'
@@ -9,7 +10,6 @@ import {
   type Check,
   type Outcome,
   type RunResult,
-  type SourceLocation,
   type StepResult,
   type TargetSummary,
   type Totals,

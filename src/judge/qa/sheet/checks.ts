@@ -1,16 +1,15 @@
 /** What is wrong with a variant, by what was measured in it. A check is certain, or says that it was not measured. */
 import type { SheetVariant } from '#contract/resources/sandbox/creative-sheet.ts'
+import type { Finding } from '#foundation/finding.ts'
 import type { Measured, MeasuredPicture, MeasuredText, Rgb } from './measure.ts'
 
 type SheetRule = 'text-cut' | 'text-small' | 'contrast' | 'ratio' | 'alternative-text' | 'motion' | 'not-rendered'
 
-export interface SheetFinding {
+export interface SheetFinding extends Omit<Finding, 'severity'> {
   rule: SheetRule
   variant_id: string
   /** The part of the creative: `title`, `image`. */
   part: string
-  message: string
-  fix: string
 }
 
 export interface Unmeasured {

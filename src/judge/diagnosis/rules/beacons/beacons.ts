@@ -21,13 +21,13 @@ import {
 import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../../facts/shown-ads.ts'
 import {
   completeUntil,
-  type Finding,
   findingFor,
   findingPerGroup,
   type Judgement,
   judgeMatching,
   judgeRefused,
   type Observed,
+  type RuleFinding,
   ruleSet,
 } from '../../rule.ts'
 import { frameReports, missingReports, silenceCauses, slotsWith } from '../frame-reports.ts'
@@ -193,7 +193,7 @@ export const beaconRules = ruleSet('journal', {
       const causes = groupBy(rendered, (group) => findUnseenCause(takeLast(group), observed))
       return {
         sample_size: rendered.length,
-        findings: [...causes].map(([cause, groups]): Finding => {
+        findings: [...causes].map(([cause, groups]): RuleFinding => {
           const { what, fix } = unseenCauses[cause]
           const last = groups.map((group) => takeLast(group))
           const message = `No ad was reported as seen. ${what}, ${countPhrase(last.length)}: ${listSlots(last)}.`
@@ -269,7 +269,7 @@ function uncountedViews({ beacons, exchanges }: Observed): Judgement {
   const uncounted = slots.filter((group) => !group.some((each) => counted.has(each.reason_code) || isNamed(each)))
   // Beacons are listed newest first: the last attempt is the one to correct.
   const reasons = groupBy(uncounted, ([newest]) => `${newest.event} ${newest.reason_code}`)
-  const findings = [...reasons.values()].map((groups): Finding => {
+  const findings = [...reasons.values()].map((groups): RuleFinding => {
     const { event, reason_code } = groups[0][0]
     const ids = groups.map(([newest]) => newest.slot_id ?? '')
     const code = reason_code as Exclude<AcceptCode, 'OK'>

@@ -10,21 +10,26 @@ import {
   readOccurrence,
   timeProblem,
 } from '#contract/resources/beacons.ts'
-import type { Place } from '#foundation/json-syntax.ts'
+import type { Place } from '#foundation/finding.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import { formatTime, formatValue } from '#text/text.ts'
 import { beaconPath, type FileBeacon, oldBeaconPath } from '../../facts/beacon-file.ts'
-import { type Finding, type RuleBody, type RuleText, ruleSet } from '../../rule.ts'
+import { type RuleBody, type RuleFinding, type RuleText, ruleSet } from '../../rule.ts'
 import { fieldMeant, fixUnknown, fixValue, measurementFields, topFields } from './fields.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
 /** A finding at a field of a beacon, or at the beacon. Without a message, the title of the rule is used. */
-export type Found = Pick<Finding, 'fix'> & { message?: string; at?: readonly PropertyKey[]; isName?: true; in?: Place }
+export type Found = Pick<RuleFinding, 'fix'> & {
+  message?: string
+  at?: readonly PropertyKey[]
+  isName?: true
+  in?: Place
+}
 type FindIn<Subject> = (subject: Subject, file: FileBeacon) => readonly Found[]
 export type Words = Omit<RuleText, 'id'> & { title: string }
 
-export function findingAt({ title }: Words, { place }: Pick<FileBeacon, 'place'>, found: Found): Finding {
+export function findingAt({ title }: Words, { place }: Pick<FileBeacon, 'place'>, found: Found): RuleFinding {
   const { at = [], isName, in: own, ...texts } = found
   const path = at.length === 0 ? null : at.join('.')
   return { message: title, ...texts, place: { ...(own ?? place(at, isName)), path } }
