@@ -28,7 +28,7 @@ const sharedFiles: Readonly<Record<string, readonly string[]>> = {
     'src/cli/output/placement-summary.ts',
     'src/cli/process/open-url.ts',
     'src/core/contract/limits.ts',
-    'src/core/foundation/exact-numbers.ts',
+    'src/core/foundation/json/exact-numbers.ts',
     'src/core/foundation/html.ts',
     'src/core/foundation/maybe-promise.ts',
     'src/core/foundation/personal-data/personal-kinds.ts',

@@ -60,7 +60,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   'its depth was looked at before, or is by what validates it': [
-    'src/core/foundation/exact-numbers.ts',
+    'src/core/foundation/json/exact-numbers.ts',
     'src/core/client/client.ts',
     'src/judge/diagnosis/facts/beacon-file.ts',
   ],

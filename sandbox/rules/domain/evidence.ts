@@ -11,6 +11,7 @@ import type { Format, Mode } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import { type EvidenceEntry, genesis, readEntry, type Sha256Hex } from '#contract/resources/evidence.ts'
+import { walkJson } from '#foundation/json/walk.ts'
 import type { Json, JsonObject } from '#foundation/json.ts'
 
 /**
@@ -164,14 +165,10 @@ export function verifyChain(
   return { ok: true, entries, head: entries === 0 ? null : head, facts }
 }
 
-/** Two values that differ only in properties that JSON drops would have the same hash. Iterative: bodies nest deeply. */
-function refuseDropped(value: unknown): void {
-  const open: unknown[] = [value]
-  while (open.length > 0) {
-    const next = open.pop()
-    if (next === undefined || typeof next === 'function' || typeof next === 'symbol') {
-      throw new TypeError(`${typeof next} is not allowed`)
-    }
-    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner)
+/** Two values that differ only in properties that JSON drops would have the same hash. */
+function refuseDropped(whole: unknown): void {
+  for (const { value } of walkJson(whole)) {
+    if (['undefined', 'function', 'symbol'].includes(typeof value))
+      throw new TypeError(`${typeof value} is not allowed`)
   }
 }

@@ -8,7 +8,8 @@ import { ApiError, type FieldError } from '#contract/errors.ts'
 import { decodeId, decodeInteger, encodeId } from '#contract/ids.ts'
 import { replayHeader } from '#contract/own-requests.ts'
 import type { KeyKind, NotRestored } from '#contract/resources/requests.ts'
-import { parseExactly } from '#foundation/exact-numbers.ts'
+import { redacted, redactedFields } from '#foundation/http.ts'
+import { parseExactly } from '#foundation/json/exact-numbers.ts'
 import { isObject, setValue } from '#foundation/json.ts'
 import type { ExchangeRow } from '#store/store.ts'
 import { type DecisionServices, deriveAssetToken } from './decisions.ts'
@@ -194,8 +195,6 @@ interface RestoredBody extends StoredRequest {
 }
 
 const assetToken = /\bast_([0-9a-z]{11})_redacted/g
-const redacted =
-  /\b(?:ast|at|bt)_[0-9a-z]{11}_redacted|\b[sp]k_(?:test|live)_redacted|\[removed[:\]]|\[name\]|\[nested deeper\]/
 const removedText = /^\[removed: \d+ characters\]$/
 
 /** Returns the slots whose asset tokens a request contains, as their encoded integers. */
@@ -233,7 +232,7 @@ function restoreBody(
         message: 'cannot be set',
         expected: 'a dotted path of fields; in an array an index, or the next one',
       })),
-      ...redactedPaths(body, []).map((name) => missingAt(name, `a value in set: --set ${name}=...`)),
+      ...redactedFields(body).map((name) => missingAt(name, `a value in set: --set ${name}=...`)),
     ],
   }
 }
@@ -250,7 +249,7 @@ function missingBody(body: unknown, set: Readonly<Record<string, unknown>>): Fie
     message: 'cannot be set',
     expected: 'a request whose body is a JSON object',
   }))
-  return [...unset, ...redactedPaths(body, []).map((path) => missingAt(path, 'a new request'))]
+  return [...unset, ...redactedFields(body).map((path) => missingAt(path, 'a new request'))]
 }
 
 /** Removes prompts whose text the journal does not store. */
@@ -270,13 +269,4 @@ function leaveOutPrompt(body: Record<string, unknown>): NotRestored[] {
 
 function isRemoved(value: unknown): boolean {
   return typeof value === 'string' && removedText.test(value)
-}
-
-function redactedPaths(value: unknown, path: readonly string[]): string[] {
-  if (typeof value === 'string') return redacted.test(value) ? [path.join('.') || 'body'] : []
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const innerPath = [...path, name]
-    return redacted.test(name) ? [innerPath.join('.')] : redactedPaths(inner, innerPath)
-  })
 }

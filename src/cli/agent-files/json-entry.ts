@@ -3,8 +3,8 @@
  * line ends stay. A comment behind the last property stays behind it, and a removal undoes exactly what was added.
  */
 import { createScanner, findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
+import { findNestingProblem, locateProblem, locateSyntaxError } from '#foundation/json/syntax.ts'
 import type { Json } from '#foundation/json.ts'
-import { findNestingProblem, locateProblem, locateSyntaxError } from '#foundation/json-syntax.ts'
 
 /** A text with the property, and whether a comma had to be added before it. */
 interface Added {

@@ -57,6 +57,6 @@ export async function parseUserJson(
   const value = parseJson(text)
   if (value !== undefined) return value
   // Loaded only for a mistake: a parser that knows the place.
-  const { describeJsonProblem } = await import('#foundation/json-syntax.ts')
+  const { describeJsonProblem } = await import('#foundation/json/syntax.ts')
   throw new CliError('usage', code, `${name} is not JSON. ${describeJsonProblem(text)}`, hint)
 }

@@ -1,6 +1,7 @@
 /** Schemas that two or more resources use. */
 
 import { z } from 'zod'
+import { walkJson } from '#foundation/json/walk.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { formats } from './facts/formats.ts'
 import { consentStates, modes } from './facts/stored-words.ts'
@@ -160,13 +161,7 @@ export const Opaque = z
 
 /** JSON text can contain 1e999, which is not a finite number. */
 function hasFiniteNumbers(value: unknown): boolean {
-  const open: unknown[] = [value]
-  while (open.length > 0) {
-    const next = open.pop()
-    if (typeof next === 'number' && !Number.isFinite(next)) return false
-    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner)
-  }
-  return true
+  return [...walkJson(value)].every(({ value }) => typeof value !== 'number' || Number.isFinite(value))
 }
 
 /** Formats that a request allows. An empty array has its own reason code. */

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
-import { parseExactly } from './exact-numbers.ts'
 import { renameOver, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
 import { curlCommand, fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
+import { parseExactly } from './json/exact-numbers.ts'
 import {
   isObject,
   nestsDeeper,

@@ -2,7 +2,9 @@
  * HTTP: path templates such as `/v1/decisions/{slot_id}`, addresses on this computer, Retry-After, and requests as curl command
  * lines.
  */
-import { isObject, parseJson } from './json.ts'
+
+import { type Visited, walkJson } from './json/walk.ts'
+import { parseJson } from './json.ts'
 
 const parameter = /\{(\w+)\}/g
 
@@ -180,13 +182,16 @@ export function journaledRequest(entry: JournaledRequest, base_url: string): Cur
   }
 }
 
-const redacted =
-  /\b(?:ast|at|bt)_[0-9a-z]{11}_redacted|\b[sp]k_(?:test|live)_redacted|\[removed|\[name\]|\[nested deeper\]/
+/** What stands in place of what the journal does not store. */
+export const redacted =
+  /\b(?:ast|at|bt)_[0-9a-z]{11}_redacted|\b[sp]k_(?:test|live)_redacted|\[removed[:\]]|\[name\]|\[nested deeper\]/
 
 /** Returns the parts of a request that the journal does not store: `path`, or fields of the body by dotted path. */
 export function redactedParts({ url, body }: { url: string; body?: string }): string[] {
   const inPath = redacted.test(decodedPath(url)) ? ['path'] : []
-  return body === undefined ? inPath : [...inPath, ...redactedFields(parseJson(body), [])]
+  if (body === undefined) return inPath
+  const value = parseJson(body)
+  return [...inPath, ...(value === undefined ? ['body'] : redactedFields(value))]
 }
 
 /** A path in the journal can contain any escapes. */
@@ -198,13 +203,13 @@ function decodedPath(url: string): string {
   }
 }
 
-function redactedFields(value: unknown, path: readonly string[]): string[] {
-  if (value === undefined) return ['body']
-  if (typeof value === 'string') return redacted.test(value) ? [path.join('.') || 'body'] : []
-  if (!isObject(value) && !Array.isArray(value)) return []
-  return Object.entries(value).flatMap(([name, field]) => {
-    const inner = [...path, name]
-    return redacted.test(name) ? [inner.join('.')] : redactedFields(field, inner)
+/** Returns the dotted paths of what the journal did not store of a body: names of fields, and texts. */
+export function redactedFields(body: unknown): string[] {
+  const isStored = ({ name }: Visited) => !redacted.test(name)
+  return [...walkJson(body, isStored)].flatMap((visited) => {
+    const { value, path } = visited
+    const isText = typeof value === 'string' && redacted.test(value)
+    return isText || !isStored(visited) ? [path.join('.') || 'body'] : []
   })
 }
 

@@ -91,15 +91,15 @@ export function readableJson(text: string): string {
   return JSON.stringify(text).replace(hidden, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Returns the value at a path, or undefined when there is none. The empty path is the whole value. */
-export function valueAt(whole: Json | undefined, path: string): Json | undefined
-export function valueAt(whole: unknown, path: string): unknown
-export function valueAt(whole: unknown, path: string): unknown {
+/** Returns the value at a path, dotted or as its names, or undefined when there is none. The empty path is the whole value. */
+export function valueAt(whole: Json | undefined, path: string | readonly PropertyKey[]): Json | undefined
+export function valueAt(whole: unknown, path: string | readonly PropertyKey[]): unknown
+export function valueAt(whole: unknown, path: string | readonly PropertyKey[]): unknown {
   if (path === '') return whole
   let value = whole
-  for (const name of path.split('.')) {
+  for (const name of typeof path === 'string' ? path.split('.') : path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as Record<string, unknown>)[name]
+    value = (value as Record<PropertyKey, unknown>)[name]
   }
   return value
 }

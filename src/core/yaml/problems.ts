@@ -6,6 +6,7 @@ import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Nod
 import type { z } from 'zod'
 import { describeRequirement, typeWord } from '#contract/errors.ts'
 import type { SourceLocation } from '#foundation/finding.ts'
+import { valueAt } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
 
@@ -150,13 +151,6 @@ function namesIn(schema: z.ZodType | undefined): string[] {
 function findDescription(schema: z.ZodType, path: Path): string {
   const parent = path.length === 0 ? undefined : schemaAt(schema, path.slice(0, -1))
   return parent === undefined ? '' : (unwrapDefinition(parent).shape?.[String(path.at(-1))]?.description ?? '')
-}
-
-function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>(
-    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
-    value,
-  )
 }
 
 export type Path = readonly (string | number)[]

@@ -5,7 +5,7 @@
  */
 import Papa from 'papaparse'
 import { flattenRows } from '#contract/separated.ts'
-import { mayLoseDigits, parseExactly, replaceExactNumbers } from '#foundation/exact-numbers.ts'
+import { mayLoseDigits, parseExactly, replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
 import { isObject, maxNestingLevels, nestsDeeper, parseJson } from '#foundation/json.ts'
 import { countKnownColumns } from './columns.ts'
 import { OwnFileError, type RowProblem, rowFailure } from './own-file-error.ts'

@@ -1,7 +1,7 @@
 /** Our own readings of JSON beside that of the engine: places of mistakes, exact numbers. */
-import { parseExactly, replaceExactNumbers } from '#foundation/exact-numbers.ts'
+import { parseExactly, replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
+import { describeJsonProblem, parseJsonPart } from '#foundation/json/syntax.ts'
 import { parseJson } from '#foundation/json.ts'
-import { describeJsonProblem, parseJsonPart } from '#foundation/json-syntax.ts'
 import { check, checkLine, checkSame, type FuzzTarget } from '../target.ts'
 
 export const target: FuzzTarget = {

@@ -5,7 +5,7 @@
 import { type ReactNode, useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
 import { Link } from 'wouter'
-import { isExactNumber } from '#foundation/exact-numbers.ts'
+import { isExactNumber } from '#foundation/json/exact-numbers.ts'
 import { readableJson } from '#foundation/json.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Icon } from './Icon.tsx'

@@ -1,4 +1,4 @@
-import { parseExactly } from '#foundation/exact-numbers.ts'
+import { parseExactly } from '#foundation/json/exact-numbers.ts'
 import { isObject } from '#foundation/json.ts'
 import { Json, type JsonProps } from './Json.tsx'
 import { TabSet } from './TabSet.tsx'

@@ -3,7 +3,7 @@ import { type BeaconVerdict, judgeBeacons, maxJudged } from '#contract/beacon-ve
 import { encodeId } from '#contract/ids.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import type { SlotBeacon } from '#contract/resources/placements.ts'
-import { parseExactly } from '#foundation/exact-numbers.ts'
+import { parseExactly } from '#foundation/json/exact-numbers.ts'
 import { isObject, type JsonObject } from '#foundation/json.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { BeaconListRow, BeaconRow, SlotRow, UnacceptedBeaconRow } from '#store/store.ts'

@@ -16,7 +16,7 @@ import {
 } from '#contract/resources/beacons.ts'
 import { consentProblem } from '#domain/consent.ts'
 import { beaconEntry, canonicalJson } from '#domain/evidence.ts'
-import { replaceExactNumbers } from '#foundation/exact-numbers.ts'
+import { replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
 import { type Json, parseJsonObject } from '#foundation/json.ts'
 import { recordDigest } from '#runtime/record-digests.ts'
 import { joinTurn } from '#runtime/traces/request-trace.ts'

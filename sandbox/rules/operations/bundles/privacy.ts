@@ -2,7 +2,8 @@
 
 import type { BundleTurn } from '#contract/bundles/bundle.ts'
 import { findPersonalFields } from '#contract/personal-data/personal-fields.ts'
-import { isObject, parseJson, valueAt } from '#foundation/json.ts'
+import { walkJson } from '#foundation/json/walk.ts'
+import { parseJson, valueAt } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 
 const removed = '[removed]'
@@ -47,10 +48,7 @@ function readLeaf(value: unknown): string[] {
 
 /** Returns the texts and numbers in a value, and the names of its fields. */
 function listTexts(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(listTexts)
-  return isObject(value)
-    ? Object.entries(value).flatMap(([name, inner]) => [name, ...listTexts(inner)])
-    : readLeaf(value)
+  return [...walkJson(value)].flatMap(({ value, name }) => [name, ...readLeaf(value)])
 }
 
 /** Returns a text as JSON has it, inside as many JSON texts. */

@@ -1,6 +1,7 @@
 /** The fields of recorded and sent bodies, flat, each with its role. */
 import { type FieldRole, findRole } from '#contract/recordings/field-roles.ts'
-import { isObject, type Json } from '#foundation/json.ts'
+import { walkJson } from '#foundation/json/walk.ts'
+import type { Json } from '#foundation/json.ts'
 
 export interface Field {
   /** Dotted, with the index of items: `slot_ids[0]`. */
@@ -10,13 +11,15 @@ export interface Field {
 }
 
 /** Returns every field that is no object or array. The items of an array have the role of its name. */
-export function listFields(value: Json, path = '', name = ''): Field[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => listFields(item, `${path}[${index}]`, name))
-  if (isObject(value)) {
-    const prefix = path === '' ? '' : `${path}.`
-    return Object.entries(value).flatMap(([key, inner]) => listFields(inner, prefix + key, key))
-  }
-  return [{ path, role: findRole(name), value }]
+export function listFields(whole: Json, part = ''): Field[] {
+  return [...walkJson(whole)].flatMap(({ value, name, path }) => {
+    if (typeof value === 'object' && value !== null) return []
+    const text = path.reduce<string>(
+      (before, step) => before + (typeof step === 'number' ? `[${step}]` : `.${step}`),
+      part,
+    )
+    return [{ path: text.replace(/^\./, ''), role: findRole(name), value: value as Field['value'] }]
+  })
 }
 
 /** Returns the identifiers and tokens of a body, in its order. */

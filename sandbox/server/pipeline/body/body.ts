@@ -2,7 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { ApiError, type LocatedFieldError, unknownField } from '#contract/errors.ts'
-import { mayLoseDigits, parseExactly } from '#foundation/exact-numbers.ts'
+import { mayLoseDigits, parseExactly } from '#foundation/json/exact-numbers.ts'
+import { walkJson } from '#foundation/json/walk.ts'
 import { maxNestingLevels, nestsDeeper, parseJson as readJson } from '#foundation/json.ts'
 import type { Request } from '../exchange.ts'
 import { maxListedFields, withoutSecrets } from './secret-fields.ts'
@@ -63,8 +64,8 @@ export function parseJson(body: Buffer, keepsDigits = false): SentJson {
   const value = isExact ? parseExactly(text) : readJson(text)
   if (value === undefined) throw new ApiError('json_malformed')
   const hasEscapes = text.includes('\\u')
-  if (hasEscapes) refuseUnstorable(value, [])
-  if (hasEscapes || text.includes('__proto__')) refuseProto(value, [])
+  if (hasEscapes) refuseUnstorable(value)
+  if (hasEscapes || text.includes('__proto__')) refuseProto(value)
   return { json: value, text, isExact }
 }
 
@@ -72,15 +73,10 @@ export function parseJson(body: Buffer, keepsDigits = false): SentJson {
  * Refuses text that a store could not keep as it was sent: U+0000, which PostgreSQL has no place for, and half a surrogate
  * pair, which has no canonical JSON. Both can be sent only as an escape (A103).
  */
-function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
-  if (typeof value === 'string') {
-    if (!isUnstorable(value)) return
+function refuseUnstorable(body: unknown): void {
+  for (const { value, name, path } of walkJson(body)) {
+    if (!isUnstorable(name) && !(typeof value === 'string' && isUnstorable(value))) continue
     throw new ApiError('schema_invalid', { fields: [withoutSecrets(unstorable(path))] })
-  }
-  if (typeof value !== 'object' || value === null) return
-  for (const [name, inner] of Object.entries(value)) {
-    refuseUnstorable(name, [...path, name])
-    refuseUnstorable(inner, [...path, name])
   }
 }
 
@@ -103,10 +99,9 @@ export function refuseUnstorableUrl({ url, params, query }: Pick<Request, 'url' 
 }
 
 /** Objects lose a property of this name when they are copied: two different bodies would become the same. */
-function refuseProto(value: unknown, path: readonly PropertyKey[]): void {
-  if (typeof value !== 'object' || value === null) return
-  if (Object.hasOwn(value, '__proto__')) {
-    throw new ApiError('field_unknown', { fields: [withoutSecrets(unknownField([...path, '__proto__']))] })
+function refuseProto(body: unknown): void {
+  for (const { path } of walkJson(body)) {
+    if (path.at(-1) !== '__proto__') continue
+    throw new ApiError('field_unknown', { fields: [withoutSecrets(unknownField(path))] })
   }
-  for (const [name, inner] of Object.entries(value)) refuseProto(inner, [...path, name])
 }

@@ -1,7 +1,7 @@
 /** Where a body is wrong that is not JSON. Loaded by the first such body: few are. */
 import { ApiError, reasonCodes } from '#contract/errors.ts'
 import { findInvalidUtf8 } from '#foundation/encoding.ts'
-import { describeJsonProblem } from '#foundation/json-syntax.ts'
+import { describeJsonProblem } from '#foundation/json/syntax.ts'
 
 export function withPlace(error: ApiError, body: Buffer): ApiError {
   const offset = findInvalidUtf8(body)

@@ -5,6 +5,7 @@
 import type { Endpoint } from '#contract/endpoint.ts'
 import { ApiError, type FieldError, type LocatedFieldError, unknownField } from '#contract/errors.ts'
 import type { Warning } from '#contract/warnings.ts'
+import { type Visited, walkJson } from '#foundation/json/walk.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '#foundation/redaction.ts'
 
 export const maxListedFields = 20
@@ -22,7 +23,7 @@ export function refuseSecrets(
   warnings: Warning[],
 ): { json: unknown; isPlain: boolean } {
   if (!mayHoldSecrets(text)) return { json, isPlain: true }
-  const found = secretsIn(json, [], credential_fields)
+  const found = secretsIn(json, credential_fields)
   if (found.length > 0) throw secretInField(found)
   const cleaned = replaceAssetTokens(json, null, credential_fields)
   if (cleaned !== json) warnings.push('asset_token_removed')
@@ -31,7 +32,7 @@ export function refuseSecrets(
 
 /** Refuses a query with a secret in it. @throws ApiError 400 */
 export function refuseSecretValues(values: Readonly<Record<string, unknown>>): void {
-  const found = secretsIn(values, [], noFields)
+  const found = secretsIn(values, noFields)
   if (found.length > 0) throw secretInField(found)
 }
 
@@ -48,9 +49,13 @@ function secretInField(found: readonly FieldError[]): ApiError {
   return new ApiError('secret_in_field', { fields: found.slice(0, maxListedFields) })
 }
 
-function secretsIn(value: unknown, path: readonly string[], except: readonly string[]): FieldError[] {
-  if (typeof value === 'string') {
-    const kind = secretKind(value)
+function secretsIn(body: unknown, except: readonly string[]): FieldError[] {
+  const isExcepted = ({ path: [first = ''] }: Visited) => except.includes(String(first))
+  const kindOfName = ({ name }: Visited) => secretKind(name)
+  return [...walkJson(body, (visited) => !isExcepted(visited) && kindOfName(visited) === null)].flatMap((visited) => {
+    const { value, path } = visited
+    if (isExcepted(visited)) return []
+    const kind = kindOfName(visited) ?? (typeof value === 'string' ? secretKind(value) : null)
     if (kind === null) return []
     const place = withoutSecrets({
       ...unknownField(path),
@@ -58,12 +63,6 @@ function secretsIn(value: unknown, path: readonly string[], except: readonly str
     })
     const header = kind === 'control-plane token' ? 'x-sandbox-token' : 'Authorization'
     return [{ ...place, expected: `no secret: it belongs only in the ${header} header` }]
-  }
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) => {
-    if (path.length === 0 && except.includes(name)) return []
-    const inName = secretsIn(name, [...path, name], except)
-    return inName.length > 0 ? inName : secretsIn(inner, [...path, name], except)
   })
 }
 

@@ -3,7 +3,7 @@
  * and precision that type is about.
  */
 import type { z } from 'zod'
-import { isExactNumber } from '#foundation/exact-numbers.ts'
+import { isExactNumber } from '#foundation/json/exact-numbers.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 
 type Schema = z.core.$ZodType

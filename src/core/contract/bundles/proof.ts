@@ -3,7 +3,7 @@
  * the hash before it. The sandbox signs by this, and `svc evidence verify FILE.html` and an import check by it.
  */
 import canonicalize from 'canonicalize'
-import { mayLoseDigits, replaceExactNumbers } from '#foundation/exact-numbers.ts'
+import { mayLoseDigits, replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
 import { isSigned } from '#foundation/signatures.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
 import { chainHash, type Sha256Hex } from '../resources/evidence.ts'

@@ -3,9 +3,9 @@
  * as an escape, so that no value can end the element.
  */
 import { z } from 'zod'
-import { parseExactly } from '#foundation/exact-numbers.ts'
+import { parseExactly } from '#foundation/json/exact-numbers.ts'
+import { findRepeatedName } from '#foundation/json/syntax.ts'
 import { isObject } from '#foundation/json.ts'
-import { findRepeatedName } from '#foundation/json-syntax.ts'
 import { plainLine } from '#foundation/unsafe-text.ts'
 import { Bundle } from './bundle.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { parseExactly } from '#foundation/exact-numbers.ts'
+import { parseExactly } from '#foundation/json/exact-numbers.ts'
 import { listPersonalKinds } from '#foundation/personal-data/personal-kinds.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { compat, contract } from '../index.ts'
@@ -54,9 +54,9 @@ function withEmail(path: string): unknown {
 test('a field is named by its path, and a name that is personal data itself is not repeated', () => {
   const metadata = { user: { contacts: ['none', email] }, [email]: { [`${email}!`]: 1 }, turn_id: 'm1' }
   expect(places({ metadata })).toEqual([
+    ['metadata.user.contacts.1', 'email_address'],
     ['metadata.[name]', 'email_address'],
     ['metadata.[name].[name]', 'email_address'],
-    ['metadata.user.contacts.1', 'email_address'],
   ])
   expect(JSON.stringify(findPersonalFields({ metadata }))).not.toContain('ann')
 })

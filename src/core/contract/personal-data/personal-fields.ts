@@ -2,7 +2,9 @@
  * Personal data in the fields of a request that clients fill with words of their own (A116): session ids, topics, metadata
  * and labels. The sandbox warns of it or refuses it; the rules of diagnosis look for it in the journal and in files.
  */
-import { isExactNumber } from '#foundation/exact-numbers.ts'
+import { isExactNumber } from '#foundation/json/exact-numbers.ts'
+import { walkJson } from '#foundation/json/walk.ts'
+import { valueAt } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import type { PersonalKind } from '#foundation/personal-data/personal-kinds.ts'
 
@@ -39,27 +41,18 @@ const openParts = [
 export function findPersonalFields(body: unknown): PersonalField[] {
   const found: PersonalField[] = []
   for (const part of sessionParts) {
-    const kinds = sessionKinds(readPart(body, part))
+    const kinds = sessionKinds(valueAt(body, part))
     if (kinds.length > 0) found.push({ path: part.join('.'), part, kinds, isSession: true })
   }
   for (const part of textParts) {
-    const kinds = valueKinds(readPart(body, part))
+    const kinds = valueKinds(valueAt(body, part))
     if (kinds.length > 0) found.push({ path: part.join('.'), part, kinds, isSession: false })
   }
   for (const part of openParts) {
-    const value = readPart(body, part)
+    const value = valueAt(body, part)
     if (typeof value === 'object' && value !== null) found.push(...searchObject(value, part))
   }
   return found
-}
-
-function readPart(body: unknown, part: readonly string[]): unknown {
-  let value = body
-  for (const name of part) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as Record<string, unknown>)[name]
-  }
-  return value
 }
 
 /** A session id that is nothing but a number in groups is one that somebody can be called at (A01). */
@@ -82,26 +75,16 @@ function valueKinds(value: unknown): readonly PersonalKind[] {
 
 const noKinds: readonly PersonalKind[] = []
 
-/** An object or a list in an open part, and the names on the way to it. */
-interface Place {
-  value: object
-  names: readonly string[]
-}
-
-function searchObject(value: object, part: readonly string[]): PersonalField[] {
+function searchObject(object: object, part: readonly string[]): PersonalField[] {
   const found: PersonalField[] = []
-  const open: Place[] = [{ value, names: part }]
-  for (let place = open.shift(); place !== undefined; place = open.shift()) {
-    for (const [name, inner] of Object.entries(place.value)) {
-      const { kinds: inName, words } = readName(name)
-      const isInside = typeof inner === 'object' && inner !== null && !isExactNumber(inner)
-      const inValue = isInside ? [] : fieldKinds(words, inner)
-      if (!isInside && inName.length === 0 && inValue.length === 0) continue
-      const names = [...place.names, inName.length > 0 ? '[name]' : name]
-      if (isInside) open.push({ value: inner, names })
-      const kinds = [...new Set([...inName, ...inValue])]
-      if (kinds.length > 0) found.push({ path: names.join('.'), part, kinds, isSession: false })
-    }
+  for (const { value, path } of walkJson(object)) {
+    const last = path.at(-1)
+    if (last === undefined) continue
+    const { kinds: inName, words } = readName(String(last))
+    const kinds = [...new Set([...inName, ...fieldKinds(words, value)])]
+    if (kinds.length === 0) continue
+    const names = path.map((name) => (readName(String(name)).kinds.length > 0 ? '[name]' : name))
+    found.push({ path: [...part, ...names].join('.'), part, kinds, isSession: false })
   }
   return found
 }

@@ -2,8 +2,9 @@
  * What a recording may keep of an exchange with a service. It is meant to be committed, so beyond the rules of the journal it
  * has no address, device or place of a user, and no credential that only the service knows by its shape.
  */
-import { isExactNumber } from '#foundation/exact-numbers.ts'
-import { isObject, parseJson } from '#foundation/json.ts'
+import { isExactNumber } from '#foundation/json/exact-numbers.ts'
+import { mapJson } from '#foundation/json/walk.ts'
+import { type Json, parseJson } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactWithBase64 } from '#foundation/redaction.ts'
 import { findEntry } from '#foundation/table-entry.ts'
@@ -189,16 +190,13 @@ export function isFreeField(path: readonly string[]): boolean {
 }
 
 /** Returns the body of a request without secrets and what identifies a user: texts by their length, numbers as 0. */
-export function withoutPersonal(value: unknown, path: readonly string[] = []): unknown {
-  if (isExactNumber(value) || typeof value === 'number') {
-    return isPersonal(path) || isSecretNumber(JSON.stringify(value), path.at(-1) ?? '') ? 0 : value
-  }
-  if (typeof value === 'string') return withoutPersonalText(value, path)
-  if (Array.isArray(value)) return value.map((item) => withoutPersonal(item, path))
-  if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, withoutPersonal(inner, [...path, name])]),
-  )
+export function withoutPersonal(body: unknown): Json {
+  return mapJson(body, (value, { name, path }) => {
+    const names = path.filter((step) => typeof step === 'string')
+    if (typeof value === 'string') return withoutPersonalText(value, names)
+    if (typeof value !== 'number' && !isExactNumber(value)) return value
+    return isPersonal(names) || isSecretNumber(JSON.stringify(value), name) ? 0 : value
+  })
 }
 
 function withoutPersonalText(text: string, path: readonly string[]): string {

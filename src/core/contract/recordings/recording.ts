@@ -4,8 +4,8 @@
  * reads a recording can show a key, a token or a prompt text, even where the file has them.
  */
 import { z } from 'zod'
-import { parseExactly } from '#foundation/exact-numbers.ts'
 import { pathPattern } from '#foundation/http.ts'
+import { parseExactly } from '#foundation/json/exact-numbers.ts'
 import { isObject, type Json, parseAnyJson, parseJson } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { tableNames } from '#foundation/table-entry.ts'

@@ -3,7 +3,7 @@
  * text (A50). This is the one redactor: whatever is stored or written of a request passes here. What a recording leaves out
  * beyond that is in recorded-parts.ts.
  */
-import { isExactNumber, parseExactly } from '#foundation/exact-numbers.ts'
+import { isExactNumber, parseExactly } from '#foundation/json/exact-numbers.ts'
 import { isObject } from '#foundation/json.ts'
 import { redactSecrets, redactWithBase64 } from '#foundation/redaction.ts'
 import { originOfUrl } from '../origins.ts'

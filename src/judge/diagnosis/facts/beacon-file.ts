@@ -5,14 +5,14 @@ import { contract } from '#contract/index.ts'
 import { readHarText } from '#contract/recordings/har-text.ts'
 import { BeaconRequest } from '#contract/resources/beacons.ts'
 import type { Place } from '#foundation/finding.ts'
-import { type JsonObject, parseJsonObject, valueAt } from '#foundation/json.ts'
 import {
   createLocator,
   findNestingProblem,
   type ParsedJson,
   parseJsonPart,
   withoutDeepParts,
-} from '#foundation/json-syntax.ts'
+} from '#foundation/json/syntax.ts'
+import { type JsonObject, parseJsonObject, valueAt } from '#foundation/json.ts'
 
 /** One body and where it came from. */
 export interface FileBeacon {

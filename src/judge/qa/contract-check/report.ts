@@ -2,6 +2,7 @@
 
 import { v1 } from '#contract/index.ts'
 import type { Provenance } from '#contract/objects.ts'
+import { contractPath, walkJson } from '#foundation/json/walk.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { type Column, tableLines } from '#text/table.ts'
@@ -71,7 +72,7 @@ export function serviceReport(
     const own = differences.filter(({ endpoint, weight }) => endpoint === id && weight !== 'addition')
     const judged = findings.filter(({ endpoint, why_not }) => endpoint === id && why_not === null)
     const wrong = new Set(own.map(({ what }) => what))
-    const seen = new Set(judged.flatMap(({ body }) => pathsIn(body)))
+    const seen = new Set(judged.flatMap(({ body }) => [...walkJson(body)].map(({ path }) => contractPath(path))))
     const { method, path } = v1[id]
     return {
       endpoint: id,
@@ -197,16 +198,6 @@ function expectedDifference({ subject, expected, actual, hint }: Check, weight: 
 function explainStep({ reason, checks }: StepResult): string {
   const check = checks.find(({ passed }) => !passed)
   return reason ?? (check === undefined ? '' : `${check.subject} ${briefValue(check.actual)}`)
-}
-
-/** Returns the path of every field of a body. */
-function pathsIn(value: unknown, prefix = ''): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => pathsIn(item, `${prefix}[]`))
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, field]) => {
-    const path = prefix === '' ? name : `${prefix}.${name}`
-    return [path, ...pathsIn(field, path)]
-  })
 }
 
 const provenanceNames = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]

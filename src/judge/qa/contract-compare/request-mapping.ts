@@ -8,6 +8,7 @@ import type { PermittedKey } from '#client/permitted-key.ts'
 import { limits } from '#contract/limits.ts'
 import { findRole } from '#contract/recordings/field-roles.ts'
 import type { RecordedExchange } from '#contract/recordings/recording.ts'
+import { mapJson } from '#foundation/json/walk.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import type { HttpRequest } from '../run/http-client.ts'
 import { endpoints } from './findings.ts'
@@ -57,8 +58,7 @@ export function createRequestMapping(own: OwnValues, exchanges: readonly Recorde
       const why_not = explainUnsendable(exchange, own.publishable_key !== null, known)
       if (why_not !== null) return { why_not }
       const { method, request_body } = exchange
-      const body =
-        request_body === null ? null : mapValue(request_body, '', toBodyMapping(exchange, own, known, present))
+      const body = request_body === null ? null : mapBody(request_body, toBodyMapping(exchange, own, known, present))
       const headers = mapHeaders(exchange, own, known, present)
       return {
         request: {
@@ -109,15 +109,13 @@ const projectFields: ReadonlySet<string> = new Set(['client_id', 'project_id'])
 /** Identifiers that clients create. */
 const clientFields: ReadonlySet<string> = new Set(['session_id', 'chat_session_id', 'beacon_id', 'render_instance_id'])
 
-function mapValue(value: Json, name: string, mapping: BodyMapping): Json {
-  if (Array.isArray(value)) return value.map((item) => mapValue(item, name, mapping))
-  if (isObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, mapValue(field, key, mapping)]))
-  }
-  if (findRole(name) === 'time') return moveTime(value, mapping)
-  if (typeof value !== 'string') return value
-  if (name === 'publishable_key') return mapPublishableKey(value, mapping)
-  return isNaming(name) ? mapText(name, value, mapping) : value
+function mapBody(body: Json, mapping: BodyMapping): Json {
+  return mapJson(body, (value, { name }) => {
+    if (findRole(name) === 'time') return moveTime(value, mapping)
+    if (typeof value !== 'string') return value
+    if (name === 'publishable_key') return mapPublishableKey(value, mapping)
+    return isNaming(name) ? mapText(name, value, mapping) : value
+  })
 }
 
 /** A key that is none was refused for its form, and stays. */

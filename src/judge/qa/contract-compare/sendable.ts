@@ -1,7 +1,8 @@
 /** Which requests of a recording can be sent to another service. */
 import { findRole } from '#contract/recordings/field-roles.ts'
 import type { RecordedExchange } from '#contract/recordings/recording.ts'
-import { isObject, type Json, parseJson, valueAt } from '#foundation/json.ts'
+import { walkJson } from '#foundation/json/walk.ts'
+import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { endpoints } from './findings.ts'
 
 /** What the other service has given out so far. */
@@ -36,7 +37,7 @@ export function explainUnsendable(exchange: RecordedExchange, hasPublishableKey:
 
 /** Returns what a request needs that the other service has not given out, or the recording does not have. */
 function explainMissing({ endpoint, method, status, params, request_body }: RecordedExchange, known: Known) {
-  const texts = [...Object.values(params), ...listTexts('', request_body)]
+  const texts = [...Object.values(params), ...listTexts(request_body)]
   if (texts.some((text) => known.withheld.has(text))) return 'the other side did not fill its placement'
   if (JSON.stringify(request_body).includes('"callback_url":')) {
     return 'its callback would reach the server of the recording'
@@ -52,10 +53,10 @@ function isRedacted(text: string): boolean {
 }
 
 /** Returns the texts of a body that name something. */
-function listTexts(name: string, value: Json): string[] {
-  if (typeof value === 'string') return isNaming(name) && name !== 'publishable_key' ? [value] : []
-  if (Array.isArray(value)) return value.flatMap((item) => listTexts(name, item))
-  return isObject(value) ? Object.entries(value).flatMap(([key, field]) => listTexts(key, field)) : []
+function listTexts(body: Json): string[] {
+  return [...walkJson(body)].flatMap(({ value, name }) =>
+    typeof value === 'string' && isNaming(name) && name !== 'publishable_key' ? [value] : [],
+  )
 }
 
 export function isNaming(name: string): boolean {

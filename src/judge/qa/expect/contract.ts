@@ -15,6 +15,7 @@ import { formats, isFormat, readFormat } from '#contract/facts/formats.ts'
 import { endpointFields, type ListedField } from '#contract/listing.ts'
 import { type Provenance, readSource } from '#contract/objects.ts'
 import { retryAfterMs } from '#foundation/http.ts'
+import { contractPath } from '#foundation/json/walk.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { Check, Difference } from '../result.ts'
@@ -97,9 +98,9 @@ function schemaDifferences(endpoint: Endpoint, json: Json, issues: Parameters<ty
   const declared = endpoint.stability === 'sandbox' ? null : listProvenances(endpoint, 'response', 'documented')
   const broken = new Set<PropertyKey>()
   const differences = explainIssues(issues).fields.map(({ at, message, expected, isUnknown }) => {
-    const path = pathText(at)
+    const path = contractPath(at)
     const what = `response ${path || 'body'}`
-    const observed = message === 'is missing' ? undefined : at.reduce<unknown>(step, json)
+    const observed = message === 'is missing' ? undefined : valueAt(json, at)
     if (isUnknown) return difference('addition', what, 'no such field', observed)
     broken.add(at[0] ?? '')
     if (!message.includes('allowed values')) {
@@ -131,10 +132,10 @@ function failureDifferences(endpoint: Endpoint, { status, headers, json, text }:
   const parsed = ErrorBody.safeParse(json)
   if (!parsed.success) {
     const differences = explainIssues(parsed.error.issues).fields.map(({ at, message, expected, isUnknown }) => {
-      const observed = message === 'is missing' ? undefined : at.reduce<unknown>(step, json)
+      const observed = message === 'is missing' ? undefined : valueAt(json, at)
       const known = at.length === 0 ? 'documented' : (errorFields[String(at[0])] ?? 'observed')
       const weight = isUnknown ? 'addition' : known
-      return difference(weight, `error.${pathText(at) || 'body'}`, isUnknown ? 'no such field' : expected, observed)
+      return difference(weight, `error.${contractPath(at) || 'body'}`, isUnknown ? 'no such field' : expected, observed)
     })
     return [...type, ...differences]
   }
@@ -308,18 +309,6 @@ function listProvenances(endpoint: Endpoint, where: ListedField['where'], cap: P
     if (before === undefined || strength > strengths.indexOf(before)) found.set(field.path, strengths[strength]!)
   }
   return found
-}
-
-/** `placement.render.width`; an index becomes `[]`. */
-function pathText(at: readonly PropertyKey[]): string {
-  return at.reduce<string>(
-    (path, key) => (typeof key === 'number' ? `${path}[]` : path === '' ? String(key) : `${path}.${String(key)}`),
-    '',
-  )
-}
-
-function step(value: unknown, key: PropertyKey): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }
 
 function difference(weight: Difference['weight'], what: string, expected: unknown, observed: unknown): Difference {

@@ -1,4 +1,6 @@
 /** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
+
+import { mapJson } from '#foundation/json/walk.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '#foundation/json.ts'
 import { matchPattern } from '../expect/pattern.ts'
 import { valueWords } from '../result.ts'
@@ -86,14 +88,12 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
 function withMatrix(value: JsonObject, matrix: Readonly<Record<string, Json>>): JsonObject
 function withMatrix(value: Json, matrix: Readonly<Record<string, Json>>): Json
 function withMatrix(value: Json, matrix: Readonly<Record<string, Json>>): Json {
-  if (typeof value === 'string') {
-    const [, name, path = ''] = /^\{\{\s*([a-z][a-z0-9_]*)(?:\.([\w.-]+))?\s*\}\}$/.exec(value) ?? []
+  return mapJson(value, (text) => {
+    if (typeof text !== 'string') return text
+    const [, name, path = ''] = /^\{\{\s*([a-z][a-z0-9_]*)(?:\.([\w.-]+))?\s*\}\}$/.exec(text) ?? []
     const axis = name === undefined ? undefined : matrix[name]
-    return axis === undefined ? value : (valueAt(axis, path) ?? value)
-  }
-  if (Array.isArray(value)) return value.map((item) => withMatrix(item, matrix))
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withMatrix(field, matrix)]))
+    return axis === undefined ? text : (valueAt(axis, path) ?? text)
+  })
 }
 
 /** Whether a step awaits an event that does not name its slot or session. */

@@ -1,7 +1,8 @@
 import { reasonCodes } from '#contract/error-codes.ts'
 import { acceptCodes } from '#contract/exports.ts'
 import type { SourceLocation } from '#foundation/finding.ts'
-import { isObject, type Json } from '#foundation/json.ts'
+import { walkJson } from '#foundation/json/walk.ts'
+import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
 import { findEntry, isListed } from '#foundation/table-entry.ts'
 import { type Path, type SuiteProblem, suggestion } from '#yaml/problems.ts'
 import { operators } from '../expect/operators.ts'
@@ -20,7 +21,9 @@ export function referenceProblems(loaded: LoadedCase, place: SourceLocation): Su
   for (const step of [...loaded.setup, ...loaded.steps, ...loaded.teardown]) {
     const { as } = step.data
     const names = new Set([...known, ...responses])
-    problems.push(...walk(step.data, [], (value, path) => checkVariables(value, path, step, names)))
+    for (const { value, path } of walkJson(step.data)) {
+      problems.push(...checkVariables(path.at(-1), path, step, names), ...checkVariables(value, path, step, names))
+    }
     problems.push(...unknownStep(step, responses), ...expectationProblems(step))
     if (typeof as === 'string') responses.add(as)
   }
@@ -28,7 +31,7 @@ export function referenceProblems(loaded: LoadedCase, place: SourceLocation): Su
 }
 
 /** Returns the problems of one text; expectations of a step know its own response. */
-function checkVariables(value: Json, path: Path, step: LoadedStep, names: Set<string>): SuiteProblem[] {
+function checkVariables(value: unknown, path: Path, step: LoadedStep, names: Set<string>): SuiteProblem[] {
   if (typeof value !== 'string') return []
   const { as } = step.data
   const known = typeof as === 'string' && path[0] === 'expect' ? new Set([...names, as]) : names
@@ -77,7 +80,9 @@ function mounted({ page, do: actions = page }: StepData): [Json | undefined, Pat
 function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   const { expect } = data
   if (!isObject(expect)) return []
-  const problems = walk(expect, ['expect'], (value, path) => (isObject(value) ? operatorProblems(value, path, at) : []))
+  const problems = [...walkJson(expect)].flatMap(({ value, path }) =>
+    isObject(value) ? operatorProblems(value as JsonObject, ['expect', ...path], at) : [],
+  )
   for (const reason of [expect.reason ?? []].flat()) {
     if (typeof reason !== 'string' || reason.includes('{{') || Object.hasOwn(reasonCodes, reason)) continue
     const isAccept = isListed(acceptCodes, reason)
@@ -90,7 +95,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   return problems
 }
 
-function operatorProblems(value: { [name: string]: Json }, path: Path, at: LoadedStep['at']): SuiteProblem[] {
+function operatorProblems(value: JsonObject, path: Path, at: LoadedStep['at']): SuiteProblem[] {
   const names = Object.keys(value)
   if (!names.some((name) => name.startsWith('$'))) return []
   return names.flatMap((name) => {
@@ -102,18 +107,4 @@ function operatorProblems(value: { [name: string]: Json }, path: Path, at: Loade
     const problem = operator.problem?.(value[name]!) ?? null
     return problem === null ? [] : [{ place: at([...path, name]), message: `${name} ${problem}.`, hint: '' }]
   })
-}
-
-/** Visits a value and all values in it, and the names of fields. */
-function walk(value: Json, path: Path, visit: (value: Json, path: Path) => SuiteProblem[]): SuiteProblem[] {
-  const own = visit(value, path)
-  if (Array.isArray(value)) return [...own, ...value.flatMap((item, index) => walk(item, [...path, index], visit))]
-  if (!isObject(value)) return own
-  return [
-    ...own,
-    ...Object.entries(value).flatMap(([name, field]) => [
-      ...(name.includes('{{') ? visit(name, [...path, name]) : []),
-      ...walk(field, [...path, name], visit),
-    ]),
-  ]
 }

@@ -2,6 +2,7 @@
 import { isTypeWord, typeWord } from '#contract/errors.ts'
 import { BeaconRequest, beaconEvents, Measurements, secondsBelow } from '#contract/exports.ts'
 import { beaconEventMeant, canonicalEvent } from '#contract/resources/beacons.ts'
+import { valueAt } from '#foundation/json.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 
 /** The fields of a beacon, and those of its measurements. */
@@ -41,7 +42,7 @@ export function fieldMeant(wrong: string): string | null {
 
 /** Returns what to do about a field of a beacon, based on its value and what the service expected. */
 export function fixValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
-  const given = at.reduce<unknown>((inner, key) => Object(inner)[key], value)
+  const given = valueAt(value, at)
   const special = fixByName(at.at(-1), given)
   if (special !== null) return special
   if (typeof given === 'number' && expected === 'a whole number') {

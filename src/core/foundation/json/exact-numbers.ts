@@ -2,7 +2,7 @@
  * Numbers with more digits than JavaScript keeps, such as identifiers beyond 2^53: `JSON.parse` rounds them, and two
  * different bodies become the same. Here each of them is raw JSON instead, which `JSON.stringify` writes as it was sent.
  */
-import { isObject, nestsDeeper, parseJson } from './json.ts'
+import { isObject, nestsDeeper, parseJson } from '../json.ts'
 
 /** A number as it was sent. Made by `parseExactly` alone. */
 interface ExactNumber {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeJsonProblem, findRepeatedName } from './json-syntax.ts'
+import { describeJsonProblem, findRepeatedName } from './syntax.ts'
 
 test.each([
   ['{"a":1,}', 'Line 1, column 8: There is a comma before }: remove it.'],

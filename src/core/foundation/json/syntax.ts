@@ -3,8 +3,8 @@
  * around some, which can contain a key.
  */
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
-import type { Place } from './finding.ts'
-import { maxNestingLevels } from './json.ts'
+import type { Place } from '../finding.ts'
+import { maxNestingLevels } from '../json.ts'
 
 /** Returns the problem of a text that JSON.parse refuses, as `Line 3, column 5: A comma is missing here.` */
 export function describeJsonProblem(text: string): string {
