@@ -12,7 +12,7 @@ import { bundle } from './bundle.ts'
 
 /** Gzipped sizes, bytes. The first part comes last: it has the hashes of those that it loads. */
 const scripts = [
-  { name: 'mounts.js', entry: 'host/mounts/mounts.ts', format: 'es', maxGzipBytes: 8_150 },
+  { name: 'mounts.js', entry: 'host/mounts/mounts.ts', format: 'es', maxGzipBytes: 8_180 },
   { name: 'judge.js', entry: 'host/judge/main.ts', format: 'es', maxGzipBytes: 9_200 },
   { name: 'activation.js', entry: 'host/browser-activation.ts', format: 'es', maxGzipBytes: 1_100 },
   { name: 'console.js', entry: '../console/console.ts', format: 'es', maxGzipBytes: 40_000 },

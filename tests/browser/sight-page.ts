@@ -44,7 +44,7 @@ function defineJudging(): void {
     const wrapper = document.createElement('div')
     wrapper.dataset.spPlacement = 'ri_1'
     wrapper.style.cssText =
-      'all:initial;display:grid;width:100%;max-width:300px;font:12px/1.5 sans-serif;visibility:inherit'
+      'all:initial;display:grid;width:100%;max-width:300px;font:12px/1.5 sans-serif;visibility:inherit;break-inside:avoid'
     const root = wrapper.attachShadow({ mode: 'open' })
     root.innerHTML =
       '<div data-sp-label style="all:initial;display:block;width:fit-content;margin:0 0 6px;padding:1px 8px;background:#f1f1f4;color:#3f3f46;font:inherit;visibility:inherit"><strong style="all:unset">Sponsored</strong> · Larkfield Coffee</div><iframe style="all:initial;display:block;width:300px;height:250px;background:#fff;visibility:inherit"></iframe>'

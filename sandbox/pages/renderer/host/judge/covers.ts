@@ -44,9 +44,19 @@ export function leftBelow(sight: Sight, cover: Cover, point: Point): Range {
   if (isHit || !isAround) own = times(own, leftByOwn(cover, style, at, point))
   if (isInTopLayer(element)) own = times(own, leftByLayer(getComputedStyle(element, '::backdrop'), null))
   // Hit outside of its box, by something of it that no style shows.
-  const isUnexplained = isHit && marks[0] === 1 && own[0] === 1 && !(at && isInside(at, 1)) && !hasText(element)
+  const isUnexplained =
+    isHit && marks[0] === 1 && own[0] === 1 && !(at && isInside(at, 1)) && !hasText(element) && !isBlankRoot(element)
   const left = isAround && marks[0] < 1 ? marks : times(own, marks)
   return isUnexplained ? unknown : rest(times(rest(left), shown))
+}
+
+/** A root is hit wherever its document is, which shows its background or that of the body. */
+function isBlankRoot({ localName, ownerDocument }: Element): boolean {
+  if (localName !== 'html') return false
+  return [ownerDocument.documentElement, ownerDocument.body].every((each) => {
+    const { backgroundColor, backgroundImage } = getComputedStyle(each)
+    return alphaOfColor(backgroundColor)[1] === 0 && backgroundImage === 'none'
+  })
 }
 
 function readBox({ boxes }: Sight, element: Element): Box {

@@ -234,6 +234,8 @@ function drawWrapper(instance_id: string, width: number, isHidden: boolean): HTM
     font: '12px/1.5 system-ui, sans-serif',
     visibility: isHidden ? 'hidden' : 'inherit',
     'color-scheme': 'inherit',
+    // WebKit would divide the frame between two columns.
+    'break-inside': 'avoid',
   })
   keepMarksOut(wrapper.attachShadow({ mode: 'open' }))
   return wrapper
