@@ -105,15 +105,18 @@ describe('a verification continues from the one before it', () => {
 })
 
 describe('a forgery below what was verified', () => {
-  test('is found and named by a full verification', async () => {
-    using at = folder()
-    const options = await verifiedChain(at)
-    edit(options.database, (db) => void db.exec('UPDATE slot SET gross_cpm = 99 WHERE id = (SELECT min(id) FROM slot)'))
-    await using on = await stage(options)
-    expect(await verify(on)).toMatchObject({ ...holds, verified_before: entries })
-    const problem = 'The decision of entry 1 was changed after it was recorded.'
-    expect(await verify(on, { full: 'true' })).toMatchObject({ ok: false, broken_at: 1, problem })
-  })
+  test.each(['gross_cpm = 99', "label_text = 'News'", "campaign_id = 'cmp_other'"])(
+    'is found and named by a full verification: %s',
+    async (change) => {
+      using at = folder()
+      const options = await verifiedChain(at)
+      edit(options.database, (db) => void db.exec(`UPDATE slot SET ${change} WHERE id = (SELECT min(id) FROM slot)`))
+      await using on = await stage(options)
+      expect(await verify(on)).toMatchObject({ ...holds, verified_before: entries })
+      const problem = 'The decision of entry 1 was changed after it was recorded.'
+      expect(await verify(on, { full: 'true' })).toMatchObject({ ok: false, broken_at: 1, problem })
+    },
+  )
 
   test('is found by spot checks of a start, and the next verification reads everything', async () => {
     using at = folder()

@@ -84,7 +84,7 @@ export const causes = {
     change_of_sum: 'Compare with the sandbox, project and time that you counted.',
   },
   time_zone: {
-    meaning: 'It is counted in another time zone.',
+    meaning: 'It is counted on another day, as in another time zone.',
     change: 'Count days from midnight to midnight UTC, or convert your times to UTC before you add them up.',
   },
   not_recorded: {

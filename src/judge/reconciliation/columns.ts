@@ -204,7 +204,8 @@ function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySe
   const exact = named(field)
   if (exact !== undefined) return exact
   const words = fieldWords[field].flatMap((word) => named(word) ?? [])
-  const found = words.length > 0 ? words : free.filter((name) => isCompound(field, name))
+  const compounds = words.length > 0 ? words : free.filter((name) => isCompound(field, name))
+  const found = compounds.length > 0 ? compounds : free.filter((name) => isNested(field, name))
   if (Object.hasOwn(metricWords, field) && found.length > 1) {
     const message = `The columns ${found.join(' and ')} both could be ${field}.`
     throw new ColumnsError(message, 'Choose one.', {
@@ -212,6 +213,14 @@ function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySe
     })
   }
   return found[0] ?? null
+}
+
+/** Whether a name is that of a field in an object of counts or of keys: `counts.viewable`, `dimensions.date`. */
+function isNested(field: OwnField, name: string): boolean {
+  const [, inner] = /^(?:counts?|metrics|totals|dimensions|keys?)\.(.+)$/i.exec(name) ?? []
+  if (inner === undefined) return false
+  const word = normalizeWord(inner)
+  return word === field || fieldWords[field].includes(word) || isCompound(field, inner)
 }
 
 function isCompound(field: OwnField, name: string): boolean {

@@ -89,7 +89,8 @@ function shiftOfDays({ rows, metrics }: OwnCounts, turns: readonly Turn[], scope
       return counted === null ? [] : [{ metric, received_at_ms: counted.received_at_ms }]
     }),
   )
-  return findDayShift(days, metrics, events)
+  const busy = new Set(turns.map(({ created_at_ms }) => dayName(created_at_ms, 0)))
+  return findDayShift(days, metrics, events, busy)
 }
 
 /** Returns each session, or each day from the first to the last of the file, with the turns in it. */

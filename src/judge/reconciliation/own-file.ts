@@ -40,11 +40,8 @@ export function parseOwnFile(text: string, mapped: Iterable<string> = []): OwnFi
   const content = text.startsWith('\ufeff') ? text.slice(1) : text
   const start = content.trimStart()
   if (start.startsWith('{')) return parseListDocument(content) ?? parseLines(content)
-  if (start.startsWith('[')) {
-    throw new OwnFileError('It is one JSON array.', 'Write one object on each line, or export it as CSV.', {
-      command_hint: "Write one object on each line: jq -c '.[]' FILE. Or export it as CSV.",
-    })
-  }
+  // A title of a report can stand in brackets.
+  if (/^\[\s*[\]{["]/.test(start)) return parseArray(content)
   if (start.startsWith('<')) {
     throw new OwnFileError('It is HTML or XML, as some programs save under .xls.', 'Save it as CSV.')
   }
@@ -64,7 +61,19 @@ function parseListDocument(text: string): OwnFile | null {
       command_hint: 'Export all of it: add --limit with a larger number.',
     })
   }
-  const items = (Array.isArray(whole.items) ? whole.items : lists[0]) as object[]
+  return tabulateItems((Array.isArray(whole.items) ? whole.items : lists[0]) as object[])
+}
+
+/** Returns the rows of one JSON array. @throws OwnFileError */
+function parseArray(text: string): OwnFile {
+  const whole = parseValue(text)
+  const items = Array.isArray(whole) ? whole : null
+  if (items?.every(isObject)) return tabulateItems(items)
+  const message = items === null ? 'It begins as a JSON array, and is not JSON.' : 'It is a JSON array of no objects.'
+  throw new OwnFileError(message, 'Write one JSON object for each row, or export it as CSV.')
+}
+
+function tabulateItems(items: readonly object[]): OwnFile {
   return { kind: 'json', ...tabulate(items.map((value, index) => ({ line: index + 1, value }))) }
 }
 
@@ -176,14 +185,21 @@ function readRecords(text: string, separator: Separator, firstLine: number, isSa
   const records: OwnRow[] = []
   const lineByRecord: number[] = []
   let line = firstLine
-  for (const cells of data) {
+  for (const raw of data) {
     lineByRecord.push(line)
+    const cells = raw.map(readFormula)
     if (!isRuled(cells)) records.push({ line, cells })
     line++
-    for (const cell of cells) if (cell.includes('\n')) line += cell.split('\n').length - 1
+    for (const cell of raw) if (cell.includes('\n')) line += cell.split('\n').length - 1
   }
   if (errors.length > 0 && !isSample) throw quoteFailure(errors, lineByRecord)
   return records
+}
+
+/** Returns the text of a formula that is one text: `="0012"`, with which programs keep spreadsheets from reading a number. */
+function readFormula(cell: string): string {
+  const [, text] = /^="((?:[^"]|"")*)"$/.exec(cell) ?? []
+  return text === undefined ? cell : text.replaceAll('""', '"')
 }
 
 /** Whether a record has nothing but blanks, or draws a line. */

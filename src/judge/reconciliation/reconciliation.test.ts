@@ -447,19 +447,19 @@ test('clocks and zones are given as far as they are known', () => {
 })
 
 describe('sums of days', () => {
-  /** Views of eleven days, another number each hour. */
-  const dice = createDice(5)
-  const turns = Array.from({ length: 11 * 24 }, (_, index) => index).flatMap((index) => {
-    const received_at_ms = Date.UTC(2026, 0, 1) + index * hour + dice.below(hour)
-    const views = dice.below(12)
-    return Array.from({ length: views }, (_, view) =>
-      turn(`${index}-${view}`, {
+  const viewedAt = (received_at_ms: number, views: number) =>
+    Array.from({ length: views }, (_, view) =>
+      turn(`${received_at_ms}-${view}`, {
         created_at_ms: received_at_ms - 5_000,
         decided_at_ms: received_at_ms - 5_000,
         beacons: [beacon('viewable_impression', 'OK', { received_at_ms, occurred_at_ms: received_at_ms })],
       }),
     )
-  })
+  /** Views of eleven days, another number each hour. */
+  const dice = createDice(5)
+  const turns = Array.from({ length: 11 * 24 }, (_, index) => index).flatMap((index) =>
+    viewedAt(Date.UTC(2026, 0, 1) + index * hour + dice.below(hour), dice.below(12)),
+  )
   /** What a report in a time zone says of all days but the first and the last. */
   function report(offset_ms: number, change: (day: string, views: number) => number = (_, views) => views): string {
     const days = Map.groupBy(turns, ({ beacons }) =>
@@ -502,6 +502,50 @@ describe('sums of days', () => {
     expect(result.causes).toHaveLength(1)
     expect(explainedText(result.causes[0]!)).toMatch(/^\+\d+( -\d+)?$|^-\d+$/)
     expect(result.day_shift_range_ms).toEqual({ from: hours * hour, to: hours * hour })
+  })
+
+  test('that are named a day late or early have that as a possible cause, and no other day', () => {
+    const shifted = (file: string, views: readonly [day: number, views: number][]) =>
+      compare(
+        csv('day,views', ...file.split(' ')),
+        views.flatMap(([day, count]) => viewedAt(Date.UTC(2026, 0, day, 12, 30), count)),
+      )
+    const none = { day_shift_ms: 0 }
+    const happened = [
+      [9, 4],
+      [10, 2],
+      [11, 5],
+    ] as const satisfies [number, number][]
+    expect(shifted('2026-01-09,4 2026-01-10,2 2026-01-11,5', [...happened])).toMatchObject({ ...none, ok: true })
+    expect(shifted('2026-01-10,4 2026-01-11,9 2026-01-12,6', [...happened])).toMatchObject(none)
+    // Something happened on the day of the file that may be what it counts.
+    expect(
+      shifted('2026-01-11,3', [
+        [10, 3],
+        [11, 2],
+      ]),
+    ).toMatchObject(none)
+    expect(shifted('2026-01-11,4', [[10, 3]])).toMatchObject(none)
+
+    const late = shifted('2026-01-10,4 2026-01-11,2 2026-01-12,5', [...happened])
+    expect(late).toMatchObject({ ok: false, day_shift_ms: 24 * hour })
+    expect(new Set(late.causes.map(nameCause))).toEqual(new Set(['possibly time_zone']))
+    expect(describeClocks(late)[0]).toContain('named a day late')
+    expect(shifted('2026-01-08,4 2026-01-09,2 2026-01-10,5', [...happened]).day_shift_ms).toBe(-24 * hour)
+    const alone = shifted('2026-01-11,3', [[10, 3]])
+    expect(alone).toMatchObject({
+      ok: false,
+      day_shift_ms: 24 * hour,
+      causes: [{ cause: 'time_zone', is_possible: true }],
+    })
+    expect(
+      describeClocks(
+        shifted('2026-01-10,3 2026-01-11,3', [
+          [11, 3],
+          [12, 3],
+        ]),
+      )[0],
+    ).toContain('named a day early')
   })
 
   test('of a shifted report name what is missing beside the shift', () => {

@@ -151,8 +151,13 @@ export function describeClocks({
   const { from, to } = day_shift_range_ms ?? { from: day_shift_ms, to: day_shift_ms }
   const zones = from === to ? zoneName(from) : `a zone between ${zoneName(from)} and ${zoneName(to)}`
   const zone = `Your days are possibly those of ${zones}, and those of the sandbox are of UTC.`
-  return [...(clock_offset_ms === 0 ? [] : [offset]), ...(day_shift_ms === 0 ? [] : [zone])]
+  const [named, counted] = day_shift_ms > 0 ? ['late', 'before'] : ['early', 'after']
+  const day = `Your days are possibly named a day ${named}: each has the counts of the day ${counted} it in the sandbox, in UTC.`
+  const shift = Math.abs(day_shift_ms) === day_ms ? day : zone
+  return [...(clock_offset_ms === 0 ? [] : [offset]), ...(day_shift_ms === 0 ? [] : [shift])]
 }
+
+const day_ms = 86_400_000
 
 /** Returns a time zone by its distance from UTC: `UTC+05:30`. */
 function zoneName(shift_ms: number): string {

@@ -17,6 +17,7 @@ type DayCounts = ReadonlyMap<string, Readonly<Partial<Record<Metric, number>>>>
 const firstStep = -48
 const lastStep = 56
 const stepsOfHour = 4
+const stepsOfDay = 24 * stepsOfHour
 
 /** How much earlier the days of a file begin than those of UTC, milliseconds, and the shifts beside it that fit as well. */
 interface DayShift {
@@ -24,16 +25,45 @@ interface DayShift {
   range_ms: { from: number; to: number }
 }
 
-/** Returns the shift of the days of a file, the smallest of several; null when none explains more. */
+/**
+ * Returns the shift of the days of a file, the smallest of several; null when none explains more.
+ * @param busy the days of UTC on which something happened that may explain a count
+ */
 export function findDayShift(
   own: DayCounts,
   metrics: readonly Metric[],
   events: readonly CountedEvent[],
+  busy: ReadonlySet<string>,
 ): DayShift | null {
   const steps = countSteps(events)
+  const zone = isMoved(own, metrics, steps) ? findZone(own, metrics, steps) : null
+  const isUsual = zone?.isExact === true && Math.abs(zone.shift_ms) < (stepsOfDay / 2) * zoneStep_ms
+  return isUsual ? zone : (findWholeDay(own, metrics, steps, busy) ?? zone)
+}
+
+/**
+ * Returns a shift by one day that makes all counts equal: the days are named by the one before or after them. Where counts only
+ * lack here, not move, each has a day on which nothing happened.
+ */
+function findWholeDay(
+  own: DayCounts,
+  metrics: readonly Metric[],
+  steps: Steps,
+  busy: ReadonlySet<string>,
+): DayShift | null {
+  const step = [stepsOfDay, -stepsOfDay].find((each) => sumApart(own, metrics, steps, each) === 0)
+  if (step === undefined) return null
+  const isUnseen = metrics.every((metric) => {
+    const days = countDays(steps, metric, 0)
+    return [...own].every(([day, counts]) => (counts[metric] ?? 0) === (days.get(day) ?? 0) || !busy.has(day))
+  })
+  if (!isUnseen && !isMoved(own, metrics, steps)) return null
+  const shift_ms = step * zoneStep_ms
+  return { shift_ms, range_ms: { from: shift_ms, to: shift_ms } }
+}
+
+function findZone(own: DayCounts, metrics: readonly Metric[], steps: Steps): (DayShift & { isExact: boolean }) | null {
   const apart = (step: number) => sumApart(own, metrics, steps, step)
-  const unshifted = apart(0)
-  if (!isMoved(own, metrics, steps)) return null
   const all = Array.from({ length: lastStep - firstStep + 1 }, (_, index) => firstStep + index)
   // Whole hours first: another zone must explain twice as much.
   const [whole, parts] = [
@@ -50,7 +80,7 @@ export function findDayShift(
       )
   const [hours, quarters] = [best(whole), best(parts)]
   const found = quarters.apart < hours.apart / 2 ? quarters : hours
-  if (found.apart > unshifted / 2) return null
+  if (found.apart > apart(0) / 2) return null
   const size = found === hours ? stepsOfHour : 1
   const reach = (direction: number) => {
     let { step } = found
@@ -58,7 +88,11 @@ export function findDayShift(
     while (next() >= firstStep && next() <= lastStep && apart(next()) === found.apart) step = next()
     return step * zoneStep_ms
   }
-  return { shift_ms: found.step * zoneStep_ms, range_ms: { from: reach(-1), to: reach(1) } }
+  return {
+    shift_ms: found.step * zoneStep_ms,
+    range_ms: { from: reach(-1), to: reach(1) },
+    isExact: found.apart === 0,
+  }
 }
 
 /** Returns the UTC day of a time, shifted: `2026-01-31`. */

@@ -1,7 +1,8 @@
 /** Looks for production keys in what a client sends, before it is passed on. What cannot be looked into is not passed on either. */
+import { isUtf8 } from 'node:buffer'
 import { Transform } from 'node:stream'
 import { holdsLiveKey } from '#foundation/redaction.ts'
-import { decodeBody, isCompressed } from './compression.ts'
+import { decodeBody, isCompressed, readDeflated } from './compression.ts'
 import { maxRequestBytes } from './recorded-body.ts'
 
 /** Why something is not passed on: it has a production key, or could have one. */
@@ -18,16 +19,62 @@ export class KeyError extends Error {
 /** The beginning of a key in every encoding that is undone fits in it, characters. */
 const keyOverlap = 256
 
+/** The beginning of gzip and of zlib in base64, as a value of its own. */
+const packedText = /(?<![A-Za-z0-9+/_-])(?:H4sI|eJ[w-z]|eA[E-H]|eF[4-7]|eN[o-r])[A-Za-z0-9+/_-]{20,}/g
+/** The most that is kept of one which goes on in the next part, characters. */
+const maxPackedOverlap = 65_536
+/** Chance makes no text of so many bytes from others. */
+const minDeflatedText = 16
+
+/** Whether bytes are not text, and deflate without a header: what comes out is. */
+function isDeflatedText(bytes: Buffer): boolean {
+  if (isText(bytes)) return false
+  const inflated = inflateWithin(bytes, 'deflate', maxRequestBytes)
+  if (inflated === null || inflated.length < minDeflatedText) return false
+  return isText(inflated) || holdsLiveKey(inflated.toString('latin1'))
+}
+
+function isText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !/[\0-\x08\x0e-\x1f\x7f]/.test(bytes.toString('latin1'))
+}
+
+/** @throws KeyError for more than can be looked into */
+function inflateWithin(bytes: Buffer, kind: Parameters<typeof readDeflated>[1], max_bytes: number): Buffer | null {
+  try {
+    return readDeflated(bytes, kind, max_bytes)
+  } catch {
+    throw new KeyError('opaque')
+  }
+}
+
+/** Returns a function that looks into compressed bytes in base64, and returns the length of one in which a text ends. @throws KeyError */
+function createPackedWatch(): (text: string) => number {
+  let left = maxRequestBytes
+  return (text) => {
+    const plain = text.replaceAll('\\/', '/').replace(/\\$/, '')
+    let tail = 0
+    for (const { 0: packed, index } of plain.matchAll(packedText)) {
+      const inflated = inflateWithin(Buffer.from(packed, 'base64'), 'gzip or zlib', Math.max(left, 1))
+      left -= inflated?.length ?? 0
+      if (inflated !== null && holdsLiveKey(inflated.toString('latin1'))) throw new KeyError('live_key')
+      if (index + packed.length === plain.length) tail = Math.min(packed.length, maxPackedOverlap)
+    }
+    // Each of its characters can be an escape.
+    return plain === text ? tail : 2 * tail + 1
+  }
+}
+
 /** Returns a function that is called with each part of a text in turn. @throws KeyError by a production key, in two parts too, and for what is compressed */
 function createWatch(): (bytes: Buffer) => void {
   let end = ''
   let isFirst = true
+  const findPacked = createPackedWatch()
   return (bytes) => {
-    if (isFirst && isCompressed(bytes)) throw new KeyError('opaque')
+    if (isFirst && (isCompressed(bytes) || isDeflatedText(bytes))) throw new KeyError('opaque')
     isFirst = false
     const text = end + bytes.toString('latin1')
     if (holdsLiveKey(text)) throw new KeyError('live_key')
-    end = text.slice(-keyOverlap)
+    end = text.slice(-Math.max(keyOverlap, findPacked(text)))
   }
 }
 
@@ -63,11 +110,15 @@ function guardEncodedBody(encodings: readonly string[]): Transform {
     },
     flush(done) {
       const body = Buffer.concat(chunks)
-      void decodeBody(body, encodings, maxRequestBytes).then((decoded) => {
-        if (decoded === null || isCompressed(decoded)) done(new KeyError('opaque'))
-        else if (holdsLiveKey(decoded.toString('latin1'))) done(new KeyError('live_key'))
-        else done(null, body)
+      const looked = decodeBody(body, encodings, maxRequestBytes).then((decoded) => {
+        if (decoded === null) throw new KeyError('opaque')
+        createWatch()(decoded)
+        return body
       })
+      void looked.then(
+        (whole) => done(null, whole),
+        (error: unknown) => done(error as KeyError),
+      )
     },
   })
 }

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { HarEntry } from '#contract/recordings/har.ts'
 import { openRecorder } from './recorder.ts'
@@ -363,6 +363,8 @@ describe('keys', () => {
     ['a body of deflate', post(deflateSync(inJson), { 'content-encoding': 'deflate' })],
     ['a body of zstd', post(zstdCompressSync(inJson), { 'content-encoding': 'zstd' })],
     ['a body compressed twice', post(gzipSync(gzipSync(inJson)), { 'content-encoding': 'gzip, gzip' })],
+    ['a field of gzip in base64', post(JSON.stringify({ data: gzipSync(inJson).toString('base64') }))],
+    ['a field of zlib in base64', post(JSON.stringify({ data: deflateSync(inJson).toString('base64url') }))],
     ['a body of UTF-16', post(Buffer.from(inJson, 'utf16le'))],
     ['a body of UTF-16, big-endian', post(Buffer.from(inJson, 'utf16le').swap16())],
     ['a body of gzip with UTF-16', post(gzipSync(Buffer.from(inJson, 'utf16le')), { 'content-encoding': 'gzip' })],
@@ -375,6 +377,11 @@ describe('keys', () => {
     ['identity', Buffer.from([0, 255, 13, 10, 0])],
     ['identity', Buffer.from('x=1&y=PK')],
     ['identity', Buffer.from('xylophone')],
+    ['identity', Buffer.from(Array.from({ length: 500 }, (_, index) => (index * 7919 + (index >> 3) * 104_729) % 256))],
+    [
+      'identity',
+      Buffer.from(JSON.stringify([gzipSync('{"key":"sk_test_a"}').toString('base64'), 'H4sIAAAA'.repeat(9)])),
+    ],
   ])('of none, or of a test, in a body of %s pass byte for byte', async (encoding, body) => {
     const seen: Buffer[] = []
     await using on = await stage(async (incoming, response) => {
@@ -400,6 +407,8 @@ describe('keys', () => {
     ['gzip that no header names', post(gzipSync('x'))],
     ['gzip within gzip of which one is named', post(gzipSync(gzipSync('x')), { 'content-encoding': 'gzip' })],
     ['deflate that no header names', post(deflateSync('x'))],
+    ['deflate without a header', post(deflateRawSync(`{"a":"${live}","b":"${live}"}`))],
+    ['a bomb in base64', post(JSON.stringify([gzipSync(Buffer.alloc(2_000_000)).toString('base64')]))],
     ['a zip file', post('PK\u0003\u0004...')],
     ['four encodings', post(gzipSync('x'), { 'content-encoding': 'gzip, gzip, gzip, gzip' })],
   ])('cannot be looked for in %s, so that it passes with --allow-live only', async (_, init) => {

@@ -8,7 +8,7 @@ import { verifyChain } from '#domain/evidence.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import type { Platform } from '#platform/platform.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
-import { decisionDigest, recordDigest } from '#runtime/record-digests.ts'
+import { isDecisionDigest, recordDigest } from '#runtime/record-digests.ts'
 import { type EvidenceRow, type ProjectRow, StorageError, type Store, type StoredDecision } from '#store/store.ts'
 
 /** What a chain and its rows are read with. */
@@ -175,7 +175,7 @@ async function rowProblem(services: ChainServices, row: EvidenceRow, facts: Json
 async function decisionProblem({ store, platform }: ChainServices, { ref, seq }: EvidenceRow, facts: JsonObject) {
   const decision = await store.findDecision(ref)
   if (decision === null) return `The decision of entry ${seq} is gone.`
-  const isSame = facts.slot_id === encodeId('slot', ref) && facts.decision_sha256 === decisionDigest(platform, decision)
+  const isSame = facts.slot_id === encodeId('slot', ref) && isDecisionDigest(platform, decision, facts.decision_sha256)
   if (isSame && (await isTokenExchanged(store, { slot_id: ref, decision }, facts))) {
     return `The asset token of entry ${seq} was exchanged after it was recorded.`
   }

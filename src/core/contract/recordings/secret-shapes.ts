@@ -144,8 +144,8 @@ export function withoutSecretWords(text: string): string {
   return withoutEncoded(withoutParameters(withoutShapes(text)))
 }
 
-/** A part of an address that may be percent-encoded, or a word in base64. */
-const encodedPart = /[^?&#;,=\s"'<>\\]+/g
+/** A part of an address that may be percent-encoded, or a word in base64: none that is too short for a secret. */
+const encodedPart = /[^?&#;,=\s"'<>\\]{12,}/g
 const base64Word = /^[\w+/-]{16,8192}$/
 /** How base64 of readable text begins, characters. */
 const base64Start = 32
@@ -156,7 +156,7 @@ const maxEncodings = 4
 export function withoutEncoded(text: string, depth = 0): string {
   if (depth === maxEncodings || text.length < shortestEncoded) return text
   return text.replace(encodedPart, (part) => {
-    if (part.length < shortestEncoded || part.endsWith('redacted')) return part
+    if (part.endsWith('redacted')) return part
     if (part.includes('%')) {
       const plain = decode(part)
       if (plain === part) return part
