@@ -9,7 +9,7 @@ export type DayOrder = 'day_first' | 'month_first'
 /** What messages say it must be. */
 export const expectedDay = 'a day such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or epoch milliseconds'
 
-const numeric = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?=\D|$)/
+const numeric = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?=\D|$)/
 const yearFirst = /^(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?=\D|$)/
 const compact = /^(\d{4})(\d{2})(\d{2})$/
 const dayMonthName = /^(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+(\p{L}{3,12})\.?[\s,-]+(\d{4})(?=\D|$)/u
@@ -80,7 +80,14 @@ function findDate(text: string, order: DayOrder | null): CalendarDate | null {
   const last = numeric.exec(text)
   if (last !== null) {
     const isMonthFirst = order === 'month_first'
-    return create(last, [part(last, 4), part(last, isMonthFirst ? 1 : 3), part(last, isMonthFirst ? 3 : 1)])
+    const isShort = last[4]!.length === 2
+    // 11/30/26 is one day only; 30/11/26 could be one of 2030.
+    if (isShort && !isMonthFirst) return null
+    return create(last, [
+      part(last, 4) + (isShort ? 2_000 : 0),
+      part(last, isMonthFirst ? 1 : 3),
+      part(last, isMonthFirst ? 3 : 1),
+    ])
   }
   const named = dayMonthName.exec(text)
   if (named !== null) return withMonth(create(named, [part(named, 3), 0, part(named, 1)]), named[2]!)

@@ -37,7 +37,7 @@ export const metricWords: Readonly<Record<Metric, readonly string[]>> = {
     'sichtbar',
     'sichtbare',
   ],
-  click: ['clicks', 'clicked', 'tap', 'taps', 'klicks', 'klick'],
+  click: ['clicks', 'clicked', 'tap', 'taps', 'klicks', 'klick', 'clics'],
   completed_view: [
     'completed_views',
     'completions',
@@ -58,8 +58,8 @@ const impressionWords = wordSet('impressions impression imps imp impr impression
 /** Words of names with several, such as `Viewable imps`: one of each set, and no other word but those that add nothing. */
 const compoundWords: Readonly<Record<Metric, readonly ReadonlySet<string>[]>> = {
   rendered_impression: [impressionWords],
-  viewable_impression: [wordSet('viewable viewed visible sichtbar sichtbare sichtbaren'), impressionWords],
-  click: [wordSet('clicks klicks')],
+  viewable_impression: [wordSet('viewable viewed visible visibles sichtbar sichtbare sichtbaren'), impressionWords],
+  click: [wordSet('clicks klicks clics')],
   completed_view: [
     wordSet('completed complete completions completes abgeschlossene vollstandige'),
     wordSet('views plays video videos wiedergaben'),
@@ -72,7 +72,7 @@ const columnWords = {
   slot_id: ['slot', 'placement_id', 'placement', 'platzierung'],
   asset_token: ['asset', 'token'],
   session_id: ['session', 'chat_session_id', 'conversation_id', 'conversation', 'sitzung', 'sitzungs_id'],
-  day: ['date', 'day_utc', 'report_date', 'report_day', 'datum', 'tag'],
+  day: ['date', 'day_utc', 'report_date', 'report_day', 'datum', 'tag', 'jour', 'fecha', 'giorno'],
   time: [
     'timestamp',
     'occurred_at',
@@ -225,7 +225,7 @@ function isNested(field: OwnField, name: string): boolean {
 
 function isCompound(field: OwnField, name: string): boolean {
   const words = normalizeWord(name)
-    .replace(/^active_view_(?=viewable_)/, '')
+    .replace(/^(?:total_)?active_view_(?=viewable_)/, '')
     .split('_')
   const sets = findEntry(compoundWords, field) ?? []
   return (

@@ -304,7 +304,7 @@ describe('columns are found', () => {
       '--map seen=viewable_impression.',
     )
     expect(failure(`wer,Ort,views\nx,${a},1\n`)[1]).toContain('--map Ort=slot_id.')
-    expect(failure('wer,Jour,views\nx,31.01.2026,1\n')[1]).toContain('--map Jour=day.')
+    expect(failure('wer,Wann,views\nx,31.01.2026,1\n')[1]).toContain('--map Wann=day.')
     expect(failure('Metric,2026-01-30,2026-01-31\nViews,2,1\n')).toEqual([
       expect.stringContaining('Its days are columns.'),
       'Turn the table: a row for each day, and a column for each metric.',
@@ -333,6 +333,12 @@ describe('a sum without a label', () => {
     expect(lines(one, '2026-01-30,,6,5')).toEqual([])
     expect(lines(one, two, '2026-01-31,,10,9')).toEqual([])
     expect(lines('2026-01-30,A,0,0', '2026-01-30,B,0,0', '2026-01-30,,0,0')).toEqual([])
+  })
+
+  test('is left out at the beginning too, only as the sum of all', () => {
+    const begun = (total: string) => lines(total, one, two, '2026-01-31,A,9,7')
+    expect(begun(',,19,16')).toEqual(['2 sum of lines 3 to 5'])
+    expect(() => begun(',,10,9')).toThrow('One row cannot be read')
   })
 
   test('is left out, and named: of a group, and of all; of one row where the file has others', () => {
@@ -383,6 +389,7 @@ describe('a name of several words', () => {
   test.each([
     ['Viewable imps', 'viewable_impression'],
     ['Active View viewable impressions', 'viewable_impression'],
+    ['Total Active View viewable impressions', 'viewable_impression'],
     ['Sichtbare Impressionen', 'viewable_impression'],
     ['Ad impressions', 'rendered_impression'],
     ['Total clicks', 'click'],
@@ -488,6 +495,7 @@ describe('a day', () => {
       '2026.1.31',
       '31.01.2026',
       '1/31/2026',
+      '1/31/26',
       '31-1-2026',
       '2026-01-31 23:30:00',
     ],
@@ -501,7 +509,7 @@ describe('a day', () => {
     ['2026-02-30', 'there is no such day'],
     ['30.02.2026', 'it must be a day such as 2026-01-31'],
     ['46053', 'the number of a day in a spreadsheet. It must be a day such as 2026-01-31'],
-    ['1/31/26', 'a year of two digits. It must be a day such as 2026-01-31'],
+    ['31/1/26', 'a year of two digits. It must be a day such as 2026-01-31'],
     ['31 Foo 2026', 'it must be a day such as 2026-01-31'],
     ['', 'day is empty'],
   ])('is none: %j', (cell, message) => {

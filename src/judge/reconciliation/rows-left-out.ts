@@ -136,13 +136,15 @@ function findSums(rows: readonly OwnRow[], reader: KeyReader): LeftOutRow[] {
   let group: OwnRow[] = []
   const counted: OwnRow[] = []
   let tried = 0
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
     const key = reader.keyCell(row)
     const hasNoKey = isEmpty(key)
     const before = counted.at(-1)
     const lacksLabel = reader.labels.some((index) => isEmpty(row.cells[index]) && !isEmpty(before?.cells[index]))
     const isCandidate = (hasNoKey || lacksLabel) && tried++ < maxTried
-    const candidates = (isCandidate ? [group, counted] : []).map((parts) =>
+    // Some programs begin with the total.
+    const others = index === 0 && hasNoKey ? [rows.slice(1)] : [group, counted]
+    const candidates = (isCandidate ? others : []).map((parts) =>
       hasNoKey ? parts : parts.slice(parts.findLastIndex((part) => reader.keyCell(part) !== key) + 1),
     )
     const parts = candidates.find((each) => isSum(row, each, hasNoKey, reader))

@@ -40,6 +40,8 @@ const pageWatchMs = 20_000
 /** An app may have to be built before it responds. */
 const readyTimeoutMs = 120_000
 const phoneContext = { viewport: { width: 390, height: 844 }, hasTouch: true, deviceScaleFactor: 2 }
+/** How much longer than `--for` a watch can take without a word. */
+const unnoticedDelayMs = 10_000
 /** The longest a timer can wait: 24 days. */
 const maxTimerMs = 2 ** 31 - 1
 
@@ -224,7 +226,13 @@ async function watchInBrowser(
     ...(phone && { context: { ...phoneContext, ...(engine !== 'firefox' && { isMobile: true }) } }),
   }
   try {
-    return await locateKeys(await watchPage(await browser.get(), options), context.system.cwd)
+    const opened = await browser.get()
+    const started_at_ms = context.system.now()
+    const seen = await watchPage(opened, options)
+    const took_ms = context.system.now() - started_at_ms
+    if (length_ms !== null && took_ms > length_ms + unnoticedDelayMs && !interrupt.aborted)
+      context.out.note(`it took ${Math.round(took_ms / 1_000)} s, with what opens, drives and measures the page`)
+    return await locateKeys(seen, context.system.cwd)
   } catch (error) {
     if (!(error instanceof PageUnreachable)) throw error
     throw new CliError('unreachable', 'page_unreachable', error.message, error.hint)
