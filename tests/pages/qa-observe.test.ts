@@ -276,7 +276,9 @@ describe.concurrent('the command', () => {
     const file = join(home, 'ask.yaml')
     writeFileSync(file, askingSteps)
     const { stdout, stderr } = await observe(askingPage, `--steps ${file} --for 1s`)
-    expect(stderr).toMatch(/^watching http:\S+, driving it with \S+ask\.yaml for 1 s; press Ctrl-C to judge it now\n(it took .*\n)?$/)
+    expect(stderr).toMatch(
+      /^watching http:\S+, driving it with \S+ask\.yaml for 1 s; press Ctrl-C to judge it now\n(it took .*\n)?$/,
+    )
     expect(stdout).toMatch(/✓ \d+ rules hold: .*label-hidden/)
   })
 

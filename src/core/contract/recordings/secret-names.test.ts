@@ -67,6 +67,7 @@ describe('texts', () => {
     '{"a":"50%25 of 100%","b":"https://h/?n=https%3A%2F%2Fy%2F%3Fpage%3D2","c":"QmFzZTY0IG9mIGEgdGV4dA==","d":"the bearer of news"}',
     '{"a":"//cdn.example:8080/logo@2x.png","b":"// see a: b","rawHeaders":["Host","a1b2c3.example","Accept","text/html"]}',
     '{"key":"2026-11-29T10:00:00","code":"error_with_letters_only","secret_name":"the name","pin_code_length":"4"}',
+    '{"a":"npm_config_registry","b":"hvs.example.com","c":"SG.1.2","d":"at 12345678:AAPL","e":"pypi-simple","f":"shp_at_night","g":"https://discord.com/api/webhooks/1/a"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
   })
@@ -95,6 +96,9 @@ describe('texts', () => {
     `{"headers":[["Authorization","Token ${secret}"]],"tokens":{"${secret}":true}}`,
     `{"a":"ghp_${secret}${secret}","b":"sk-proj-${secret}","c":"rk_live_${secret}","d":"xoxb-1-${secret}","e":"AIza${secret.repeat(2)}abc"}`,
     `{"a":"https://hooks.slack.com/services/T0/B0/${secret}","b":"github_pat_${secret}${secret}"}`,
+    `{"a":"npm_${secret}${secret}abcd","b":"glpat-${secret}abcd","c":"SG.${secret}abcdef.${secret}${secret}abcdefghijk"}`,
+    `{"a":"shpat_${'0a'.repeat(16)}","b":"hf_${secret}${secret}ab","c":"hvs.${secret}${secret}","d":"whsec_${secret}${secret}"}`,
+    `{"a":"123456789:AA${secret}${secret}a","b":"https:\\/\\/discord.com\\/api\\/webhooks\\/1234\\/${secret.repeat(4)}"}`,
     `{"pem":"-----BEGIN RSA PRIVATE KEY-----\\nProc-Type: 4,ENCRYPTED\\nDEK-Info: A-2,1\\n\\n${secret}\\n-----END RSA PRIVATE KEY-----"}`,
     `{"pgp":"-----BEGIN PGP PRIVATE KEY BLOCK-----\\n${secret}\\n-----END PGP PRIVATE KEY BLOCK-----"}`,
     `-----BEGIN OPENSSH PRIVATE KEY-----\n${secret}-`,

@@ -60,6 +60,10 @@ function withoutPrivateKeys(text: string): string {
 /** Tokens of services that have a prefix of their own, also after an escape of JSON; the path of a webhook. */
 const prefixed =
   /(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))(?:gh[opsur]_[A-Za-z0-9]{16,255}|github_pat_\w{20,255}|xox[abeoprs]-[\w-]{10,255}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{35}|sk-(?=[\w-]{0,128}\d)[\w-]{20,255}|[rs]k_live_[A-Za-z0-9]{8,255})|(?<=hooks\.slack\.com(?:\\?\/)services(?:\\?\/))[\w/\\]{1,255}/g
+/** Those of package registries, of services for mail, payment, models and chats, and the keys of age. */
+const otherPrefixed =
+  /(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))(?:npm_[A-Za-z0-9]{36}|pypi-AgE[\w-]{50,255}|glpat-[\w-]{20,255}|SG\.[\w-]{22}\.[\w-]{43}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp)-[\w-]{22,43}|whsec_[\w+/=-]{24,255}|hf_[A-Za-z0-9]{34}|dop_v1_[0-9a-f]{64}|hvs\.[\w-]{24,255}|AGE-SECRET-KEY-1[A-Z0-9]{58}|\d{8,10}:AA[\w-]{33})|(?<=discord(?:app)?\.com(?:\\?\/)api(?:\\?\/)webhooks(?:\\?\/)\d{1,20}(?:\\?\/))[\w-]{40,255}/g
+const mayBeOtherPrefixed = /npm_|pypi-|glpat-|SG\.|shp|sq0|whsec_|hf_|dop_v1|hvs\.|AGE-|:AA|webhooks/
 const mayBePrefixed = /gh[opsur]_|github_pat_|xox|A[KS]IA|AIza|sk-|k_live_|slack\.com/
 
 const addressStart = /((?:\\?\/){2})/
@@ -127,7 +131,8 @@ export function isSecretParameter(name: string, value: string): boolean {
 /** Returns a text without private keys and tokens of known shapes. */
 export function withoutPrefixed(text: string): string {
   const kept = withoutPrivateKeys(withoutSignedTokens(text))
-  return mayBePrefixed.test(kept) ? kept.replace(prefixed, redacted) : kept
+  const plain = mayBePrefixed.test(kept) ? kept.replace(prefixed, redacted) : kept
+  return mayBeOtherPrefixed.test(plain) ? plain.replace(otherPrefixed, redacted) : plain
 }
 
 /** Returns a text without private keys, tokens of known shapes, users and passwords of addresses, and credentials after their scheme. */
