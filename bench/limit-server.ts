@@ -42,7 +42,8 @@ const consent =
   '{"lifecycle_state":"granted","revision":1,"updated_at_ms":1795213525892,"expires_at_ms":1810765525892,"source":"none","purposes":{"semantic_targeting":false,"prompt_shared":false}}'
 const trace = 'tttcttttotttottttctttofttttttttWtt'
 const decisionEntry = `{"asset_token_sha256":"${'a'.repeat(43)}","at_ms":1795213525892,"campaign_id":"cmp_latchwell","client_id":"proj_demo","consent_revision":1,"decision_sha256":"${'b'.repeat(43)}","fill":true,"format":"banner","kind":"decision","mode":"test","no_fill_reason":null,"seq":1,"slot_id":"slot_0388dev7401","v":1}`
-const beaconEntry = `{"asset_token_sha256":"${'a'.repeat(43)}","at_ms":1795213525892,"beacon_id":"bench-00000001","body_sha256":"${'b'.repeat(43)}","client_id":"proj_demo","consent_revision":1,"event":"render","kind":"beacon","occurred_at_ms":1795213525892,"received_at_ms":1795213525892,"seq":1,"slot_id":"slot_0388dev7401","v":1}`
+/** The text of a beacon's entry follows from its row: only the version of its template is stored. */
+const beaconEntry = '1'
 const headers =
   '{"authorization":"Bearer sk_test_redacted","content-type":"application/json","host":"127.0.0.1:4010","connection":"keep-alive","content-length":"160"}'
 const answerHeaders =

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Services } from '#operations/context.ts'
 import type { Verdict } from '#operations/evidence/verify-rows.ts'
-import { readFailure } from '#store/sqlite/failures.ts'
+import { readFailure } from '#store/sqlite/file/failures.ts'
 
 const workerFile = import.meta.url.endsWith('.ts') ? 'verification-worker.ts' : 'verification-worker.js'
 /** A path: the single binary finds its own files by path only. */

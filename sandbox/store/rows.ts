@@ -138,7 +138,7 @@ export function requiredBytes(value: unknown, what: string): Buffer {
 }
 
 /** @throws StorageError for anything but text */
-function requiredText(value: unknown, what: string): string {
+export function requiredText(value: unknown, what: string): string {
   if (typeof value !== 'string') throw new StorageError(new Error(`${what} is not text`), 'read')
   return value
 }

@@ -3,10 +3,12 @@
  * this version, whichever adapter has the rows, so an export of one can be imported by another.
  */
 import type Database from 'better-sqlite3'
-import type { PreparedState, ReceivedState, Refusal } from './store.ts'
+import type { EvidenceListRow, PreparedState, ReceivedState, Refusal } from './store.ts'
 
 export interface StateFiles {
   readonly schema_version: number
+  /** Returns the next entries of the evidence of a file, in the order of their numbers, each with its text. */
+  readEvidence(db: Database.Database, after_id: number, limit: number): EvidenceListRow[]
   /** Creates a file with empty tables, or opens one and migrates it. */
   open(path: string): StateFile
   /** Resolves to why a file cannot be used as a state; null when it may be opened. */

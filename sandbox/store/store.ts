@@ -660,6 +660,8 @@ export interface EvidenceRow {
   at_ms: number
   entry: string
   hash: string
+  /** Whether the text was built from the row that it proves; it is empty when that row is gone. */
+  is_built?: true
 }
 
 export interface EvidenceListRow extends EvidenceRow {

@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
+import { type StoredEntry, selectEntries, toEntry } from '#store/sqlite/entries.ts'
 import { openDatabase } from '#store/sqlite/file/open.ts'
 import { nameFact, type State } from './known.ts'
 
@@ -85,14 +86,6 @@ function checkPages(db: Database.Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-interface EvidenceRow {
-  project_id: number
-  seq: number
-  kind: 'decision' | 'consent' | 'beacon'
-  entry: string
-  hash: Buffer
-}
-
 interface Entry {
   slot_id: string
   beacon_id: string
@@ -106,12 +99,13 @@ function readState(db: Database.Database): { state: State; problems: string[] } 
   const problems: string[] = []
   const kinds: Record<string, number> = { decision: 0, consent: 0, beacon: 0 }
   let last = { project_id: 0, seq: 0, hash: '' }
-  const rows = db.prepare<[], EvidenceRow>('SELECT * FROM evidence ORDER BY project_id, seq')
-  for (const { project_id, seq, kind, entry, hash } of rows.iterate()) {
+  const rows = db.prepare<[], StoredEntry>(`${selectEntries} ORDER BY evidence.project_id, seq`)
+  for (const row of rows.iterate()) {
+    const { project_id, seq, kind, entry, hash } = toEntry(row)
     if (project_id !== last.project_id) last = { project_id, seq: 0, hash: '0'.repeat(64) }
     const expected = createHash('sha256').update(`${last.hash}${entry}`).digest('hex')
-    if (seq !== last.seq + 1 || hash.toString('hex') !== expected) problems.push(`the chain breaks at ${seq}: ${entry}`)
-    last = { project_id, seq, hash: hash.toString('hex') }
+    if (seq !== last.seq + 1 || hash !== expected) problems.push(`the chain breaks at ${seq}: ${entry}`)
+    last = { project_id, seq, hash }
     kinds[kind]!++
     facts.add(nameEntry(kind, JSON.parse(entry) as Entry))
   }
@@ -124,7 +118,7 @@ function readState(db: Database.Database): { state: State; problems: string[] } 
   return { state: { facts, revisions }, problems }
 }
 
-function nameEntry(kind: EvidenceRow['kind'], { slot_id, beacon_id, session_id, revision, fill }: Entry): string {
+function nameEntry(kind: StoredEntry['kind'], { slot_id, beacon_id, session_id, revision, fill }: Entry): string {
   if (kind === 'decision') return nameFact({ kind: 'placement', slot_id, isFilled: fill })
   if (kind === 'beacon') return nameFact({ kind, slot_id, beacon_id })
   return nameFact({ kind, session_id, revision })

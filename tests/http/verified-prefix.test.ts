@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { chainHash, genesis } from '#contract/resources/evidence.ts'
 import { sha256Hex } from '#platform/platform.ts'
 import { manualClock } from '#sandbox/index.ts'
+import { type StoredEntry, selectEntries, toEntry } from '#store/sqlite/entries.ts'
 import { replaceInstallKey } from '#tests/postgres/shared-store.ts'
 import { addBeaconRows } from '#tests/reliability/large-state.ts'
 import { edit, fill, folder, type Stage, stage } from './stage.ts'
@@ -171,17 +172,16 @@ describe('a forgery below what was verified', () => {
   })
 })
 
-/** Changes the first beacon, its entry, and every hash from there on. */
+/** Changes the first beacon, from which its entry follows, and every hash from there on. */
 function writeAgain(db: Database.Database): void {
   db.exec(
     "UPDATE beacon SET body_sha256 = 'other' WHERE id = (SELECT ref FROM evidence WHERE project_id = 1 AND seq = 2)",
   )
-  const rows = db.prepare('SELECT id, seq, entry FROM evidence WHERE project_id = 1 ORDER BY seq').all()
-  const update = db.prepare('UPDATE evidence SET entry = ?, hash = ? WHERE id = ?')
+  const rows = db.prepare<[], StoredEntry>(`${selectEntries} WHERE evidence.project_id = 1 ORDER BY seq`).all()
+  const update = db.prepare('UPDATE evidence SET hash = ? WHERE id = ?')
   let hash = genesis
-  for (const row of rows as { id: number; seq: number; entry: string }[]) {
-    const entry = row.seq === 2 ? row.entry.replace('"body_sha256":"body"', '"body_sha256":"other"') : row.entry
+  for (const { id, entry } of rows.map(toEntry)) {
     hash = chainHash(hash, entry, sha256Hex)
-    update.run(entry, Buffer.from(hash, 'hex'), row.id)
+    update.run(Buffer.from(hash, 'hex'), id)
   }
 }

@@ -74,7 +74,7 @@ test('a query without an index, and one that compares more than the key, are fou
   await (await stage({ database })).sandbox.close()
   const faulty = [
     'SELECT * FROM beacon WHERE received_at_ms % 2 = ? ORDER BY id DESC LIMIT 5',
-    "SELECT * FROM beacon WHERE id < ? AND event = 'click' ORDER BY id DESC LIMIT 5",
+    "SELECT * FROM beacon WHERE id < ? AND body_sha256 = 'x' ORDER BY id DESC LIMIT 5",
     'SELECT * FROM slot ORDER BY decided_at_ms LIMIT ?',
   ]
   expect(problemsOf(database, faulty)).toHaveLength(faulty.length)

@@ -184,7 +184,7 @@ async function applyEdits(database: string, url: string, namespace: string): Pro
   const { connectDatabase } = await import('#store/postgres/servers/open.ts')
   const { copyFromFile, copyToFile } = await import('#store/postgres/copies/state-copy.ts')
   const { clearAll } = await import('#store/postgres/state.ts')
-  const { openStateFile } = await import('#store/sqlite/copies/state-files.ts')
+  const { openStateFile, readEvidence } = await import('#store/sqlite/copies/state-files.ts')
   const shared = await connectDatabase({ url, namespace, report: console.error })
   const link = await shared.connect()
   await migrateSchema(shared, link)
@@ -195,7 +195,7 @@ async function applyEdits(database: string, url: string, namespace: string): Pro
     for (const edit of waiting) edit(file.db)
     await link.script('BEGIN')
     await clearAll(link, 0, false)
-    await copyFromFile(link, file.db)
+    await copyFromFile(link, file.db, { readEvidence })
     await link.script('COMMIT')
   } finally {
     file.close()

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import Database from 'better-sqlite3'
 import { encodeId } from '#contract/ids.ts'
-import { beaconEntry } from '#domain/evidence.ts'
+import { beaconEntry } from '#contract/resources/evidence.ts'
 import { insertSessionBeacons } from '#store/sqlite/migrations.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text)
@@ -30,13 +30,14 @@ export function addBeaconRows(db: Database.Database, count: number): void {
        VALUES (?, ?, ?, 'heartbeat', ?, ?, 'body', NULL, '{}')`,
     )
     const insertEntry = db.prepare(
-      `INSERT INTO evidence (project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (1, ?, 'beacon', ?, ?, ?, ?, ?)`,
+      `INSERT INTO evidence (project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (1, ?, 'beacon', ?, ?, ?, '1', ?)`,
     )
     const last = db.prepare('SELECT seq, hash FROM evidence WHERE project_id = 1 ORDER BY seq DESC LIMIT 1').get() as {
       seq: number
       hash: Buffer
     }
     const record_sha256 = sha256('null{}').digest('base64url')
+    const decided = decisionFacts(db, id)
     let hash = last.hash.toString('hex')
     let slot = id
     for (let index = 1; index <= count; index++) {
@@ -48,21 +49,20 @@ export function addBeaconRows(db: Database.Database, count: number): void {
       const seq = last.seq + index
       insertBeacon.run(beacon, slot, `beacon-${index}`, now_ms, now_ms)
       const entry = beaconEntry({
+        ...decided,
         seq,
         at_ms: now_ms,
         client_id: 'proj_demo',
         slot_id: encodeId('slot', slot),
-        asset_token_sha256: 'token',
         beacon_id: `beacon-${index}`,
         event: 'heartbeat',
         occurred_at_ms: now_ms,
         received_at_ms: now_ms,
-        consent_revision: 1,
         body_sha256: 'body',
         record_sha256,
       })
       hash = sha256(`${hash}${entry}`).digest('hex')
-      insertEntry.run(seq, beacon, slot, now_ms, entry, Buffer.from(hash, 'hex'))
+      insertEntry.run(seq, beacon, slot, now_ms, Buffer.from(hash, 'hex'))
     }
   })()
   addToSessions(db)
@@ -124,7 +124,7 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
        reason_code) VALUES (?, 'rejected', 1, ?, ?, 'render', ?, ?, ?)`,
   )
   const insertEntry = db.prepare(
-    `INSERT INTO evidence (project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (1, ?, 'beacon', ?, ?, ?, ?, ?)`,
+    `INSERT INTO evidence (project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (1, ?, 'beacon', ?, ?, ?, '1', ?)`,
   )
   const insertEvent = db.prepare(
     "INSERT INTO event (type, at_ms, project_id, slot_id, ref) VALUES ('beacon.accepted', ?, 1, ?, ?)",
@@ -142,6 +142,7 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
   )
   const digests = { none: digestOf('null{}'), measured: digestOf(`${measured}{}`) }
   const sessions = new Map<string, number>()
+  const decided = decisionFacts(db, newest.id)
   let id = newest.id
   let hash = last.hash.toString('hex')
 
@@ -176,21 +177,20 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
       const isMeasured = event === 'visible'
       insertBeacon.run(beacon, slot, beacon_id, event, at_ms, at_ms, isMeasured ? measured : null)
       const entry = beaconEntry({
+        ...decided,
         seq: last.seq + 1 + index,
         at_ms,
         client_id: 'proj_demo',
         slot_id,
-        asset_token_sha256: 'token',
         beacon_id,
         event,
         occurred_at_ms: at_ms,
         received_at_ms: at_ms,
-        consent_revision: 1,
         body_sha256: 'body',
         record_sha256: isMeasured ? digests.measured : digests.none,
       })
       hash = sha256(`${hash}${entry}`).digest('hex')
-      insertEntry.run(last.seq + 1 + index, beacon, slot, at_ms, entry, Buffer.from(hash, 'hex'))
+      insertEntry.run(last.seq + 1 + index, beacon, slot, at_ms, Buffer.from(hash, 'hex'))
       if (index >= beacons - events) insertEvent.run(at_ms, slot, beacon)
     }
     for (let index = 0; index < unaccepted; index++) {
@@ -208,6 +208,14 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
   })()
   addToSessions(db)
   db.close()
+}
+
+/** What the entries of beacons state of the decision of their slot. */
+function decisionFacts(db: Database.Database, slot_id: number) {
+  const { token, consent_revision } = db
+    .prepare("SELECT asset_token_hash AS token, consent ->> 'revision' AS consent_revision FROM slot WHERE id = ?")
+    .get(slot_id) as { token: Buffer | null; consent_revision: number }
+  return { asset_token_sha256: token?.toString('base64url') ?? '', consent_revision }
 }
 
 function digestOf(text: string): string {

@@ -4,6 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { type StoredEntry, selectEntries, toEntry } from '#store/sqlite/entries.ts'
 import { applicationId, migrations } from '#store/sqlite/migrations.ts'
 import { beacon, fill, folder, key, type Stage, stage } from '#tests/http/stage.ts'
 
@@ -96,6 +97,11 @@ function writeState(state: Buffer, path: string, version: number): void {
     const columns = (db.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => name).join(', ')
     db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM present.${table}`)
   }
+  db.exec('DETACH present')
+  // Entries had their texts then.
+  const keep = db.prepare('UPDATE evidence SET entry = ? WHERE id = ?')
+  const entries = db.prepare<[], StoredEntry>(selectEntries).all().map(toEntry)
+  for (const { id, entry } of entries) keep.run(entry, id)
   db.close()
 }
 

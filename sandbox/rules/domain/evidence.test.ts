@@ -4,11 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { formats, modes } from '#contract/fields.ts'
 import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import { beaconEvents } from '#contract/resources/beacons.ts'
-import { chainHash, genesis } from '#contract/resources/evidence.ts'
+import { type BeaconEvidence, beaconEntry, chainHash, genesis } from '#contract/resources/evidence.ts'
 import type { Json } from '#foundation/json.ts'
 import {
-  type BeaconEvidence,
-  beaconEntry,
   type ConsentEvidence,
   canonicalJson,
   consentEntry,

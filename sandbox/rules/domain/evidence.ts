@@ -9,8 +9,14 @@
 import canonicalize from 'canonicalize'
 import type { Format, Mode } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
-import type { BeaconEvent } from '#contract/resources/beacons.ts'
-import { type EvidenceEntry, genesis, readEntry, type Sha256Hex } from '#contract/resources/evidence.ts'
+import {
+  type BeaconEvidence,
+  type EvidenceEntry,
+  genesis,
+  linkProblem,
+  readEntry,
+  type Sha256Hex,
+} from '#contract/resources/evidence.ts'
 import { walkJson } from '#foundation/json/walk.ts'
 import type { Json, JsonObject } from '#foundation/json.ts'
 
@@ -29,12 +35,7 @@ export function canonicalJson(value: Json): string {
   }
 }
 
-interface EntryFields {
-  /** Position in the chain of the project, from 1. */
-  seq: number
-  at_ms: number
-  client_id: string
-}
+type EntryFields = Pick<BeaconEvidence, 'seq' | 'at_ms' | 'client_id'>
 
 /** Digests are SHA-256 in the caller's encoding; in base64url an entry stays under 500 bytes. */
 export interface DecisionEvidence extends EntryFields {
@@ -61,19 +62,6 @@ export interface ConsentEvidence extends EntryFields {
   semantic_targeting: boolean
   prompt_shared: boolean
   expires_at_ms: number
-}
-
-export interface BeaconEvidence extends EntryFields {
-  slot_id: string
-  asset_token_sha256: string
-  beacon_id: string
-  event: BeaconEvent
-  occurred_at_ms: number
-  received_at_ms: number
-  consent_revision: number
-  body_sha256: string
-  /** Hash of the stored measurements and extras of the body. */
-  record_sha256: string
 }
 
 export function decisionEntry(facts: DecisionEvidence): string {
@@ -115,25 +103,6 @@ export function consentEntry(facts: ConsentEvidence): string {
   })
 }
 
-export function beaconEntry(facts: BeaconEvidence): string {
-  return JSON.stringify({
-    asset_token_sha256: facts.asset_token_sha256,
-    at_ms: facts.at_ms,
-    beacon_id: facts.beacon_id,
-    body_sha256: facts.body_sha256,
-    client_id: facts.client_id,
-    consent_revision: facts.consent_revision,
-    event: facts.event,
-    kind: 'beacon',
-    occurred_at_ms: facts.occurred_at_ms,
-    received_at_ms: facts.received_at_ms,
-    record_sha256: facts.record_sha256,
-    seq: facts.seq,
-    slot_id: facts.slot_id,
-    v: 1,
-  })
-}
-
 /** `facts` are what the valid entries state. */
 type ChainVerification = { entries: number; facts: JsonObject[] } & (
   | { ok: true; head: string | null }
@@ -142,20 +111,24 @@ type ChainVerification = { entries: number; facts: JsonObject[] } & (
 
 /**
  * Verifies the chain of a project from its first entry: positions from 1 without a gap, hashes, canonical form, and that
- * each entry names its own position, project, kind and time. A long chain can be verified in parts: `start` is the end of
- * the previous part. `entries` counts the valid entries; `broken_at` is the position of the first invalid one.
+ * each entry names its own position, project, kind and time, unless its text was built from them. A long chain can be verified in parts: `start` is the end of
+ * the previous part. `facts` are empty for an entry that was built. `entries` counts the valid entries; `broken_at` is the position of the first invalid one.
  */
 export function verifyChain(
   client_id: string,
-  chain: Iterable<EvidenceEntry>,
+  chain: Iterable<EvidenceEntry & { is_built?: true }>,
   sha256Hex: Sha256Hex,
   start: { entries: number; head: string } = { entries: 0, head: genesis },
 ): ChainVerification {
   const verified = { client_id, ...start }
   const facts: JsonObject[] = []
   for (const link of chain) {
-    const reading = readEntry(link, verified, sha256Hex)
-    const { entries } = verified
+    const { entries, head } = verified
+    // A text that was built is canonical, and states what stands beside it.
+    const reading =
+      link.is_built === true
+        ? { problem: linkProblem(link, entries + 1, head, sha256Hex), facts: {} }
+        : readEntry(link, verified, sha256Hex)
     if (reading.problem !== null) return { ok: false, broken_at: entries + 1, problem: reading.problem, entries, facts }
     facts.push(reading.facts)
     verified.head = link.hash

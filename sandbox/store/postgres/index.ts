@@ -111,7 +111,8 @@ async function composeStore(
   const replace = stateReplacement(joined, options.seed)
   const snapshots = snapshotMethods(database, connection, {
     files: options.files,
-    replaceAll: (db, at_ms) => replace({ type: 'sandbox.restored', at_ms }, (link) => copyFromFile(link, db)),
+    replaceAll: (db, at_ms) =>
+      replace({ type: 'sandbox.restored', at_ms }, (link) => copyFromFile(link, db, options.files)),
   })
   const writes = writeMethods(connection.write)
   let isClosed = false

@@ -6,7 +6,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import type { EventRow, EventStore, NewEvent } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
-import { isStorageFailure } from './failures.ts'
+import { isStorageFailure } from './file/failures.ts'
 import type { Connection } from './group-commit.ts'
 import { metaValue } from './rows.ts'
 

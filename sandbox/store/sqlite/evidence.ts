@@ -1,14 +1,16 @@
 /** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
 import type Database from 'better-sqlite3'
 import { genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
-import { requiredBytes, type StoredEvidence, toEvidence } from '../rows.ts'
+import { requiredBytes } from '../rows.ts'
 import type { EvidenceListRow, EvidenceStore, Page } from '../store.ts'
 import { buildNextEntry, type ChainHead } from '../writes/evidence.ts'
 import type { Transaction } from '../writes/transaction.ts'
+import { type StoredEntry, selectEntries, toEntry, toStoredText } from './entries.ts'
 import type { Connection } from './group-commit.ts'
+import type { PlacementTable } from './placements.ts'
 import { createFilter, indexedBy, listPart, orderedBy } from './rows.ts'
 
-export function evidenceTable({ db, read, write }: Connection, sha256Hex: Sha256Hex) {
+export function evidenceTable({ db, read, write }: Connection, placements: PlacementTable, sha256Hex: Sha256Hex) {
   const { insert, last, after, bySlot, byConsent, findPrefix, savePrefix, removePrefix } = prepareEvidence(db)
   const heads = new Map<number, ChainHead>()
 
@@ -22,9 +24,9 @@ export function evidenceTable({ db, read, write }: Connection, sha256Hex: Sha256
   const methods: EvidenceStore = {
     findLastPosition: async (project_id) => read(() => last.get(project_id)?.seq ?? 0),
     listChainEntries: async (project_id, after_seq, limit) =>
-      read(() => after.all(project_id, after_seq, limit).map(toEvidence)),
-    listSlotEvidence: async (slot_id) => read(() => bySlot.all(slot_id).map(toEvidence)),
-    findConsentEntry: async (consent_id) => read(() => byConsent.all(consent_id).map(toEvidence)[0] ?? null),
+      read(() => after.all(project_id, after_seq, limit).map(toEntry)),
+    listSlotEvidence: async (slot_id) => read(() => bySlot.all(slot_id).map(toEntry)),
+    findConsentEntry: async (consent_id) => read(() => byConsent.all(consent_id).map(toEntry)[0] ?? null),
     findVerifiedPrefix: async (project_id) => read(() => findPrefix.get(project_id) ?? null),
     saveVerifiedPrefix: (project_id, record) =>
       write(() => {
@@ -38,7 +40,9 @@ export function evidenceTable({ db, read, write }: Connection, sha256Hex: Sha256
     appendEvidence(project_id, slot_id, draft) {
       const head = heads.get(project_id) ?? readHead(project_id)
       const { seq, hash, entry } = buildNextEntry(head, draft, sha256Hex)
-      insert.run(project_id, seq, draft.kind, draft.ref, slot_id, draft.at_ms, entry, Buffer.from(hash, 'hex'))
+      const { kind, ref, at_ms } = draft
+      const text = kind === 'beacon' && slot_id !== null ? storedText(slot_id, entry) : entry
+      insert.run(project_id, seq, kind, ref, slot_id, at_ms, text, Buffer.from(hash, 'hex'))
       heads.set(project_id, { seq, hash })
     },
   } satisfies Partial<Transaction>
@@ -47,6 +51,11 @@ export function evidenceTable({ db, read, write }: Connection, sha256Hex: Sha256
     transaction,
     clear: () => heads.clear(),
     methods,
+  }
+
+  function storedText(slot_id: number, entry: string): string {
+    const outcome = placements.find(slot_id)?.decision?.outcome
+    return outcome?.status === 'filled' ? toStoredText(entry, outcome.asset_token_hash) : entry
   }
 }
 
@@ -58,14 +67,12 @@ function prepareEvidence(db: Database.Database) {
     last: db.prepare<[number], { seq: number; hash: Buffer }>(
       'SELECT seq, hash FROM evidence WHERE project_id = ? ORDER BY seq DESC LIMIT 1',
     ),
-    after: db.prepare<[number, number, number], StoredEvidence>(
-      'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?',
+    after: db.prepare<[number, number, number], StoredEntry>(
+      `${selectEntries} WHERE evidence.project_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
     ),
-    bySlot: db.prepare<[number], StoredEvidence>(
-      'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
-    ),
-    byConsent: db.prepare<[number], StoredEvidence>(
-      "SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE kind = 'consent' AND ref = ? ORDER BY seq DESC LIMIT 1",
+    bySlot: db.prepare<[number], StoredEntry>(`${selectEntries} WHERE evidence.slot_id = ? ORDER BY seq`),
+    byConsent: db.prepare<[number], StoredEntry>(
+      `${selectEntries} WHERE kind = 'consent' AND ref = ? ORDER BY seq DESC LIMIT 1`,
     ),
     findPrefix: db.prepare<[number], string | null>('SELECT verified_prefix FROM project WHERE id = ?').pluck(),
     savePrefix: db.prepare<[string, number, number, Buffer]>(
@@ -81,23 +88,19 @@ function listEvidence(
   query: Parameters<EvidenceStore['listEvidence']>[0],
 ): Page<EvidenceListRow> {
   const filter = createFilter()
-  filter.add('+project_id = ?', query.project_id)
-  filter.add('+slot_id = ?', query.slot_id)
+  filter.add('+evidence.project_id = ?', query.project_id)
+  filter.add('+evidence.slot_id = ?', query.slot_id)
   filter.add('kind = ?', query.kind)
   filter.add('at_ms >= ?', query.since_ms)
   const indexed = [
     ...indexedBy('SELECT id FROM evidence WHERE slot_id = ?', query.slot_id),
     ...indexedBy('SELECT id FROM evidence WHERE project_id = ?', query.project_id),
   ]
-  const select = 'SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence'
   const { kind = 'beacon' } = query
   // Nearly all entries are of beacons: their index would be another of all rows.
   const column = { table: 'evidence', column: 'kind', values: [kind], condition: "kind <> 'beacon'" }
   const ordered = kind === 'beacon' ? undefined : orderedBy(db, column)
-  const { rows, next } = listPart<StoredEvidence<EvidenceListRow>>(
-    db,
-    { table: 'evidence', select, filter, indexed, ordered },
-    query,
-  )
-  return { rows: rows.map(toEvidence), next }
+  const source = { table: 'evidence', select: selectEntries, filter, indexed, ordered }
+  const { rows, next } = listPart<StoredEntry>(db, source, query)
+  return { rows: rows.map(toEntry), next }
 }

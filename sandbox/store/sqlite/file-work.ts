@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads'
 import { type BillingProgress, type BillingReport, isOfAllTime, noProgress } from '../billing.ts'
 import { type Seed, StorageError } from '../store.ts'
 import { countBilling } from './billing.ts'
-import { readFailure } from './failures.ts'
+import { readFailure } from './file/failures.ts'
 import type { Connection } from './group-commit.ts'
 
 export type FileWork =

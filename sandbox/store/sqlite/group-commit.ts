@@ -9,8 +9,8 @@
  */
 import type Database from 'better-sqlite3'
 import { StorageError } from '../store.ts'
-import { isStorageFailure, readFailure } from './failures.ts'
 import { isBusy } from './file/explain.ts'
+import { isStorageFailure, readFailure } from './file/failures.ts'
 
 interface Pending {
   run: () => unknown

@@ -252,6 +252,10 @@ export const migrations: readonly string[] = [
   CREATE INDEX evidence_by_kind ON evidence (kind) WHERE kind <> 'beacon';
   ALTER TABLE project ADD COLUMN verified_prefix TEXT;  -- JSON: how far its chain was verified, signed
   `,
+  `
+  -- evidence.entry of a beacon may be the version of the template by which its text follows from the rows (entries.ts).
+  -- No row is changed: the texts that are there stay. An earlier version must not open a file without them.
+  `,
 ]
 
 /** Marks the file as ours: "SvcS". */

@@ -13,6 +13,7 @@ import type { IntervalGuard, JobRow, Page, PlacementStore, SlotRow, StoredJobFie
 import type { WriteMethods } from '../writes/index.ts'
 import type { Transaction } from '../writes/transaction.ts'
 import type { ConsentTable } from './consent.ts'
+import { keepAssetToken } from './entries.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, indexedBy, listPart, newestSlotOfSession, sessionsNamed, slotsOfSession } from './rows.ts'
@@ -63,6 +64,9 @@ export function placementTable(
       statements.setFirstFrame.run(at_ms, slot_id)
     },
     setAssetHash(slot_id, hash) {
+      const outcome = find(slot_id)?.decision?.outcome
+      const before = outcome?.status === 'filled' ? outcome.asset_token_hash : hash
+      statements.keepAssetToken.run(Buffer.from(before).toString('base64url'), slot_id)
       recent.delete(slot_id)
       statements.setAssetHash.run(hash, slot_id)
     },
@@ -144,6 +148,7 @@ function preparePlacements(db: Database.Database) {
       'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL AND due_at_ms <= ? ORDER BY due_at_ms',
     ),
     setFirstFrame: db.prepare('UPDATE slot SET first_frame_at_ms = ? WHERE id = ? AND first_frame_at_ms IS NULL'),
+    keepAssetToken: db.prepare(keepAssetToken),
     setAssetHash: db.prepare('UPDATE slot SET asset_token_hash = ? WHERE id = ?'),
     findDemand: db.prepare<[number], string>('SELECT demand FROM catalogue WHERE id = ?').pluck(),
     findCatalogueWith: db

@@ -5,7 +5,7 @@
 import type Database from 'better-sqlite3'
 import { type Seed, StorageError } from '../store.ts'
 import { seedRows } from '../writes/state.ts'
-import { isStorageFailure } from './failures.ts'
+import { isStorageFailure } from './file/failures.ts'
 
 /** Inserts missing seeded rows, inside a transaction, and returns the catalogue in force: the newest. */
 export function applySeed(db: Database.Database, seed: Seed, at_ms: number): number {

@@ -40,12 +40,12 @@ export function openTables(
     },
   })
   const events = eventTable(connection, event_limit)
-  const evidence = evidenceTable(connection, sha256Hex)
   const consent = consentTable(connection)
   const projects = projectTable(connection, () => placements.clear())
   const callbacks = callbackTable(connection)
   const placements = placementTable(connection, { projects, consent })
   const beacons = beaconTable(connection, { placements, consent })
+  const evidence = evidenceTable(connection, placements, sha256Hex)
   const values = valueTable(connection)
   const requests = requestTable(connection, projects, journal_limit)
   const transaction: Transaction = {

@@ -14,8 +14,9 @@ import {
   secondsBelow,
   timeProblem,
 } from '#contract/resources/beacons.ts'
+import { beaconEntry } from '#contract/resources/evidence.ts'
 import { consentProblem } from '#domain/consent.ts'
-import { beaconEntry, canonicalJson } from '#domain/evidence.ts'
+import { canonicalJson } from '#domain/evidence.ts'
 import { replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
 import { type Json, parseJsonObject } from '#foundation/json.ts'
 import { recordDigest } from '#runtime/record-digests.ts'

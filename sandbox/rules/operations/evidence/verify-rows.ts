@@ -3,7 +3,7 @@
  * on a thread, so nothing is loaded here that takes time.
  */
 import { encodeId } from '#contract/ids.ts'
-import { genesis } from '#contract/resources/evidence.ts'
+import { chainHash, genesis } from '#contract/resources/evidence.ts'
 import { verifyChain } from '#domain/evidence.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import type { Platform } from '#platform/platform.ts'
@@ -100,7 +100,11 @@ async function verifyProject(services: ChainServices, project: ChainProject, ver
       verified.entries = seq
       verified.head = hash
     }
-    if (!result.ok) return { ...verified, broken_at: result.broken_at, problem: result.problem }
+    if (!result.ok) {
+      const { broken_at } = result
+      const problem = builtProblem(services, rows[broken_at - 1 - entries]!, verified) ?? result.problem
+      return { ...verified, broken_at, problem }
+    }
     await yieldToEventLoop()
   }
 }
@@ -163,13 +167,27 @@ export async function findRowProblem(
 ): Promise<string | null> {
   const before = { entries: row.seq - 1, head: previous_hash }
   const result = verifyChain(client_id, [row], services.platform.sha256Hex, before)
-  return result.ok ? rowProblem(services, row, result.facts[0]!) : result.problem
+  return result.ok
+    ? rowProblem(services, row, result.facts[0]!)
+    : (builtProblem(services, row, before) ?? result.problem)
 }
 
-/** Resolves to a description of how an entry's row was changed after it; of consent to null: its row may be newer. */
+/** Returns what is wrong with the row of an entry that was built from it, and does not follow the chain; null for others. */
+function builtProblem({ platform }: ChainServices, row: EvidenceRow, { entries, head }: Verified): string | null {
+  const { seq, entry, hash, is_built } = row
+  if (is_built !== true || seq !== entries + 1) return null
+  if (entry === '') return `The beacon of entry ${seq} is gone.`
+  const isSame = chainHash(head ?? genesis, entry, platform.sha256Hex) === hash
+  return isSame ? null : `The beacon of entry ${seq} was changed after it was recorded.`
+}
+
+/**
+ * Resolves to a description of how an entry's row was changed after it; to null of consent, whose row may be newer, and of an
+ * entry that was built from its row.
+ */
 async function rowProblem(services: ChainServices, row: EvidenceRow, facts: JsonObject): Promise<string | null> {
   if (row.kind === 'decision') return decisionProblem(services, row, facts)
-  return row.kind === 'beacon' ? beaconProblem(services, row, facts) : null
+  return row.kind === 'beacon' && row.is_built !== true ? beaconProblem(services, row, facts) : null
 }
 
 async function decisionProblem({ store, platform }: ChainServices, { ref, seq }: EvidenceRow, facts: JsonObject) {

@@ -63,7 +63,9 @@ async function exportResponse({ store }: Services, { context, request }: OpenExc
     async body(sink) {
       try {
         const file = createReadStream(copy.path, { highWaterMark: bytesAtOnce })
-        await pipe(file, createGzip({ level: 1, chunkSize: bytesAtOnce }), sink).catch(() => sink.destroy())
+        await pipe(file, createGzip({ level: 1, memLevel: 9, chunkSize: bytesAtOnce }), sink).catch(() =>
+          sink.destroy(),
+        )
       } finally {
         await copy.remove()
       }

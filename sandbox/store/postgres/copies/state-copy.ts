@@ -4,7 +4,7 @@
  */
 import type Sqlite from 'better-sqlite3'
 import { tableNames } from '#foundation/table-entry.ts'
-import type { StateFile } from '../../state-files.ts'
+import type { StateFile, StateFiles } from '../../state-files.ts'
 import { encodeBytes, toJson } from '../batch/json.ts'
 import type { Link, Value } from '../servers/link.ts'
 
@@ -91,8 +91,13 @@ function isBody(table: Table, name: string): boolean {
  * Fills empty tables with the rows of a SQLite file of the current schema, and counts them. The numbers of events
  * continue from the larger of both.
  */
-export async function copyFromFile(link: Link, db: Sqlite.Database): Promise<void> {
-  for (const table of tableList) await insertTable(link, db, table)
+export async function copyFromFile(
+  link: Link,
+  db: Sqlite.Database,
+  { readEvidence }: Pick<StateFiles, 'readEvidence'>,
+): Promise<void> {
+  const read = (table: Table) => (table === 'evidence' ? readEntries(db, readEvidence) : readTable(db, table))
+  for (const table of tableList) await insertTable(link, { table, names: listColumns(db, table), next: read(table) })
   const stored = <Value>(name: string): Value | null => {
     const text = db.prepare<[string], string>('SELECT value FROM meta WHERE name = ?').pluck().get(name)
     return text === undefined ? null : JSON.parse(text)
@@ -112,15 +117,37 @@ export async function copyFromFile(link: Link, db: Sqlite.Database): Promise<voi
     SELECT setval(pg_get_serial_sequence('catalogue', 'id'), (SELECT coalesce(max(id), 0) + 1 FROM catalogue), false)`)
 }
 
-async function insertTable(link: Link, db: Sqlite.Database, table: Table): Promise<void> {
+type Row = Record<string, Value>
+
+/** Returns the next rows of a table. */
+function readTable(db: Sqlite.Database, table: Table): (after: string | number) => Row[] {
   const key = tables[table]
-  const names = listColumns(db, table)
-  const next = db.prepare<[string | number], Record<string, Value>>(
-    `SELECT ${names} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${rowsAtOnce}`,
+  const next = db.prepare<[string | number], Row>(
+    `SELECT * FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${rowsAtOnce}`,
   )
+  return (after) => next.all(after)
+}
+
+/** The same for evidence: here each entry has its text. */
+function readEntries(db: Sqlite.Database, read: StateFiles['readEvidence']): (after: string | number) => Row[] {
+  return (after) =>
+    read(db, Number(after), rowsAtOnce).map(({ is_built: _, hash, ...row }) => ({
+      ...row,
+      hash: Buffer.from(hash, 'hex'),
+    }))
+}
+
+interface TableRows {
+  table: Table
+  names: readonly string[]
+  next(after: string | number): Row[]
+}
+
+async function insertTable(link: Link, { table, names, next }: TableRows): Promise<void> {
+  const key = tables[table]
   const text = `INSERT INTO ${table} (${names}) SELECT ${names} FROM json_populate_recordset(NULL::${table}, $1)`
   for (let after: Value = key === 'name' ? '' : -1; ; ) {
-    const rows = next.all(after as string | number)
+    const rows = next(after as string | number)
     const kept = rows.filter((row) => table !== 'meta' || row.name === 'clock' || row.name === 'faults')
     const values = kept.map((row) =>
       Object.fromEntries(names.map((name) => [name, toPostgres(table, name, row[name] ?? null)])),

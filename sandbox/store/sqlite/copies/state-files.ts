@@ -1,6 +1,7 @@
 /** Exports and snapshots of any store are files of SQLite: this is how the other adapter writes and reads them. */
 import type { StateFile, StateFiles } from '../../state-files.ts'
 import type { StoreOptions } from '../../store.ts'
+import { type StoredEntry, selectEntries, toEntry } from '../entries.ts'
 import { openDatabase } from '../file/open.ts'
 import { openSqliteStore } from '../index.ts'
 import { insertSessionBeacons, migrations } from '../migrations.ts'
@@ -11,11 +12,18 @@ export function stateFiles(options: StoreOptions): StateFiles {
   const open = (path: string) => openSqliteStore({ ...options, path, isReceived: true })
   return {
     schema_version: migrations.length,
+    readEvidence,
     open: (path) => openStateFile(path, pid),
     findRefusal: (path) => findRefusal(path, 'quick_check'),
     receive: (bytes, receiver) => receiveFile(bytes, { ...receiver, pid, open }),
   }
 }
+
+export const readEvidence: StateFiles['readEvidence'] = (db, after_id, limit) =>
+  db
+    .prepare<[number, number], StoredEntry>(`${selectEntries} WHERE evidence.id > ? ORDER BY evidence.id LIMIT ?`)
+    .all(after_id, limit)
+    .map(toEntry)
 
 export function openStateFile(path: string, pid: number): StateFile {
   const { db, close } = openDatabase(path, pid)

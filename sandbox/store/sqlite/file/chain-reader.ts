@@ -23,7 +23,7 @@ export function openChainReader(path: string, sha256Hex: Sha256Hex) {
   const projects = projectTable(connection, noHook)
   const placements = placementTable(connection, { projects, consent })
   const beacons = beaconTable(connection, { placements, consent })
-  const evidence = evidenceTable(connection, sha256Hex)
+  const evidence = evidenceTable(connection, placements, sha256Hex)
   const { findLastPosition, listChainEntries, listSlotEvidence } = evidence.methods
 
   return {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 import { StorageError } from '../../store.ts'
-import { isStorageFailure } from '../failures.ts'
+import { isStorageFailure } from './failures.ts'
 
 interface Checkpoints {
   /** Called after each commit, when no transaction is open, with its number of writes. */

@@ -4,6 +4,7 @@ import { declareEndpoints, reading } from '../endpoint.ts'
 import { evidenceKinds } from '../facts/stored-words.ts'
 import { BooleanText, EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
+import type { BeaconEvent } from './beacons.ts'
 
 export const EvidenceKind = z.enum(evidenceKinds)
 
@@ -105,6 +106,44 @@ export const genesis = '0'.repeat(64)
 /** Returns the hash of an entry, given the previous one: 64 hexadecimal digits, `genesis` for the first. */
 export function chainHash(previous: string, entry: string, sha256Hex: Sha256Hex): string {
   return sha256Hex(previous + entry)
+}
+
+/** What the entry of a beacon states. Digests are SHA-256, base64url. */
+export interface BeaconEvidence {
+  /** Position in the chain of the project, from 1. */
+  seq: number
+  at_ms: number
+  client_id: string
+  slot_id: string
+  asset_token_sha256: string
+  beacon_id: string
+  event: BeaconEvent
+  occurred_at_ms: number
+  received_at_ms: number
+  consent_revision: number
+  body_sha256: string
+  /** Hash of the stored measurements and extras of the body. */
+  record_sha256: string
+}
+
+/** Returns the entry of a beacon. All of it follows from stored rows, so a database need not keep the text. */
+export function beaconEntry(facts: BeaconEvidence): string {
+  return JSON.stringify({
+    asset_token_sha256: facts.asset_token_sha256,
+    at_ms: facts.at_ms,
+    beacon_id: facts.beacon_id,
+    body_sha256: facts.body_sha256,
+    client_id: facts.client_id,
+    consent_revision: facts.consent_revision,
+    event: facts.event,
+    kind: 'beacon',
+    occurred_at_ms: facts.occurred_at_ms,
+    received_at_ms: facts.received_at_ms,
+    record_sha256: facts.record_sha256,
+    seq: facts.seq,
+    slot_id: facts.slot_id,
+    v: 1,
+  })
 }
 
 /** Returns the problem of the entry at position `expected`, after the hash `previous`, or null when it holds. */

@@ -1,5 +1,5 @@
 /** Errors of SQLite, and what they mean. */
-import { StorageError } from '../store.ts'
+import { StorageError } from '../../store.ts'
 
 /**
  * Returns why rows cannot be read, as a StorageError; other errors unchanged. An error from a thread has lost its class
