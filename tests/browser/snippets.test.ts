@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stubLines } from '#foundation/page-snippet.ts'
@@ -107,11 +108,32 @@ test('the server of the README serves its page, and asks for its ad with the key
     expect([response.status, decision.fill]).toEqual([200, true])
     const again = await fetch(`${url}/api/placement?slot_id=${slot_id}`)
     expect(await again.json()).toMatchObject({ slot_id })
+    // Neither a request that is none, nor one that is left, nor a service that fails in the middle of its response ends it.
+    expect(await sendBytes(PORT, 'GET // HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toContain(' 502 ')
+    await sendBytes(PORT, 'POST /api/placement HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{', true)
+    const cut = JSON.stringify({ effect: 'truncate', path: '/v1/placements', session_id: 'cut' })
+    const headers = { 'content-type': 'application/json' }
+    await fetch(`${stage.sandbox.url}/_sandbox/faults`, { method: 'POST', headers, body: cut })
+    const failed = await fetch(`${url}/api/placement`, { method: 'POST', body: body.replace('readme', 'cut') })
+    expect([failed.status, (await fetch(url)).status]).toEqual([502, 200])
   } finally {
     server.kill()
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
   }
 })
+
+/** Resolves to what responds to some bytes. @param isLeft whether the connection ends in the middle of them */
+async function sendBytes(port: string, bytes: string, isLeft = false): Promise<string> {
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(bytes)
+  if (isLeft) socket.end(() => setTimeout(() => socket.destroy(), 100))
+  return (
+    await socket
+      .setEncoding('utf8')
+      .toArray()
+      .catch(() => [])
+  ).join('')
+}
 
 const [first, ...others] = blocks.flatMap(({ name, text }, index) =>
   (index === 0 ? answers : answers.slice(0, 1)).map((answer): Run => [name, answer, text]),
