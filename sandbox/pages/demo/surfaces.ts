@@ -61,7 +61,6 @@ export function writeChoices(choices: Choices): string {
 export type State = 'idle' | 'listening' | 'thinking' | 'answering'
 
 export interface DemoProduct {
-  /** The invented product. */
   product: string
   tagline: string
   placeholder: string
@@ -70,7 +69,6 @@ export interface DemoProduct {
   hue: number
   /** Lightness of its colour on light paper, percent; 34 unless the hue is a bright one. */
   depth?: number
-  /** The canvas other than text. */
   canvas: 'editor' | 'gallery' | 'wave' | null
   /** The part that scrolls, with its name for screen readers. */
   scrolls: { part: 'body' | 'thread' | 'canvas'; label: string }

@@ -112,7 +112,6 @@ function requestHandler(pipeline: Pipeline) {
 
   return {
     handle,
-    /** Ends each connection with its next response. */
     endConnections() {
       isClosing = true
     },

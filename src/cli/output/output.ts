@@ -35,9 +35,7 @@ export interface OutputOptions {
 
 export interface Output {
   readonly format: OutputFormat
-  /** The style of stdout. */
   readonly style: Style
-  /** The style of stderr. */
   readonly noteStyle: Style
   /** Whether notes are left out. */
   readonly quiet: boolean

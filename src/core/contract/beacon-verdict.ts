@@ -116,7 +116,6 @@ export function judgeBeacons(
   return verdicts
 }
 
-/** What a project bills by. */
 interface BillingRule {
   billing_model: BillingModel
   viewability: ViewabilityThresholds
@@ -212,7 +211,6 @@ interface Size {
   readonly height: number
 }
 
-/** The measurements of a client. */
 type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
 
 /**

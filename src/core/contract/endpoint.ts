@@ -226,7 +226,6 @@ interface HeaderRow {
   description: string
 }
 
-/** A request header of one endpoint. */
 interface RequestHeader extends HeaderRow {
   required: boolean
 }

@@ -8,7 +8,6 @@ import { shortText } from './own-file-error.ts'
 
 /** What the user of a file says about it; null and none where the file decides. */
 export interface OwnSettings {
-  /** Columns by the field that they hold. */
   columns: ReadonlyMap<OwnField, string>
   /** Columns that are left out on purpose. */
   ignored?: readonly string[]
@@ -18,7 +17,6 @@ export interface OwnSettings {
 
 const noSettings: OwnSettings = { columns: new Map(), decimal: null, order: null }
 
-/** A column that was read. */
 interface ReadColumn {
   column: string
   field: OwnField

@@ -25,7 +25,6 @@ import {
 } from './upstream.ts'
 
 export interface Passage {
-  /** The origin of the service. */
   service: URL
   agent: Agent
   rewriting: Rewriting

@@ -81,7 +81,6 @@ export function createRecordingFile(
   }
 }
 
-/** Opens a new file in place of the one that is there. */
 function openInPlace(path: string): number {
   const present = lstatSync(path, { throwIfNoEntry: false })
   if (present !== undefined && !present.isFile() && !present.isSymbolicLink()) {

@@ -16,7 +16,6 @@ import type { Rewriting } from './rewriting.ts'
 export const maxHeaderBytes = 262_144
 
 interface Upstream {
-  /** The origin of the service. */
   service: URL
   agent: HttpAgent
 }

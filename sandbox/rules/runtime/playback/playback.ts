@@ -52,7 +52,6 @@ export interface PlayedExchange {
   release(): void
 }
 
-/** The response of the emulator. */
 interface PresentResponse {
   body: Json | null
   headers: Readonly<Record<string, string>>

@@ -10,7 +10,6 @@ export interface TriggerScenario {
   what: string
   /** The one format that it plays; null for any. */
   format: Format | null
-  /** Whether it needs the control plane of a sandbox. */
   needsSandbox?: true
   play(turn: Turn, format: Format): Promise<void>
 }
@@ -192,7 +191,6 @@ function fault(name: string, status: number, expected: string, what: string): Tr
   }
 }
 
-/** A scenario about one beacon that is refused. */
 function refused(
   name: string,
   what: string,

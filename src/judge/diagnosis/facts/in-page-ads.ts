@@ -5,7 +5,6 @@
 
 /** An ad that the page took out of a slot that stayed, and that render.js mounted there again. */
 interface DroppedAd {
-  /** The slot, as a selector. */
   slot: string
   slot_id: string
 }

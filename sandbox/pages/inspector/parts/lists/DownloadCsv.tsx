@@ -37,7 +37,6 @@ export function DownloadCsv({ id, query }: DownloadCsvProps) {
 
 interface SaveRowsProps {
   rows: readonly object[]
-  /** The name of the file. */
   name: string
 }
 
