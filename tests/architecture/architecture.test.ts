@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { applyEdit, edits } from '#tests/mutations/edits.ts'
 import { browserFiles, importTable, impureFiles } from './import-table.ts'
 import { limitlessReaders, staleJsonReaders } from './json-readers.ts'
-import { findSlowInput, listPatterns, ownTexts, piecesOf } from './linear.ts'
+import { findSlowInput, listPatterns, listPieces, ownTexts } from './linear.ts'
 import { unguardedLookups } from './lookups.ts'
 import { heavyRoutines } from './routines.ts'
 import {
@@ -199,7 +199,7 @@ test('a regular expression that a user wrote runs where it can be ended', () => 
 })
 
 test('no pattern over a text from outside takes time with the square of its length', () => {
-  const isSlow = (pattern: RegExp) => findSlowInput((text) => text.replace(pattern, ''), piecesOf(pattern)) !== null
+  const isSlow = (pattern: RegExp) => findSlowInput((text) => text.replace(pattern, ''), listPieces(pattern)) !== null
   const judged = product.filter(({ path }) => !/\.test\.tsx?$/.test(path) && !Object.hasOwn(ownTexts, path))
   const alike = Map.groupBy(judged.flatMap(listPatterns), ({ pattern }) => String(pattern))
   expect(alike.size).toBeGreaterThan(250)

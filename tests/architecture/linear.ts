@@ -33,10 +33,10 @@ export function findSlowInput(run: (text: string) => unknown, pieces: readonly s
       for (const after of ['', '\u0001']) {
         const make = (length: number) => before + piece.repeat(Math.ceil(length / piece.length)) + after
         // Work that doubles with each character would never end on a longer text.
-        const isEndless = timeOf(() => run(make(tinyLength))) > endlessTime_ms
-        if (isEndless && costOf(run, make(tinyLength)) > 1_000 * endlessTime_ms) return { piece, before, after }
+        const isEndless = measureTime(() => run(make(tinyLength))) > endlessTime_ms
+        if (isEndless && measureCost(run, make(tinyLength)) > 1_000 * endlessTime_ms) return { piece, before, after }
         const text = make(shortLength)
-        const isSuspicious = lowest(() => timeOf(() => run(text)), suspiciousTime_ms) > suspiciousTime_ms
+        const isSuspicious = lowest(() => measureTime(() => run(text)), suspiciousTime_ms) > suspiciousTime_ms
         // Other work beside it can look so once, not three times.
         if (isSuspicious && [1, 2, 3].every(() => isSuperlinear(run, make))) return { piece, before, after }
       }
@@ -45,7 +45,7 @@ export function findSlowInput(run: (text: string) => unknown, pieces: readonly s
   return null
 }
 
-function timeOf(work: () => unknown): number {
+function measureTime(work: () => unknown): number {
   const started = performance.now()
   work()
   return performance.now() - started
@@ -55,20 +55,20 @@ function timeOf(work: () => unknown): number {
 function isSuperlinear(run: (text: string) => unknown, make: (length: number) => string): boolean {
   const clockOf = (length: number) => {
     const text = make(length)
-    return lowest(() => timeOf(() => run(text)), 0)
+    return lowest(() => measureTime(() => run(text)), 0)
   }
   if (lowest(() => clockOf(4 * shortLength) / clockOf(shortLength), maxRatio) < maxRatio) return false
   let length = 2 * shortLength
-  while (costOf(run, make(length)) < measurableCost_us) {
+  while (measureCost(run, make(length)) < measurableCost_us) {
     length *= 2
     // The square would take seconds.
     if (length > maxLength) return false
   }
-  return lowest(() => costOf(run, make(4 * length)) / costOf(run, make(length)), maxRatio) > maxRatio
+  return lowest(() => measureCost(run, make(4 * length)) / measureCost(run, make(length)), maxRatio) > maxRatio
 }
 
 /** Returns microseconds of this thread's processor. They are counted in steps of some milliseconds, so many runs are added up. */
-function costOf(run: (text: string) => unknown, text: string): number {
+function measureCost(run: (text: string) => unknown, text: string): number {
   const started = process.threadCpuUsage()
   for (let runs = 1; ; runs++) {
     run(text)
@@ -122,7 +122,7 @@ export function listPatterns({ path, text, nodes }: Source): { place: string; pa
 }
 
 /** Returns the pieces for a pattern: its own characters and words, and what it may repeat. */
-export function piecesOf({ source }: RegExp): string[] {
+export function listPieces({ source }: RegExp): string[] {
   const plain = source.replace(/\(\?(?:<?[=!:]|<\w+>)/g, '(').replace(/\\([^\w])/g, '$1')
   const words = [...new Set(plain.replace(/[()]/g, '').match(/[A-Za-z0-9_%@:/<>"'=-]{2,24}/g))].slice(0, 5)
   const marks = [...new Set(plain.match(/[^\w\s]/g))]

@@ -15,7 +15,7 @@ interface Table {
 const anyKey = /\bRecord<\s*string\b|\[\w+: string\]\s*:/
 
 /** The tables of all modules: constants at their top level that are written as an object. */
-function tablesOf({ path, text, nodes }: Source): Table[] {
+function listTables({ path, text, nodes }: Source): Table[] {
   const program = nodes.find(({ type }) => type === 'Program')
   const statements = (program?.body ?? []) as SyntaxNode[]
   return statements.flatMap((statement) => {
@@ -40,7 +40,7 @@ function isObjectLiteral(value: SyntaxNode | null): boolean {
 
 /** Look-ups in tables by a name that is not known to be one of theirs. */
 export function unguardedLookups(sources: readonly Source[]): string[] {
-  const tables = sources.flatMap(tablesOf)
+  const tables = sources.flatMap(listTables)
   return sources.flatMap((source) => {
     const { path, text, nodes, imports } = source
     const visible = tables.filter(

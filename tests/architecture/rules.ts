@@ -33,13 +33,13 @@ function isAllowed(rule: ImportRule, { specifier, target, isTypeOnly }: Import):
 /** Imports that climb into another room, whose name of package.json makes a moved file cheap: `#contract/`. */
 export function climbingImports({ path, imports }: Source): string[] {
   return imports.flatMap(({ specifier, target, line }) => {
-    const isClimbing = specifier.startsWith('..') && target !== null && roomOf(target) !== roomOf(path)
+    const isClimbing = specifier.startsWith('..') && target !== null && findRoom(target) !== findRoom(path)
     return isClimbing ? [`${path}:${line} '${specifier}' leaves its room: import it by the name in package.json`] : []
   })
 }
 
 /** Returns the room of a file: a folder of src or sandbox, or a folder at the top. */
-function roomOf(path: string): string {
+function findRoom(path: string): string {
   const [top = '', second = ''] = path.split('/')
   return (top === 'src' || top === 'sandbox') && path.split('/').length > 2 ? `${top}/${second}` : top
 }
@@ -49,7 +49,7 @@ export function impurities({ path, text, nodes }: Source): string[] {
   if (isTest(path) || impureFiles.some((folder) => isIn(path, folder))) return []
   const allowed = browserFiles.some((folder) => isIn(path, folder)) ? browserReadings : new Set<string>()
   return nodes.flatMap((node) => {
-    const reading = readingOf(node)
+    const reading = describeReading(node)
     if (reading === null || allowed.has(reading)) return []
     return [
       `${path}:${lineOf(text, node.start)} ${reading} is for ${impureFiles.join(' and ')}; take it from the platform or host`,
@@ -59,9 +59,9 @@ export function impurities({ path, text, nodes }: Source): string[] {
 
 const browserReadings = new Set(['Date.now()', 'new Date()'])
 
-function readingOf(node: SyntaxNode): string | null {
-  if (isCallOf(node, 'Date', 'now')) return 'Date.now()'
-  if (isCallOf(node, 'Math', 'random')) return 'Math.random()'
+function describeReading(node: SyntaxNode): string | null {
+  if (isCallTo(node, 'Date', 'now')) return 'Date.now()'
+  if (isCallTo(node, 'Math', 'random')) return 'Math.random()'
   if (isMember(node, 'process', 'env')) return 'process.env'
   if (node.type === 'NewExpression' && nameOf(node.callee) === 'Date' && isEmpty(node.arguments)) return 'new Date()'
   if (node.type === 'CallExpression' && nameOf(node.callee) === 'Date') return 'new Date()'
@@ -391,7 +391,7 @@ export function unusedExports(product: readonly Source[], everything: readonly S
   return product
     .filter(({ path }) => !entryPoints.has(path))
     .flatMap(({ path, text, nodes }) => {
-      const exports = nodes.filter(({ type }) => type === 'ExportNamedDeclaration').flatMap(exportsOf)
+      const exports = nodes.filter(({ type }) => type === 'ExportNamedDeclaration').flatMap(listExports)
       const values = new Set(used.has(`${path} *`) ? exports.flatMap(({ name, isType }) => (isType ? [] : name)) : [])
       return exports
         .filter(({ name }) => !values.has(name) && !used.has(`${path} ${name}`))
@@ -411,7 +411,7 @@ const entryPoints = new Set([
   'src/judge/testing/vitest.ts',
 ])
 
-function exportsOf({ start, declaration, specifiers, exportKind }: SyntaxNode) {
+function listExports({ start, declaration, specifiers, exportKind }: SyntaxNode) {
   const declared = declaration as SyntaxNode | null
   const names = [
     ...((declared?.declarations ?? (declared === null ? [] : [declared])) as SyntaxNode[]).map(({ id }) => id),
@@ -450,7 +450,7 @@ export function silencedTests({ path, text, nodes }: Source): string[] {
   if (!isTest(path)) return []
   return nodes
     .filter((node) => node.type === 'MemberExpression' && silencers.has(nameOf(node.property) ?? ''))
-    .filter((node) => testFunctions.has(rootNameOf(node.object) ?? ''))
+    .filter((node) => testFunctions.has(findRootName(node.object) ?? ''))
     .map((node) => `${path}:${lineOf(text, node.start)} .${nameOf(node.property)} in a test`)
 }
 
@@ -527,7 +527,7 @@ function isIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`)
 }
 
-function isCallOf(node: SyntaxNode, object: string, property: string): boolean {
+function isCallTo(node: SyntaxNode, object: string, property: string): boolean {
   return node.type === 'CallExpression' && isMember(node.callee as SyntaxNode, object, property)
 }
 
@@ -545,9 +545,9 @@ function nameOf(value: unknown): string | null {
 }
 
 /** `test` of `test.concurrent.each`. */
-function rootNameOf(value: unknown): string | null {
+function findRootName(value: unknown): string | null {
   const node = value as SyntaxNode
-  return node.type === 'MemberExpression' ? rootNameOf(node.object) : nameOf(node)
+  return node.type === 'MemberExpression' ? findRootName(node.object) : nameOf(node)
 }
 
 function isEmpty(value: unknown): boolean {

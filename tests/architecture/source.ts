@@ -42,7 +42,7 @@ export function parse(path: string, text: string): Source {
   const { program, comments, errors } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`)
   const nodes = walk(program as unknown as SyntaxNode)
-  return { path, text, nodes, comments, imports: nodes.flatMap((node) => importOf(node, path, text)) }
+  return { path, text, nodes, comments, imports: nodes.flatMap((node) => readImport(node, path, text)) }
 }
 
 export function lineOf(text: string, offset: number): number {
@@ -69,13 +69,19 @@ function walk(value: unknown): SyntaxNode[] {
 }
 
 /** Static and dynamic imports, re-exports, and `import('x').T` in types. */
-function importOf(node: SyntaxNode, path: string, text: string): Import[] {
+function readImport(node: SyntaxNode, path: string, text: string): Import[] {
   const source = node.source as { value?: unknown } | null | undefined
   if (!importNodes.has(node.type) || source === null || source === undefined) return []
   const specifier = typeof source.value === 'string' ? source.value : '(computed)'
   const isTypeOnly = node.type === 'TSImportType' || node.importKind === 'type' || node.exportKind === 'type'
   return [
-    { specifier, target: targetOf(path, specifier), names: namesIn(node), isTypeOnly, line: lineOf(text, node.start) },
+    {
+      specifier,
+      target: resolveTarget(path, specifier),
+      names: namesIn(node),
+      isTypeOnly,
+      line: lineOf(text, node.start),
+    },
   ]
 }
 
@@ -84,7 +90,7 @@ const rooms = Object.entries(
   (JSON.parse(readFileSync(new URL('package.json', top), 'utf8')) as { imports: Record<string, string> }).imports,
 ).map(([name, path]) => ({ name: name.slice(0, -1), folder: path.slice('./'.length, -1) }))
 
-function targetOf(path: string, specifier: string): string | null {
+function resolveTarget(path: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return posix.join(posix.dirname(path), specifier)
   const room = rooms.find(({ name }) => specifier.startsWith(name))
   return room === undefined ? null : `${room.folder}${specifier.slice(room.name.length)}`

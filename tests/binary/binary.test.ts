@@ -96,8 +96,11 @@ test('prints its version about as fast as Node starts', async () => {
   const times = { version: Number.POSITIVE_INFINITY, node: Number.POSITIVE_INFINITY }
   // The best of many: other work on the computer makes some longer, and none shorter. 1.0 to 1.3 times are usual.
   for (let round = 0; round < 40 && (round < 5 || times.version >= 2 * times.node); round++) {
-    times.version = Math.min(times.version, await timeOf(() => svc(program, ['--version'])))
-    times.node = Math.min(times.node, await timeOf(() => svc({ ...program, command: [process.execPath] }, ['-e', '0'])))
+    times.version = Math.min(times.version, await measureTime(() => svc(program, ['--version'])))
+    times.node = Math.min(
+      times.node,
+      await measureTime(() => svc({ ...program, command: [process.execPath] }, ['-e', '0'])),
+    )
   }
   expect(times.version).toBeLessThan(2 * times.node)
 })
@@ -110,7 +113,7 @@ test('takes about the processor time of the checkout to be ready', async () => {
     for (const name of ['binary', 'checkout'] as const) {
       const program: Program = { command: commands[name], cwd: folder, env }
       await withSandbox(program, ['--ephemeral'], async (_url, pid) => {
-        least[name] = Math.min(least[name], processorTicksOf(pid))
+        least[name] = Math.min(least[name], readProcessorTicks(pid))
       })
     }
   }
@@ -118,13 +121,13 @@ test('takes about the processor time of the checkout to be ready', async () => {
 })
 
 /** Returns the processor time of a process until now, in hundredths of a second. */
-function processorTicksOf(pid: number): number {
+function readProcessorTicks(pid: number): number {
   const [, , , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) | /)
   // utime and stime.
   return Number(fields[10]) + Number(fields[11])
 }
 
-async function timeOf(call: () => Promise<unknown>): Promise<number> {
+async function measureTime(call: () => Promise<unknown>): Promise<number> {
   const started = performance.now()
   await call()
   return performance.now() - started

@@ -10,7 +10,7 @@ export interface Texts {
 }
 
 /** Every campaign has one banner and one native creative, with the pictures of a seeded sponsor. */
-export function catalogueOf(texts: Readonly<Record<string, Texts>>): MarketData {
+export function buildCatalogue(texts: Readonly<Record<string, Texts>>): MarketData {
   return {
     revision: 1,
     partners: [{ partner_id: 'ptn_test', name: 'Test', seat: 'seat_1', currency: 'USD' }],

@@ -1,6 +1,7 @@
 /** A clip's life: when it plays, what counts as started and completed, what its viewer can do, and what cannot play. */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { forAllTests } from '#tests/for-all-tests.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
@@ -8,12 +9,7 @@ import { beaconPosts, until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-let stage: Stage
-
-beforeAll(async () => {
-  stage = await openStage({ demand: oneCampaign() })
-})
-afterAll(() => stage?.[Symbol.asyncDispose]())
+const stage = await forAllTests(openStage({ demand: oneCampaign() }))
 
 const place = { format: 'clip', max_width: 320, max_height: 180 } as const
 const media = '**/v1/test-assets/clip?**'

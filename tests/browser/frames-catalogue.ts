@@ -1,7 +1,7 @@
 /** Demand for tests of the hosted frame: one native campaign for each text that is hard to lay out, and one for the rest. */
 import type { MarketData } from '#domain/catalogue.ts'
 import { oneCampaign } from './campaign.ts'
-import { catalogueOf, type Texts } from './catalogue.ts'
+import { buildCatalogue, type Texts } from './catalogue.ts'
 
 const sentence =
   'Every night train has couchettes, sleepers for one, two or four people, and a quiet saloon that stays open until the last passenger goes to bed.'
@@ -46,7 +46,7 @@ export type Topic = keyof typeof texts
 /** The campaign without a description represents those without their optional parts. */
 export function framesCatalogue(): MarketData {
   const rest = oneCampaign()
-  const native = catalogueOf(texts)
+  const native = buildCatalogue(texts)
   return {
     ...rest,
     partners: [...rest.partners, ...native.partners],

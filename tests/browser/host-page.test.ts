@@ -1,13 +1,10 @@
 /** A successful placement on a host page: its frame, its size, its API, and the fields of each beacon. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStage, type Stage } from './stage.ts'
+import { describe, expect, test } from 'vitest'
+import { forAllTests } from '#tests/for-all-tests.ts'
+import { openStage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openStage()
-})
-afterAll(() => stage?.[Symbol.asyncDispose]())
+const stage = await forAllTests(openStage())
 
 describe.concurrent('a placement on a host page', () => {
   test('is rendered, then visible, with distinct beacons', async () => {

@@ -4,12 +4,13 @@
  *
  * Over 300 lines because every outcome of a turn is tested here.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import { manualClock } from '#sandbox/index.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
 import { letTimeSkip, openSlowStage } from './slow-stage.ts'
-import { type Host, openStage, type Stage } from './stage.ts'
+import { type Host, openStage } from './stage.ts'
 import {
   endTurn,
   expectNothing,
@@ -25,12 +26,7 @@ import {
 
 vi.setConfig({ maxConcurrency: 3 })
 
-let stage: Stage
-
-beforeAll(async () => {
-  stage = await openStage()
-})
-afterAll(() => stage?.[Symbol.asyncDispose]())
+const stage = await forAllTests(openStage())
 
 /** Returns a response of the integrator's backend that is an error of the service. */
 const refusal = (status: number, reason_code: string, headers: Record<string, string> = {}) => ({

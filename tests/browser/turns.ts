@@ -14,7 +14,7 @@ declare global {
 }
 
 /** Returns the options of a turn. By default it requests from the host's own backend. */
-function optionsOf(
+function buildOptions(
   host: Host,
   { place, ...more }: TurnGiven,
 ): Omit<TurnOptions, 'signal' | 'target'> & { target: string } {
@@ -27,7 +27,7 @@ export async function startTurn(host: Host, given: TurnGiven = {}): Promise<void
     (options) => {
       window.hostTurn = window.SponsoredPlacement!.startTurn(options)
     },
-    optionsOf(host, given),
+    buildOptions(host, given),
   )
 }
 
@@ -63,7 +63,7 @@ export async function runTurn(host: Host, given: TurnGiven = {}): Promise<Pick<V
       const passed = await passing
       return { untouched: passed === answer, seen }
     },
-    optionsOf(host, given),
+    buildOptions(host, given),
   )
   expect(untouched).toBe(true)
   return seen

@@ -10,7 +10,7 @@ import {
   type Verdict,
   verdict,
 } from './viewability-rule.ts'
-import { type PageHide, pageHidesOf, type Sequence, sequencesOf } from './viewability-sequences.ts'
+import { listPageHides, listSequences, type PageHide, type Sequence } from './viewability-sequences.ts'
 
 const sequences_a_page = 10
 /** Attempts to mount a placement whose frame is not painted in time. */
@@ -40,8 +40,8 @@ export async function measurePage(
   page_seed: number,
   formats: readonly string[] = ['banner', 'native', 'clip'],
 ): Promise<Outcome[]> {
-  const sequences = sequencesOf(page_seed, sequences_a_page).filter(({ kind }) => formats.includes(kind.format))
-  const hides = pageHidesOf(page_seed)
+  const sequences = listSequences(page_seed, sequences_a_page).filter(({ kind }) => formats.includes(kind.format))
+  const hides = listPageHides(page_seed)
   await using host = await stage.open({
     html: sequences.map(boxHtml).join('\n'),
     context: { viewport: { width: 2_300, height: 1_600 } },
@@ -54,7 +54,7 @@ export async function measurePage(
     sequences.map(async (sequence, index): Promise<Outcome> => {
       const { slot_id, frame_url } = slots[index]!
       const { samples, naive_timer_at } = takes[index]!
-      const playback = sequence.kind.format === 'clip' ? await playbackOf(host, frame_url) : null
+      const playback = sequence.kind.format === 'clip' ? await readPlayback(host, frame_url) : null
       const recording: Recording = { samples, playback }
       const { items } = await stage.client.beacons.list({ query: { slot_id, event: 'visible' } })
       return {
@@ -119,7 +119,7 @@ async function answered(host: Host): Promise<void> {
   )
 }
 
-async function playbackOf(host: Host, frame_url: string): Promise<Recording['playback']> {
+async function readPlayback(host: Host, frame_url: string): Promise<Recording['playback']> {
   const frame = host.page.frames().find((frame) => frame.url() === frame_url)
   const playback = await frame?.evaluate(() => window.playback)
   if (playback === undefined) throw new Error(`The frame ${frame_url} has gone.`)

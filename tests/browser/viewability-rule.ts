@@ -71,7 +71,7 @@ export function verdict(recording: Recording): Verdict {
 }
 
 export function longestSpan(recording: Recording): LongestSpan {
-  const moments = momentsOf(recording)
+  const moments = listMoments(recording)
   return { ...longestSure(moments), possibly_ms: longestPossible(moments) }
 }
 
@@ -109,7 +109,7 @@ function longestPossible(moments: readonly Moment[]): number {
 }
 
 /** Returns the samples and the changes of playback between them, each with the state at its time. */
-function momentsOf({ samples, playback }: Recording): Moment[] {
+function listMoments({ samples, playback }: Recording): Moment[] {
   const needsArea = playback === null
   const changes = playback ?? []
   const instants = [...samples, ...changes.flatMap((change) => sampleAt(samples, change.t))]

@@ -53,15 +53,15 @@ const shares = [0, 0.1, 0.25, 0.29, 0.3, 0.31, 0.4, 0.45, 0.49, 0.5, 0.51, 0.6, 
 const longest_ms = { banner: 5_000, native: 5_000, clip: 7_000 } as const
 
 /** The sequences of one page; every kind of ad has its turn. */
-export function sequencesOf(seed: number, count: number): Sequence[] {
+export function listSequences(seed: number, count: number): Sequence[] {
   return Array.from({ length: count }, (_, index) => {
     const own = seed * 1_000 + index
     const kind = kinds[index % kinds.length]!
-    return { seed: own, kind, steps: stepsOf(dice(own), kind) }
+    return { seed: own, kind, steps: listSteps(dice(own), kind) }
   })
 }
 
-export function pageHidesOf(seed: number): PageHide[] {
+export function listPageHides(seed: number): PageHide[] {
   const roll = dice(seed)
   if (roll() < 0.5) return []
   return Array.from({ length: 1 + Math.floor(2 * roll()) }, (_, index) => ({
@@ -70,7 +70,7 @@ export function pageHidesOf(seed: number): PageHide[] {
   }))
 }
 
-function stepsOf(roll: () => number, { format }: Kind): Step[] {
+function listSteps(roll: () => number, { format }: Kind): Step[] {
   const pick = <T>(choices: readonly T[]): T => choices[Math.floor(roll() * choices.length)]!
   const between = (least: number, most: number): number => Math.round(least + roll() * (most - least))
   const needed_ms = format === 'clip' ? 2_000 : 1_000
@@ -102,19 +102,19 @@ function stepsOf(roll: () => number, { format }: Kind): Step[] {
     () => [{ do: 'hide', by: pick(['visibility', 'display', 'opacity']), for_ms: between(160, 600) }, hold()],
   ]
   const steps: Step[] = [scroll(pick(shares)), hold()]
-  while (lengthOf(steps) < longest_ms[format] - 2 * needed_ms || roll() < 0.3) {
+  while (sumLength(steps) < longest_ms[format] - 2 * needed_ms || roll() < 0.3) {
     const act = pick(acts)()
-    if (lengthOf([...steps, ...act]) > longest_ms[format]) break
+    if (sumLength([...steps, ...act]) > longest_ms[format]) break
     steps.push(...act)
   }
   return steps
 }
 
-export function lengthOf(steps: readonly Step[]): number {
-  return steps.reduce((sum, step) => sum + timeOf(step), 0)
+export function sumLength(steps: readonly Step[]): number {
+  return steps.reduce((sum, step) => sum + measureTime(step), 0)
 }
 
-function timeOf(step: Step): number {
+function measureTime(step: Step): number {
   if (step.do === 'scroll') return step.over_ms
   if (step.do === 'flick') return step.away_ms
   if (step.do === 'hide') return step.for_ms

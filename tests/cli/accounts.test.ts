@@ -1,16 +1,11 @@
 /** Projects, keys and consent as the command line administers them. */
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startTestCli, type TestCli } from './test-cli.ts'
+import { describe, expect, test } from 'vitest'
+import { forAllTests } from '#tests/for-all-tests.ts'
+import { startTestCli } from './test-cli.ts'
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(async () => {
-  await cli[Symbol.asyncDispose]()
-})
+const cli = await forAllTests(startTestCli())
 
 describe('svc projects', () => {
   test('list prints a table', async () => {

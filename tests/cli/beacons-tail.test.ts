@@ -1,15 +1,12 @@
 /** `beacons tail`: line by line, and once on the whole screen of a terminal; tests/processes has the rest of its screens. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { forAllTests } from '#tests/for-all-tests.ts'
 import { follow } from './follow.ts'
 import { openScript } from './script-terminal.ts'
 import { listed, openStage, restored, shows, textOf } from './tail-stage.ts'
-import { startTestCli, type TestCli } from './test-cli.ts'
+import { startTestCli } from './test-cli.ts'
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(() => cli[Symbol.asyncDispose]())
+const cli = await forAllTests(startTestCli())
 
 test('in a terminal the list follows on a screen of its own, and q gives the terminal back', async () => {
   const { terminal, fill, beacon, reject } = await openStage(openScript)

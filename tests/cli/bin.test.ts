@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { version } from '#text/version.ts'
-import { loadedFiles, loadedScripts, mostBytes, sizeOf } from './loaded-files.ts'
+import { loadedFiles, loadedScripts, mostBytes, sumSize } from './loaded-files.ts'
 import { root, spawnSvc } from './process.ts'
 import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
@@ -55,11 +55,11 @@ test('svc --help loads no library', () => {
 // More of them: tests/processes/loaded-files.test.ts
 test('help loads neither the contract nor a schema, and a command that calls a sandbox neither', async () => {
   const help = await loadedFiles(['placements', 'create', '--help'])
-  expect(sizeOf(help)).toBeLessThan(mostBytes.help)
+  expect(sumSize(help)).toBeLessThan(mostBytes.help)
   // To find and read a file takes half a millisecond.
   expect(help.length).toBeLessThan(10)
   await using cli = await startTestCli()
-  expect(sizeOf(await loadedFiles(['placements', 'create'], cli.home))).toBeLessThan(mostBytes.call)
+  expect(sumSize(await loadedFiles(['placements', 'create'], cli.home))).toBeLessThan(mostBytes.call)
 })
 
 test('a start loads few files, no library beside the schemas and the database, and builds few schemas: each delays its ready line', async () => {
@@ -69,7 +69,7 @@ test('a start loads few files, no library beside the schemas and the database, a
   const own = files.filter((file) => !file.includes('node_modules'))
   // Some room: which modules share a file is up to the bundler.
   expect(own.length).toBeLessThan(31)
-  expect(sizeOf(own)).toBeLessThan(1_740_000)
+  expect(sumSize(own)).toBeLessThan(1_740_000)
   // So does zod name the function that makes a schema, or a check of one.
   const makers = scripts.flatMap(({ functions }) =>
     functions.filter(({ functionName }) => functionName === 'Internals'),

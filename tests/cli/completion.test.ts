@@ -11,7 +11,7 @@ import { commands } from '#src/program.ts'
 import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
-const scriptOf = async (shell: string) => {
+const readScript = async (shell: string) => {
   const { code, stdout, stderr } = await svc(`config completion ${shell}`, { env: { SVC_HOME: home } })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return stdout
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 describe('bash', () => {
   const file = join(home, 'svc.bash')
-  beforeAll(async () => writeFileSync(file, await scriptOf('bash')))
+  beforeAll(async () => writeFileSync(file, await readScript('bash')))
 
   /** Returns what each of these scripts prints, in one bash that has read the script of svc. */
   function inBash(scripts: readonly string[], prelude = ''): string[] {
@@ -151,7 +151,7 @@ describe('bash', () => {
 
 describe.each(['bash', 'zsh', 'fish', 'powershell'])('the script of %s', (shell) => {
   test('has every command, every flag and every value', async () => {
-    const script = await scriptOf(shell)
+    const script = await readScript(shell)
     for (const { path, words, flags } of places) {
       expect(script).toContain(`'${path}'`)
       for (const { name } of words) expect(script).toMatch(new RegExp(`\\b${name}\\b`))
@@ -166,23 +166,24 @@ describe.each(['bash', 'zsh', 'fish', 'powershell'])('the script of %s', (shell)
   })
 
   test('has what all commands share once: a shell reads the script at each start', async () => {
-    const script = await scriptOf(shell)
+    const script = await readScript(shell)
     expect([...script.matchAll(/(?:--|-l )allow-http\b/g)]).toHaveLength(1)
     expect(script.length).toBeLessThan(shell === 'fish' ? 100_000 : 50_000)
   })
 })
 
 test('the keys of a table of PowerShell differ in more than their case', async () => {
-  const tables = (await scriptOf('powershell')).split(/^ {4}\$\w+ = @\{$/m).slice(1)
-  const keysOf = (table: string) => [...table.matchAll(/^ {8}'([^']*)' = /gm)].map(([, key = '']) => key.toLowerCase())
-  for (const keys of tables.map(keysOf)) {
+  const tables = (await readScript('powershell')).split(/^ {4}\$\w+ = @\{$/m).slice(1)
+  const listKeys = (table: string) =>
+    [...table.matchAll(/^ {8}'([^']*)' = /gm)].map(([, key = '']) => key.toLowerCase())
+  for (const keys of tables.map(listKeys)) {
     expect(keys.length).toBeGreaterThan(1)
     expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
   }
 })
 
 test('the script of fish knows which flags take a value, and completes the program after --', async () => {
-  const lines = (await scriptOf('fish')).split('\n')
+  const lines = (await readScript('fish')).split('\n')
   const valued = lines.find((line) => line.startsWith('set -g __svc_valued '))!.split(' ')
   for (const flag of ['--profile', '-o', '--output', '--topic']) expect(valued).toContain(flag)
   for (const flag of ['--json', '-q', '--help', '--detach']) expect(valued).not.toContain(flag)
@@ -190,7 +191,7 @@ test('the script of fish knows which flags take a value, and completes the progr
 })
 
 test('the script of zsh loads compinit itself, and only where nothing has', async () => {
-  const script = await scriptOf('zsh')
+  const script = await readScript('zsh')
   expect(script).toMatch(/^#compdef svc svc-sandbox\n/)
   expect(script.slice(script.lastIndexOf('\nif '))).toBe(`
 if [[ \${funcstack[1]} == _svc ]]; then
@@ -207,20 +208,20 @@ fi
 
 test('both names of the command complete', async () => {
   const file = join(home, 'both.bash')
-  writeFileSync(file, await scriptOf('bash'))
+  writeFileSync(file, await readScript('bash'))
   const registered = execFileSync('bash', ['--norc', '-c', 'source "$1"; complete -p svc svc-sandbox', 'bash', file])
   expect(`${registered}`).toBe('complete -o default -F _svc svc\ncomplete -o default -F _svc svc-sandbox\n')
-  expect((await scriptOf('fish')).split('\n')).toContain('complete -c svc-sandbox -w svc')
-  expect(await scriptOf('powershell')).toContain('-CommandName svc, svc-sandbox -ScriptBlock')
+  expect((await readScript('fish')).split('\n')).toContain('complete -c svc-sandbox -w svc')
+  expect(await readScript('powershell')).toContain('-CommandName svc, svc-sandbox -ScriptBlock')
 })
 
 describe('the script of fish', () => {
   /** Returns the lines that apply where one of these commands has been typed. */
   const linesAt = async (path: string) =>
-    (await scriptOf('fish')).split('\n').filter((line) => line.includes('__svc_at ') && line.includes(`'${path}'`))
+    (await readScript('fish')).split('\n').filter((line) => line.includes('__svc_at ') && line.includes(`'${path}'`))
 
   test('offers no files unless a line says so', async () => {
-    expect((await scriptOf('fish')).split('\n')).toContain('complete -c svc -f')
+    expect((await readScript('fish')).split('\n')).toContain('complete -c svc -f')
   })
 
   test('offers files where an argument or a flag is one', async () => {

@@ -29,6 +29,6 @@ export async function loadedScripts(args: readonly string[], home?: string): Pro
   return scripts.filter(({ url }) => url.startsWith('file:'))
 }
 
-export function sizeOf(files: readonly string[]): number {
+export function sumSize(files: readonly string[]): number {
   return files.reduce((sum, file) => sum + statSync(file).size, 0)
 }

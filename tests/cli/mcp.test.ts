@@ -334,11 +334,11 @@ describe('over stdio', () => {
 })
 
 test('each tool names a command that exists', async () => {
-  const pathsOf = ({ name, commands = [] }: CommandNode): string[] => [
+  const listPaths = ({ name, commands = [] }: CommandNode): string[] => [
     name,
-    ...commands.flatMap(pathsOf).map((path) => `${name} ${path}`),
+    ...commands.flatMap(listPaths).map((path) => `${name} ${path}`),
   ]
-  const paths = (await commandTree(commands)).flatMap(pathsOf)
+  const paths = (await commandTree(commands)).flatMap(listPaths)
   const named = [...tools, ...localTools].map(({ command }) => command.replace(/ (--all|none)$/, ''))
   expect(named.filter((command) => !paths.includes(command))).toEqual([])
 })

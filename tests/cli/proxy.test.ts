@@ -45,7 +45,7 @@ afterAll(() => {
 })
 
 /** Runs Node with the proxy in its environment. Resolves with what it printed on both streams. */
-async function outputOf(...words: string[]): Promise<string> {
+async function readOutput(...words: string[]): Promise<string> {
   const child = spawn(process.execPath, words, { env: { ...env, SVC_HOME: home }, cwd: home })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk))
@@ -62,7 +62,7 @@ test('commands and checks reach a sandbox over http and https', { tags: 'depth' 
     ...['placements create', 'contract check', 'qa run config'].map((words) => at(words, plain)),
     ...['placements create', 'qa run config'].map((words) => at(words, secure)),
   ]
-  const output = await outputOf(join(root, 'tests/processes/every-command.ts'), JSON.stringify(lines))
+  const output = await readOutput(join(root, 'tests/processes/every-command.ts'), JSON.stringify(lines))
   const codes = [...output.matchAll(/"code":(\d+)/g)].map(([, code]) => Number(code))
   expect(codes, output).toEqual([0, 0, 0, 0, 0])
   expect(received).toEqual([])
@@ -85,7 +85,7 @@ test('the client library reaches loopback directly, also to wait on a socket; a 
     const away = createClient({ base_url: 'http://service.invalid' })
     console.log(await away.health.live().then(() => 'direct', () => 'proxied'))
     process.exit()`
-  const output = outputOf('--input-type=module', '-e', script)
+  const output = readOutput('--input-type=module', '-e', script)
   for (const [index, { url, keys }] of [plain, secure].entries()) {
     const { requests } = createClient({ base_url: url, credential: keys.secret_key })
     const isWaiting = async () => {

@@ -2,15 +2,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestCli, type TestCli } from './test-cli.ts'
+import { expect, test } from 'vitest'
+import { forAllTests } from '#tests/for-all-tests.ts'
+import { startTestCli } from './test-cli.ts'
 
-let cli: TestCli
-
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(() => cli?.[Symbol.asyncDispose]())
+const cli = await forAllTests(startTestCli())
 
 test.each([
   ['qa hosts --only strict-scp', 'There is no condition', 'Did you mean strict-csp?'],

@@ -94,15 +94,15 @@ describe('each rule is violated by its integration, and by no other', () => {
 })
 
 describe('what a finding says', () => {
-  const messagesOf = ({ byRule }: Awaited<ReturnType<typeof judged>>, rule: string) =>
+  const listMessages = ({ byRule }: Awaited<ReturnType<typeof judged>>, rule: string) =>
     byRule.get(rule)!.steps.map(({ title, checks }) => [title, checks[0]?.hint])
 
   test('a field that is missing is not one that the contract does not know', async () => {
     const result = await judged(() => call('POST', '/v1/placements', { client_id, job_type: 'chat', colour: 'red' }))
-    expect(messagesOf(result, 'unknown-fields').map(([message]) => message)).toEqual([
+    expect(listMessages(result, 'unknown-fields').map(([message]) => message)).toEqual([
       'POST /v1/placements has colour, which the contract does not define (once).',
     ])
-    expect(messagesOf(result, 'request-refused').map(([message]) => message)).toEqual([
+    expect(listMessages(result, 'request-refused').map(([message]) => message)).toEqual([
       'session_id of POST /v1/placements is missing (once).',
     ])
   })
@@ -112,7 +112,7 @@ describe('what a finding says', () => {
       await fault({ path: '/v1/placements', status: 400, reason_code: 'schema_invalid' })
       await ask()
     })
-    const [[message, hint] = []] = messagesOf(result, 'request-refused')
+    const [[message, hint] = []] = listMessages(result, 'request-refused')
     expect(message).toContain('POST /v1/placements was refused once with 400 schema_invalid')
     expect(hint).toMatch(/^The response lists no field\. Compare the body with the contract: svc contract show/)
   })
@@ -138,7 +138,7 @@ describe('what a finding says', () => {
     [{ event: undefined }, 'Send one of render, visible, click, completion, heartbeat, play_started, play_completed.'],
   ])('a beacon with %j reads what to send', async (fields, fix) => {
     const result = await judged(async () => beacon(await ask(), 'render', fields))
-    expect(messagesOf(result, 'request-refused')[0]?.[1]).toContain(fix)
+    expect(listMessages(result, 'request-refused')[0]?.[1]).toContain(fix)
   })
 
   test('each wrong event of a beacon reads which one was meant', async () => {
@@ -147,7 +147,7 @@ describe('what a finding says', () => {
       await beacon(answer, 'impression')
       await beacon(answer, 'view')
     })
-    const fixes = messagesOf(result, 'request-refused').map(([, hint]) => /^Send \w+\./.exec(hint ?? '')?.[0])
+    const fixes = listMessages(result, 'request-refused').map(([, hint]) => /^Send \w+\./.exec(hint ?? '')?.[0])
     expect(fixes).toEqual(['Send render.', 'Send visible.'])
   })
 
@@ -156,7 +156,7 @@ describe('what a finding says', () => {
       const session_id = newSession()
       for (let token = 0; token < 4; token++) await ask({ session_id })
     })
-    expect(messagesOf(result, 'fill-unused')).toMatchObject([
+    expect(listMessages(result, 'fill-unused')).toMatchObject([
       [
         expect.stringContaining('4 of them were requested in one session, each within a second of the last.'),
         expect.stringContaining('Request one placement for each turn, before its answer streams'),
@@ -170,7 +170,7 @@ describe('what a finding says', () => {
       await call('GET', `/v1/decisions/${named}`)
     })
     expect(result.violated).toEqual(['pending-given-up'])
-    expect(messagesOf(result, 'pending-given-up')).toMatchObject([
+    expect(listMessages(result, 'pending-given-up')).toMatchObject([
       [
         expect.stringMatching(/ GET \/v1\/decisions\/\S+ names no slot\.$/),
         expect.stringContaining('with each of slot_ids of the job'),
@@ -192,12 +192,12 @@ describe('what a finding says', () => {
       await show(await ask({ session_id, consent: granted }))
     })
     expect(constant.violated).toEqual(['asked-after-denial'])
-    expect(messagesOf(constant, 'asked-after-denial')[0]?.[1]).toContain("Send the user's choice as consent")
+    expect(listMessages(constant, 'asked-after-denial')[0]?.[1]).toContain("Send the user's choice as consent")
   })
 
   test('one page with a session for each request is told to keep one', async () => {
     const result = await judged(violations['token-shared'].commit)
-    expect(messagesOf(result, 'token-shared')[0]?.[1]).toContain('Keep one session_id for the whole conversation')
+    expect(listMessages(result, 'token-shared')[0]?.[1]).toContain('Keep one session_id for the whole conversation')
   })
 
   test('a view without a render beacon is one mistake', async () => {
@@ -269,21 +269,21 @@ describe('what a finding says', () => {
     ['GET', '/v1/decision/slot_1?wait_ms=1', 404, 'GET /v1/decisions/{slot_id}'],
   ])('%s %s names the endpoint that was probably meant', async (method, path, status, near) => {
     const result = await judged(() => call(method, path, method === 'GET' ? undefined : {}))
-    const [[message, hint] = []] = messagesOf(result, 'path-unknown')
+    const [[message, hint] = []] = listMessages(result, 'path-unknown')
     expect(message).toBe(`There is no ${method} ${path.split('?')[0]}: ${status}, once.`)
     expect(hint).toContain(`Send it to ${near}. `)
   })
 
   test('a base URL that ends in /v1 is the mistake, not the path', async () => {
     const result = await judged(() => call('POST', '/v1/v1/beacons', {}))
-    expect(messagesOf(result, 'path-unknown')[0]?.[1]).toContain(
+    expect(listMessages(result, 'path-unknown')[0]?.[1]).toContain(
       'Leave /v1 out of the base URL of the app: its requests then go to POST /v1/beacons.',
     )
   })
 
   test('a path like no other is not compared, and icons that a browser asks for are no mistake', async () => {
     const result = await judged(() => call('POST', '/v1/something/else/entirely', {}))
-    expect(messagesOf(result, 'path-unknown')[0]?.[1]).toContain('List the endpoints: svc contract show')
+    expect(listMessages(result, 'path-unknown')[0]?.[1]).toContain('List the endpoints: svc contract show')
     const icon = () => call('GET', '/v1/icon.png', undefined, { destination: 'image' })
     expect((await judged(icon)).violated).toEqual([])
   })

@@ -2,15 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, request } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { CaseResult, RunResult } from '#qa/result.ts'
-import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
+import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(() => cli[Symbol.asyncDispose]())
+const cli = await forAllTests(startTestCli())
 
 const head = 'suite: shop\ntitle: A shop\n'
 let files = 0
@@ -26,7 +23,7 @@ function suite(text: string): string {
 }
 
 /** Runs a suite and returns its cases. */
-async function casesOf(text: string, args = '', env: Record<string, string> = {}) {
+async function listCases(text: string, args = '', env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await cli.svc(`qa run ${suite(text)} -o json ${args}`, { env })
   expect(stderr).toBe('')
   const result = JSON.parse(stdout) as RunResult
@@ -40,7 +37,7 @@ function failedChecks({ steps }: CaseResult) {
 describe('steps and expectations', () => {
   test('the way of a placement, from request to billing and evidence', async () => {
     const { code, first } =
-      await casesOf(`- { placement: { format: banner, topic: coffee }, as: p, expect: { body: { decision.format: banner } } }
+      await listCases(`- { placement: { format: banner, topic: coffee }, as: p, expect: { body: { decision.format: banner } } }
 - { poll: p, expect: { same_as: p } }
 - { frame: p, expect: { headers: { content-security-policy: { $contains: frame-ancestors } } } }
 - { beacon: render, expect: { billing: false } }
@@ -54,7 +51,7 @@ describe('steps and expectations', () => {
   })
 
   test('consent, activation and what a token may do', async () => {
-    const { first } = await casesOf(`- { consent: granted, expect: { events: [consent.changed] } }
+    const { first } = await listCases(`- { consent: granted, expect: { events: [consent.changed] } }
 - { consent: withdrawn, expect: { body: { authoritative_consent.revision: 2 } } }
 - { placement: { consent: none }, expect: { body: { decision.no_fill_reason: consent_not_granted } } }
 - { activate: null, as: a, expect: { keys: [ok, activation_token, expires_at_ms, key_id, wrapper_tenant_id, project_id] } }
@@ -67,7 +64,7 @@ describe('steps and expectations', () => {
   })
 
   test('a failed check has the expected and the actual value, and its place in the suite', async () => {
-    const { code, first } = await casesOf(`- placement: { format: banner }
+    const { code, first } = await listCases(`- placement: { format: banner }
   expect:
     body:
       decision.format: clip
@@ -80,7 +77,7 @@ describe('steps and expectations', () => {
   })
 
   test('a success is expected where nothing is said', async () => {
-    const { first } = await casesOf('- { placement: null, set: { colour: red } }')
+    const { first } = await listCases('- { placement: null, set: { colour: red } }')
     expect(failedChecks(first)).toMatchObject([{ subject: 'status', expected: '2xx', actual: 400 }])
     expect(failedChecks(first)[0]).toMatchObject({
       response_reason: expect.stringMatching(/^field_unknown: /),
@@ -90,16 +87,16 @@ describe('steps and expectations', () => {
 
   test('a response off the contract fails without an expectation; contract: false accepts it', async () => {
     const fault = '- { fault: { effect: rewrite, path: /v1/placements, rewrite: { status: done } } }'
-    const off = await casesOf(`${fault}\n- { placement: null, expect: { body: { status: ready } } }`)
+    const off = await listCases(`${fault}\n- { placement: null, expect: { body: { status: ready } } }`)
     expect(failedChecks(off.first)).toMatchObject([{ subject: 'body.status', actual: 'done' }])
     const proxy = await openProxy((body) => body.replace('"status":"ready"', '"status":"done"'))
     const env = { SVC_BASE_URL: proxy.url, ...demoKeys }
     try {
-      const { first } = await casesOf('- { placement: null }', '', env)
+      const { first } = await listCases('- { placement: null }', '', env)
       expect(failedChecks(first)).toMatchObject([
         { subject: 'contract', expected: 'the contract of placements.create' },
       ])
-      const loose = await casesOf('- { placement: null, contract: false }', '', env)
+      const loose = await listCases('- { placement: null, contract: false }', '', env)
       expect(loose.code).toBe(0)
     } finally {
       await proxy.close()
@@ -107,7 +104,7 @@ describe('steps and expectations', () => {
   })
 
   test('a dropped connection, and one that hangs, end their step', async () => {
-    const { first } = await casesOf(`- { fault: { effect: drop, path: /v1/jobs } }
+    const { first } = await listCases(`- { fault: { effect: drop, path: /v1/jobs } }
 - { job: null, expect: { response: none } }
 - { job: null, expect: { answer: none } }
 - { fault: clear }
@@ -118,7 +115,7 @@ describe('steps and expectations', () => {
   })
 
   test('events that do not come, come in another order, or are of another case', { tags: 'depth' }, async () => {
-    const { cases } = await casesOf(`${head}cases:
+    const { cases } = await listCases(`${head}cases:
   - name: a
     steps: [{ placement: null }, { frame: null }, { beacon: render, expect: { events: [beacon.accepted, frame.loaded] } }]
   - name: b
@@ -134,7 +131,7 @@ describe('steps and expectations', () => {
   })
 
   test('repeated until something holds, and all at once', async () => {
-    const { first, cases } = await casesOf(`suite: shop
+    const { first, cases } = await listCases(`suite: shop
 title: A shop
 cases:
   - name: one
@@ -163,7 +160,7 @@ cases:
       - { wait_for: placement.decided, repeat: { times: 3, at_once: true } }
       - { wait_for: frame.loaded, repeat: { times: 3, at_once: true }, timeout: 300ms }
 `
-    const { first } = await casesOf(text, '--fresh')
+    const { first } = await listCases(text, '--fresh')
     expect(first.steps.map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ['passed', null],
       ['passed', null],
@@ -175,7 +172,7 @@ cases:
 describe('shared state is restored', () => {
   test('clock, faults, scenario and settings, also when a step fails', async () => {
     const before = await cli.svc('sandbox clock show -o json')
-    const { first } = await casesOf(`- { scenario: no_fill }
+    const { first } = await listCases(`- { scenario: no_fill }
 - { fault: { path: /v1/jobs } }
 - { clock: { set: 1900000000000 } }
 - { clock: freeze }
@@ -197,12 +194,12 @@ describe('shared state is restored', () => {
   - { name: a, steps: [{ clock: freeze }, { clock: { advance: 31m } }] }
   - { name: b, steps: [{ call: clock.show, expect: { body: { offset_ms: 0, frozen: false } } }, { clock: resume }] }
 `
-    const { cases } = await casesOf(text, '--fresh')
+    const { cases } = await listCases(text, '--fresh')
     expect(outcomes(cases)).toBe('passed passed')
   })
 
   test('keys that were made for a run are revoked', async () => {
-    await casesOf('- { placement: null }')
+    await listCases('- { placement: null }')
     const { stdout } = await cli.svc('sandbox keys list --limit 1000 -o json')
     const made = (JSON.parse(stdout) as { items: { revoked_at_ms: number | null }[] }).items
     expect(made.length).toBeGreaterThan(3)
@@ -210,7 +207,7 @@ describe('shared state is restored', () => {
   })
 
   test('teardown runs after a failure', async () => {
-    const { first } = await casesOf(`${head}cases:
+    const { first } = await listCases(`${head}cases:
   - name: one
     steps: [{ placement: null, expect: { status: 500 } }]
     teardown: [{ consent: withdrawn }]
@@ -244,14 +241,14 @@ describe('targets', () => {
 `
     try {
       const env = { SVC_BASE_URL: proxy.url, ...demoKeys }
-      const test = await casesOf(text, '', env)
+      const test = await listCases(text, '', env)
       expect(test.result.target).toMatchObject({ kind: 'service', version: null, key_mode: 'test' })
       expect(outcomes(test.cases)).toBe('passed not_applicable passed not_applicable not_applicable')
       expect(test.cases[1]!.reason).toContain('needs the control plane of a sandbox')
       const refused = await cli.svc('qa run errors', { env: { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' } })
       expect(refused).toMatchObject({ code: 2, stdout: '' })
       expect(refused.stderr).toContain('--allow-live')
-      const live = await casesOf(text, '--allow-live', { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' })
+      const live = await listCases(text, '--allow-live', { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' })
       expect(outcomes(live.cases)).toBe('passed not_applicable not_applicable not_applicable not_applicable')
       expect(live.cases[2]!.reason).toContain('test_outcome is never sent with a production key')
     } finally {
@@ -284,7 +281,7 @@ describe('targets', () => {
 
 describe('the command line', () => {
   test('a result holds no key and no token, and a command that repeats the step', async () => {
-    const { result, first } = await casesOf(
+    const { result, first } = await listCases(
       '- { placement: { format: banner } }\n- { beacon: render, expect: { status: 418 } }\n- { activate: null }',
     )
     const text = JSON.stringify(result)
@@ -336,7 +333,7 @@ describe('the command line', () => {
     const text = `${head}cases:
 ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null, expect: { status: 418 } }] }`).join('\n')}
 `
-    const { code, cases } = await casesOf(text, '--bail --workers 1')
+    const { code, cases } = await listCases(text, '--bail --workers 1')
     expect(outcomes(cases)).toBe('failed not_run not_run')
     expect(cases[1]!.reason).toBe('The run ended after 1 failed (--bail).')
     expect(code).toBe(5)
@@ -352,18 +349,18 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
       )
       writeFileSync(join(cwd, 'shop.yaml'), `${head}cases:\n${steps.join('\n')}\n`)
     }
-    const namesOf = async (args: string) => {
+    const listNames = async (args: string) => {
       const { code, stdout } = await cli.svc(`qa run ${args} -o json`, { cwd })
       return [code, (JSON.parse(stdout) as RunResult).cases.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')]
     }
     write([200, 418, 418, 200])
-    expect(await namesOf('shop.yaml')).toEqual([5, 'n0 passed, n1 failed, n2 failed, n3 passed'])
-    expect(await namesOf('--last-failed --bail --workers 1')).toEqual([5, 'n1 failed, n2 not_run'])
+    expect(await listNames('shop.yaml')).toEqual([5, 'n0 passed, n1 failed, n2 failed, n3 passed'])
+    expect(await listNames('--last-failed --bail --workers 1')).toEqual([5, 'n1 failed, n2 not_run'])
     write([200, 200, 418, 200])
-    expect(await namesOf('shop.yaml --last-failed')).toEqual([5, 'n1 passed, n2 failed'])
+    expect(await listNames('shop.yaml --last-failed')).toEqual([5, 'n1 passed, n2 failed'])
     write([200, 200, 200, 418])
-    expect(await namesOf('--last-failed')).toEqual([0, 'n2 passed'])
-    expect(await namesOf('--last-failed')).toEqual([5, ''])
+    expect(await listNames('--last-failed')).toEqual([0, 'n2 passed'])
+    expect(await listNames('--last-failed')).toEqual([5, ''])
     expect((await cli.svc('qa run --last-failed', { cwd })).stderr).toContain(
       `Nothing ran: no case failed in the last run in ${cwd}.\n`,
     )
@@ -405,7 +402,7 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
   test('a suite that show has printed names a schema that is there, in a project with the package and without', async () => {
     const cwd = join(cli.home, 'project')
     mkdirSync(join(cwd, 'node_modules/svc-sandbox/fixtures'), { recursive: true })
-    const schemaOf = async () => {
+    const readSchema = async () => {
       const { stdout } = await cli.svc('qa show errors', { cwd })
       writeFileSync(join(cwd, 'mine.yaml'), stdout)
       expect(await cli.svc('qa validate mine.yaml', { cwd })).toMatchObject({ code: 0 })
@@ -416,9 +413,9 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
       $id: 'urn:svc:qa-suite:v1',
       required: ['suite', 'title', 'cases'],
     })
-    expect(JSON.parse(readFileSync(new URL(await schemaOf()), 'utf8'))).toEqual(JSON.parse(published.stdout))
+    expect(JSON.parse(readFileSync(new URL(await readSchema()), 'utf8'))).toEqual(JSON.parse(published.stdout))
     writeFileSync(join(cwd, 'node_modules/svc-sandbox/fixtures/svc.qa.schema.json'), published.stdout)
-    expect(await schemaOf()).toBe('./node_modules/svc-sandbox/fixtures/svc.qa.schema.json')
+    expect(await readSchema()).toBe('./node_modules/svc-sandbox/fixtures/svc.qa.schema.json')
     for (const args of ['', '--schema errors']) {
       expect(await cli.svc(`qa validate ${args}`)).toMatchObject({ code: 2, stdout: '' })
     }

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { stateDirectory, stateFailure } from '#cli/settings/state-directory.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { follow } from './follow.ts'
-import { contentsOf, type Refusal, refusedAs, unprivileged, usedDatabase } from './refused-start.ts'
+import { type Refusal, readContents, refusedAs, unprivileged, usedDatabase } from './refused-start.ts'
 import { realProcesses, svc, temporaryDirectory } from './test-cli.ts'
 
 describe('a start is refused', () => {
@@ -18,12 +18,12 @@ describe('a start is refused', () => {
   ])('on a database that was %s, which stays as it is', async (_, code, spoil) => {
     const { home, database } = await usedDatabase()
     spoil(database)
-    const before = contentsOf(home)
+    const before = readContents(home)
     const refusal = await refused(home)
     expect(refusal).toMatchObject({ code: 2, error: { category: 'usage', code } })
     expect(refusal.error.message).toContain(database)
     expect(refusal.error.hint).toContain('--db')
-    expect(contentsOf(home)).toEqual(before)
+    expect(readContents(home)).toEqual(before)
   })
 
   test('on a database that another sandbox uses, which is named and goes on', async () => {
@@ -72,13 +72,13 @@ describe('a start is refused', () => {
     const state = temporaryDirectory()
     chmodSync(state, 0o777)
     chmodSync(home, 0o555)
-    const before = contentsOf(home)
+    const before = readContents(home)
     const refusal = await refusedAs(unprivileged(), state, ['--db', database])
     expect(refusal).toMatchObject({ code: 2, error: { category: 'usage', code: 'database_unwritable' } })
     expect(refusal.error.message).toContain(database)
     expect(refusal.error.hint).toContain('permissions')
     chmodSync(home, 0o755)
-    expect(contentsOf(home)).toEqual(before)
+    expect(readContents(home)).toEqual(before)
     await using sandbox = await startSandbox({ database })
     expect((await fetch(`${sandbox.url}/_sandbox/evidence/verify`)).status).toBe(200)
   })

@@ -60,7 +60,7 @@ export async function usedDatabase(): Promise<{ home: string; database: string }
 }
 
 /** Every file of a directory, with the digest of what it holds. */
-export function contentsOf(directory: string): Record<string, string> {
+export function readContents(directory: string): Record<string, string> {
   const files = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile())
   return Object.fromEntries(
     files.map(({ name }) => [

@@ -39,7 +39,7 @@ interface Sarif {
   ]
 }
 
-function sarifOf(name: string) {
+function readSarif(name: string) {
   const { runs } = JSON.parse(written(name)) as Sarif
   const [{ results, invocations, automationDetails }] = runs
   return { results, ...invocations[0], id: automationDetails.id }
@@ -62,7 +62,7 @@ test('qa run: the place of a check in a suite, relative to the repository', asyn
   expect(code).toBe(5)
   expect(stdout).toMatch(/^## ❌ svc qa run: 1 of 1 case failed\n/)
   expect(stdout).toContain("curl -sS -X GET '")
-  const { results, id } = sarifOf('qa.sarif')
+  const { results, id } = readSarif('qa.sarif')
   expect(id).toBe('svc-qa-run/')
   expect(results.map(({ ruleId, level, locations }) => [ruleId, level, locations])).toEqual([
     [
@@ -119,7 +119,7 @@ test('beacons lint: line and column in the file; the same list as without report
   )
   expect([own.code, code]).toEqual([5, 5])
   expect(stdout).toMatch(/^## ❌ svc beacons lint: 1 of \d+ rules failed\n\nLooked at `2 beacons of beacons\.jsonl`;/)
-  const { results } = sarifOf('b.sarif')
+  const { results } = readSarif('b.sarif')
   const places = results.map(({ ruleId, locations }) => {
     const { artifactLocation, region } = locations[0]!.physicalLocation as {
       artifactLocation: { uri: string }
@@ -153,7 +153,7 @@ test('contract check: each request is a case', async () => {
   expect(summary.passed).toBeGreaterThan(30)
   expect(environment.healthy).toBe(true)
   expect(tests.map(({ name }: { name: string }) => name)).toContain('jobs.create: no credential')
-  expect(sarifOf('c.sarif')).toMatchObject({ results: [], executionSuccessful: true })
+  expect(readSarif('c.sarif')).toMatchObject({ results: [], executionSuccessful: true })
   const own = await run('contract check --compare-with c.json')
   expect(own.stdout).toMatch(/^endpoint /)
   expect(own.stderr).toContain('compared with c.json: no change, and nothing fails\n')
@@ -166,7 +166,7 @@ test('qa observe: a run that saw nothing fails in each format, and no report has
   expect(nothing.stdout).toMatch(/^## ❌ svc observe: nothing was checked\n/)
   expect(nothing.stdout).toContain('- ❌ `Nothing was judged: observe saw no request of the app')
   expect(JSON.parse(written('o.json')).results.environment.healthy).toBe(false)
-  expect(sarifOf('o.sarif')).toMatchObject({ results: [], executionSuccessful: false })
+  expect(readSarif('o.sarif')).toMatchObject({ results: [], executionSuccessful: false })
   writeFileSync(
     join(cli.home, 'shop', 'ask.mjs'),
     `const { SVC_BASE_URL, SVC_SECRET_KEY } = process.env
@@ -178,7 +178,7 @@ test('qa observe: a run that saw nothing fails in each format, and no report has
   expect(code).toBe(3)
   expect(stdout).toContain('ended with exit code 3.`')
   expect(stdout).toContain('-H \'authorization: Bearer \'"$SVC_SECRET_KEY"')
-  const { results, toolExecutionNotifications } = sarifOf('o.sarif')
+  const { results, toolExecutionNotifications } = readSarif('o.sarif')
   expect(results).toEqual([])
   expect(toolExecutionNotifications.map(({ message }) => message.text).join('\n')).toContain(
     '(It has no place in a file of the project.)',

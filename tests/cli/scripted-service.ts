@@ -68,7 +68,7 @@ export async function startScriptedService(sandbox_url: string, added: string): 
       signal: ended.signal,
       ...(body.length === 0 ? {} : { body: isText ? clean(body.toString('utf8')) : body }),
     })
-    const endpoint = endpointOf(method, withoutQuery(clean(url)))
+    const endpoint = findEndpoint(method, withoutQuery(clean(url)))
     const kept = Object.fromEntries(
       [...real.headers].filter(
         ([name]) => !/^(content-length|transfer-encoding|connection|content-encoding)$/.test(name),
@@ -98,7 +98,7 @@ export async function startScriptedService(sandbox_url: string, added: string): 
   return service
 }
 
-function endpointOf(method: string, path: string): Endpoint | null {
+function findEndpoint(method: string, path: string): Endpoint | null {
   const endpoints = Object.values<Endpoint>(contract)
   return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(path)) ?? null
 }

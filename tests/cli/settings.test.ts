@@ -62,27 +62,27 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
 
   test('the error of an invalid value names its source', async () => {
     const home = temporaryDirectory()
-    const messageOf = async (args: string, env: Record<string, string> = {}) => {
+    const readMessage = async (args: string, env: Record<string, string> = {}) => {
       const { code, stderr } = await svc(`placements list ${args}`, { env: { SVC_HOME: home, ...env }, cwd: home })
       expect(code).toBe(2)
       return stderr.split('\n')[0]
     }
     for (const url of ['ftp://x', 'http://x?y=1', 'http://x/#/home']) {
-      expect(await messageOf(`--base-url ${url}`)).toBe(
+      expect(await readMessage(`--base-url ${url}`)).toBe(
         'error: --base-url: must be an http or https URL without a query, such as http://127.0.0.1:4010.',
       )
     }
-    expect(await messageOf('', { SVC_OUTPUT: 'yaml' })).toContain(
+    expect(await readMessage('', { SVC_OUTPUT: 'yaml' })).toContain(
       'error: SVC_OUTPUT: must be one of text, json, jsonl, csv, tsv, none.',
     )
-    expect(await messageOf('--profile nobody')).toBe(
+    expect(await readMessage('--profile nobody')).toBe(
       `error: There is no profile nobody in ${join(home, 'profiles.json')}.`,
     )
-    expect(await messageOf('--config gone.json')).toBe(`error: There is no config file ${join(home, 'gone.json')}.`)
+    expect(await readMessage('--config gone.json')).toBe(`error: There is no config file ${join(home, 'gone.json')}.`)
     await writeFile(join(home, 'svc.config.json'), '{"base_ulr": "http://x"}')
-    expect(await messageOf('')).toBe(`error: ${join(home, 'svc.config.json')}: has no field base_ulr.`)
+    expect(await readMessage('')).toBe(`error: ${join(home, 'svc.config.json')}: has no field base_ulr.`)
     await writeFile(join(home, 'svc.config.json'), '{')
-    expect(await messageOf('')).toContain('svc.config.json is not JSON')
+    expect(await readMessage('')).toContain('svc.config.json is not JSON')
   })
 
   test('a named pipe as a config file is refused, and nothing waits for it', async () => {

@@ -6,18 +6,15 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createOutput, type OutputOptions } from '#cli/output/output.ts'
 import { guardStreams } from '#cli/run/guarded-streams.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
 import { follow } from './follow.ts'
 import { startScriptedService } from './scripted-service.ts'
-import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
+import { keptStream, startTestCli, testHost } from './test-cli.ts'
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(() => cli[Symbol.asyncDispose]())
+const cli = await forAllTests(startTestCli())
 beforeEach(async () => {
   await cli.svc('sandbox reset')
   await cli.svc('sandbox snapshot delete one')

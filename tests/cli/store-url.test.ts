@@ -92,19 +92,19 @@ test('a config file that is not JSON is not quoted', async () => {
 })
 
 test('the rest of the URL is shown, with what to do', async () => {
-  const errorOf = async (store: string) => {
+  const readError = async (store: string) => {
     const { stderr } = await svc(`team migrate --store '${store}'`, { env: { SVC_HOME: temporaryDirectory() } })
     return stderr.split('\n').slice(0, 2)
   }
-  expect(await errorOf(`postgress://svc:Zq7@xK9@${place}`)).toEqual([
+  expect(await readError(`postgress://svc:Zq7@xK9@${place}`)).toEqual([
     `error: Option '--store <url>' argument 'postgress://svc:***@${place}' is invalid. It must begin with postgres://, as in postgres://USER:PASSWORD@HOST:5432/DATABASE.`,
     'hint: Add --help to see what it takes.',
   ])
-  expect(await errorOf(`postgres://svc:Zq7/xK9@${place}`)).toEqual([
+  expect(await readError(`postgres://svc:Zq7/xK9@${place}`)).toEqual([
     'error: The store is not the URL of a PostgreSQL database.',
     'hint: Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE, with %40 for @, %2F for /, %23 for #, %3F for ? and %25 for % in the password.',
   ])
-  expect((await errorOf(`postgres://svc:Zq7xK9@${place}`))[0]).toBe(
+  expect((await readError(`postgres://svc:Zq7xK9@${place}`))[0]).toBe(
     `error: postgres://svc@${place} cannot be reached: connect ECONNREFUSED 127.0.0.1:1.`,
   )
 })

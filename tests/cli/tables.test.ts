@@ -165,14 +165,14 @@ test('where several tables are printed, the note names the one that lacks column
 })
 
 test('a list without pages names no cursor; one with a next page does', { tags: 'depth' }, async () => {
-  const stderrOf = async (line: string) => {
+  const readStderr = async (line: string) => {
     const stderr = keptStream(true)
     await cli.svc(line, { system: { stdout: keptStream(true), stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
     return stderr.text
   }
   for (const list of ['tokens', 'audit', 'namespaces', 'callbacks'])
-    expect(await stderrOf(`${list} list`)).not.toContain('--cursor')
-  expect(await stderrOf('beacons list --limit 2')).toMatch(/^More: --cursor \S{8,}$/m)
+    expect(await readStderr(`${list} list`)).not.toContain('--cursor')
+  expect(await readStderr('beacons list --limit 2')).toMatch(/^More: --cursor \S{8,}$/m)
   await using other = await startTestCli()
   for (let count = 0; count < 51; count++) await other.svc('placements create')
   const cut = /^Only 50 are listed\. More: --limit N, or --cursor \S{8,}\n$/

@@ -1,18 +1,13 @@
 /** `svc trigger`: whole turns over HTTP, each step as the scenario says, and nothing of the sandbox changed by it. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { triggerScenarios } from '#commands/trigger/scenarios.ts'
 import type { Step } from '#commands/trigger/turn.ts'
-import { startTestCli, svc, type TestCli } from './test-cli.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
+import { startTestCli, svc } from './test-cli.ts'
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(async () => {
-  await cli[Symbol.asyncDispose]()
-})
+const cli = await forAllTests(startTestCli())
 
-const stepsOf = (stdout: string) =>
+const listSteps = (stdout: string) =>
   stdout
     .trimEnd()
     .split('\n')
@@ -25,7 +20,7 @@ test('every scenario goes as it says, in every format, and leaves no fault and n
   const before = await cli.svc('sandbox clock show -o json')
   for (const format of ['banner', 'clip', 'native']) {
     const { code, stdout, stderr } = await cli.svc(`trigger all --format ${format} -o jsonl`)
-    const steps = stepsOf(stdout)
+    const steps = listSteps(stdout)
     expect(steps.filter(({ ok }) => !ok)).toEqual([])
     expect(code).toBe(0)
     expect(new Set(steps.map(({ scenario }) => scenario)).size).toBe(triggerScenarios.length)
@@ -41,7 +36,7 @@ test('every scenario goes as it says, in every format, and leaves no fault and n
 
 test('a turn is what the journal shows: activation, placement, frame and beacons in order, and it bills', async () => {
   const { stdout } = await cli.svc('trigger clip -o json')
-  const steps = stepsOf(stdout)
+  const steps = listSteps(stdout)
   expect(steps.map(({ step, result }) => `${step}: ${result}`)).toEqual([
     'activate: activated',
     'placement: fill',
@@ -70,7 +65,7 @@ test('a turn is what the journal shows: activation, placement, frame and beacons
 
 test('the scenarios have a turn for the refusals and no-fills that an integration meets', async () => {
   const { stdout } = await cli.svc('trigger all -o jsonl')
-  const results = new Set(stepsOf(stdout).map(({ result }) => result))
+  const results = new Set(listSteps(stdout).map(({ result }) => result))
   const met = 'asset_token_expired asset_token_invalid beacon_id_conflict beacon_in_future beacon_stale field_unknown'
   const others = 'slot_mismatch event_not_supported_for_format consent_not_granted consent_superseded injected_fault'
   const more =
@@ -87,7 +82,7 @@ test('on a slow sandbox the times of a turn begin when its ad is shown', async (
   await expect.poll(slots, { interval: 10 }).toContain('"status":"pending"')
   await slow.svc('sandbox clock advance 3s')
   const { code, stdout } = await turn
-  expect(stepsOf(stdout).filter(({ ok }) => !ok)).toEqual([])
+  expect(listSteps(stdout).filter(({ ok }) => !ok)).toEqual([])
   expect(code).toBe(0)
 })
 
@@ -104,7 +99,7 @@ test('--repeat and --rate play turns at a pace; --list names what there is', asy
   const started = performance.now()
   const { stdout } = await cli.svc('trigger no_fill --repeat 3 --rate 10 -o jsonl')
   expect(performance.now() - started).toBeGreaterThan(190)
-  expect(stepsOf(stdout).map(({ turn }) => turn)).toEqual([1, 1, 2, 3])
+  expect(listSteps(stdout).map(({ turn }) => turn)).toEqual([1, 1, 2, 3])
   const listed = await cli.svc('trigger --list')
   for (const { name, what } of triggerScenarios) expect(listed.stdout).toMatch(new RegExp(`^${name} .*${what}$`, 'm'))
 })

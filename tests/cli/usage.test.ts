@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Option } from 'commander'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Command, type CommandGroup, findProvenance, loadAll, tableOptions } from '#cli/run/command.ts'
 import { parseCommandLine } from '#cli/run/command-line.ts'
 import { type CommandNode, commandHelp, commandTree, describeCommand } from '#cli/run/help.ts'
@@ -9,17 +9,12 @@ import { settingNames, settingsTable } from '#cli/settings/table.ts'
 import { errorCodes } from '#contract/errors.ts'
 import { builtinNames } from '#qa/suite/builtin.ts'
 import { commands } from '#src/program.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
 import { exitCodes } from '#text/cli-error.ts'
 import { plainStyle } from '#text/terminal.ts'
-import { keptStream, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+import { keptStream, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(async () => {
-  await cli[Symbol.asyncDispose]()
-})
+const cli = await forAllTests(startTestCli())
 
 describe('svc --help', () => {
   test('fits a terminal of 80 by 24, with twelve commands in words; svc help commands has every one', async () => {
@@ -169,7 +164,7 @@ describe('a group within a group', () => {
     commands: [{ name: 'lid', summary: 'The lid of the box', commands: [verb('open'), verb('close')] }, verb('carry')],
   }
   const parse = (args: string) => parseCommandLine([box], args.split(' '))
-  const helpOf = async (args: string) => {
+  const readHelp = async (args: string) => {
     const parsed = await parse(args)
     if (parsed.kind !== 'help') throw new Error(`svc ${args} prints no help`)
     const { words, isRequested } = parsed
@@ -178,7 +173,7 @@ describe('a group within a group', () => {
       isRequested,
     }
   }
-  const messageOf = async (args: string) => {
+  const readMessage = async (args: string) => {
     const parsed = await parse(args)
     return parsed.kind === 'invalid' ? parsed.error.message : null
   }
@@ -186,18 +181,18 @@ describe('a group within a group', () => {
   test('has verbs of its own, and its help lists them', async () => {
     expect(await parse('box lid close')).toMatchObject({ kind: 'command', command: { name: 'close' } })
     expect(await parse('box carry')).toMatchObject({ kind: 'command', command: { name: 'carry' } })
-    const { text, isRequested } = await helpOf('box lid')
+    const { text, isRequested } = await readHelp('box lid')
     expect(isRequested).toBe(false)
     expect(text).toContain('open  ')
     expect(text).toContain('Examples:\n  svc box lid open\n  svc box lid close\n')
   })
 
   test('is listed in the help of the outer group, and typing errors in it are reported', async () => {
-    const { text, isRequested } = await helpOf('box --help')
+    const { text, isRequested } = await readHelp('box --help')
     expect(isRequested).toBe(true)
     expect(text).toContain('lid         The lid of the box\n')
-    expect(await messageOf('box lid opne')).toBe("Unknown command 'opne'.")
-    expect(await messageOf('box ldi open')).toBe("Unknown command 'ldi'.")
+    expect(await readMessage('box lid opne')).toBe("Unknown command 'opne'.")
+    expect(await readMessage('box ldi open')).toBe("Unknown command 'ldi'.")
   })
 
   test('a --no-flag is true when it is not given', async () => {

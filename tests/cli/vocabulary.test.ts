@@ -1,17 +1,14 @@
 /** One vocabulary: what one flag takes, every flag of its kind takes, and what lists print is accepted as input. */
 import type { Option } from 'commander'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
 import { startBlock } from '#commands/sandbox/start-block.ts'
 import { commands } from '#src/program.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
 import { plainStyle } from '#text/terminal.ts'
-import { startTestCli, type TestCli } from './test-cli.ts'
+import { startTestCli } from './test-cli.ts'
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(() => cli[Symbol.asyncDispose]())
+const cli = await forAllTests(startTestCli())
 
 /** Every flag of every command, with its command. */
 async function flags(): Promise<{ path: string; option: Option }[]> {

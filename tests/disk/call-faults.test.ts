@@ -17,7 +17,7 @@ const limitMs = (wholeSeconds ?? 8) * 1_000
 /** On a busy computer too: one or two of each kind. */
 const fewest = 12
 /** Faults between two restarts. */
-const faultsOfProcess = 20
+const maxFaultsPerProcess = 20
 const mostProblems = 5
 
 test('a sandbox that serves meets a fault at any call', async () => {
@@ -42,7 +42,7 @@ test('a sandbox that serves meets a fault at any call', async () => {
     problems.push(...judge.problems.splice(0).map(describe))
     if (!isThere) problems.push(...[judgeEnd(await sandbox.ended) ?? []].flat().map(describe))
     else if (!(await judge.probe(sandbox.url, round++))) problems.push(describe('it does not serve without the fault'))
-    if (isThere && index % faultsOfProcess !== faultsOfProcess - 1) continue
+    if (isThere && index % maxFaultsPerProcess !== maxFaultsPerProcess - 1) continue
     const end = index % 2 === 0 ? await sandbox.kill() : await sandbox.stop()
     if (isThere && index % 2 === 1 && end.code !== 0)
       problems.push(describe(`a stop ends with ${end.code}: ${end.stderr}`))

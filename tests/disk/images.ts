@@ -12,7 +12,7 @@ export interface Figures {
 }
 
 /** One pass through the recording, of so many images. */
-const imagesOfPass = 40
+const imagesPerPass = 40
 
 /** Opens images at places by dice until the time is up. */
 export function openSome(
@@ -24,7 +24,7 @@ export function openSome(
 ): Figures {
   const total: Figures = { opened: 0, findings: [], most_lost: 0 }
   for (const started = performance.now(); performance.now() - started < limit_ms; ) {
-    const images = Array.from({ length: imagesOfPass }, () => chooseImage(recording, dice, isLoss))
+    const images = Array.from({ length: imagesPerPass }, () => chooseImage(recording, dice, isLoss))
     add(total, replayer.run(images.toSorted((a, b) => a.place - b.place)))
     if (total.findings.length > 0) break
   }

@@ -53,7 +53,7 @@ export interface Replayer {
 }
 
 /** The states of recordings that were collected before. */
-const statesOf = new WeakMap<Recording['records'], { states: CommittedState[]; key: string | null }>()
+const knownStates = new WeakMap<Recording['records'], { states: CommittedState[]; key: string | null }>()
 
 /** Stops after so many: the rest follows from them. */
 const mostFindings = 5
@@ -63,11 +63,11 @@ export function createReplayer(recording: Recording, ignoredFlush: string | null
   const folder = mkdtempSync(join(memoryFolder, 'svc-disk-'))
   const open = createOpener()
   // What a kill leaves is the same whatever is flushed.
-  const cached = statesOf.get(recording.records)
+  const cached = knownStates.get(recording.records)
   const states: CommittedState[] = cached?.states ?? []
   let key: string | null = cached?.key ?? null
   const findings = collectStates()
-  if (findings.length === 0) statesOf.set(recording.records, { states, key })
+  if (findings.length === 0) knownStates.set(recording.records, { states, key })
   const byDigest = Map.groupBy(states.keys(), (index) => states[index]!.digest)
 
   return {

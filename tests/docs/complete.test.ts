@@ -30,7 +30,7 @@ const proseOf = (file: string) => textOf(file).replace(/^```.*?^```$/gms, '')
 
 describe('links', () => {
   const anchors = new Map<string, Set<string>>()
-  const anchorsOf = (file: string) => {
+  const listAnchors = (file: string) => {
     const known =
       anchors.get(file) ?? new Set([...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, text]) => toAnchor(text!)))
     anchors.set(file, known)
@@ -43,7 +43,7 @@ describe('links', () => {
       const [path = '', anchor] = href.split('#')
       const target = path === '' ? file : normalize(join(dirname(file), path))
       if (!existsSync(join(root, target))) return [href]
-      const isDead = anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor)
+      const isDead = anchor !== undefined && target.endsWith('.md') && !listAnchors(target).has(anchor)
       return isDead ? [href] : []
     })
     expect(dead).toEqual([])
@@ -220,14 +220,14 @@ describe('recipes', () => {
   test.each([
     ['action.yml', (text: string) => (parse(text) as { runs: { steps: { run: string }[] } }).runs.steps[0]!.run],
     ['deploy/devcontainer/src/svc-sandbox/install.sh', (text: string) => text],
-  ])('%s installs nothing from a registry: it takes the packed file, and refuses a name', (file, scriptOf) => {
+  ])('%s installs nothing from a registry: it takes the packed file, and refuses a name', (file, readScript) => {
     const folder = temporaryDirectory()
     // npm must not even be asked.
     writeFileSync(join(folder, 'npm'), '#!/bin/sh\necho "asked npm for $*"\nexit 9\n', { mode: 0o755 })
     writeFileSync(join(folder, 'packed.tgz'), '')
     const run = (PACKAGE: string) => {
       const env = { PATH: `${folder}:/usr/bin:/bin`, PACKAGE, RUNNER_TEMP: folder, GITHUB_PATH: join(folder, 'path') }
-      return spawnSync('bash', ['--norc', '-ec', scriptOf(textOf(file))], { cwd: folder, env, encoding: 'utf8' })
+      return spawnSync('bash', ['--norc', '-ec', readScript(textOf(file))], { cwd: folder, env, encoding: 'utf8' })
     }
     for (const name of ['', 'svc-sandbox', 'svc-sandbox@0.1.0', 'absent.tgz']) {
       const { status, stdout, stderr } = run(name)

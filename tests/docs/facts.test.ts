@@ -100,8 +100,8 @@ test('--strict leaves the control plane and the pages, and takes the older route
       /(?<!Of the API, `)--strict`? serves only the (routes (in|of) the )?API document/,
     )
   await using sandbox = await startSandbox({ strict: true })
-  const statusOf = async (path: string, method = 'GET') => (await fetch(`${sandbox.url}${path}`, { method })).status
+  const readStatus = async (path: string, method = 'GET') => (await fetch(`${sandbox.url}${path}`, { method })).status
   for (const path of ['/_sandbox/info', '/_sandbox/demo', '/_sandbox/', '/v1/render.js'])
-    expect([path, await statusOf(path)]).toEqual([path, 200])
-  expect(await statusOf('/public/wrapper/v1/jobs', 'POST')).toBe(404)
+    expect([path, await readStatus(path)]).toEqual([path, 200])
+  expect(await readStatus('/public/wrapper/v1/jobs', 'POST')).toBe(404)
 })

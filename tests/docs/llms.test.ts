@@ -1,12 +1,9 @@
 /** The documentation for language models, as a sandbox serves it: its form, and its pages. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { expect, test } from 'vitest'
+import { startSandbox } from '#sandbox/index.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await startSandbox()
-})
-afterAll(() => sandbox.close())
+const sandbox = await forAllTests(startSandbox())
 
 const read = async (path: string) => {
   const response = await fetch(sandbox.url + path)

@@ -77,7 +77,7 @@ export function linkPackages(directory: string): void {
 export async function runBlock(page: Page, block: Block): Promise<{ code: number; output: string }> {
   const { url } = page.sandbox
   const text = block.text.replaceAll(/npx svc(-sandbox)?/g, 'svc').replaceAll(writtenAddress, url)
-  const commands = commandsOf(text)
+  const commands = listCommands(text)
   const isPlain = !('own' in block.flags) && commands.every((command) => plainCommand.test(command))
   const home = 'own' in block.flags ? temporaryDirectory() : page.home
   const { code, output } = isPlain ? await runPlain(page, commands) : await runShell(page, home, text)
@@ -88,7 +88,7 @@ export async function runBlock(page: Page, block: Block): Promise<{ code: number
 const plainCommand = /^svc(?!.* -- )( ([\w@%+=:,./*[\]-]+|'[^']*'|[\w@%+=:,./-]+'[^']*'))*$/
 
 /** Returns the commands of a text: lines without comments, those that end with a backslash joined. */
-export function commandsOf(text: string): string[] {
+export function listCommands(text: string): string[] {
   return text
     .replace(/\\\n\s*/g, '')
     .split('\n')

@@ -35,7 +35,7 @@ function wordsIn(section: string, names: readonly string[]): Words[] {
   })
 }
 
-function problemsOf(step: string): string[] {
+function listProblems(step: string): string[] {
   const placed = '      - placement: { format: banner }\n        as: p\n'
   try {
     loadSuite(`suite: words\ntitle: Words\ncases:\n  - name: one\n    steps:\n${placed}      - ${step}\n`, 'x', '/')
@@ -77,8 +77,8 @@ test('they are found', () => {
 })
 
 test.each(all.map(({ value, stepOf }) => [stepOf(value), stepOf(slipped(value))]))('%s, and not %s', (step, slip) => {
-  expect(problemsOf(step)).toEqual([])
-  expect(problemsOf(slip)).toEqual([expect.stringMatching(/^x:8:\d+: /)])
+  expect(listProblems(step)).toEqual([])
+  expect(listProblems(slip)).toEqual([expect.stringMatching(/^x:8:\d+: /)])
 })
 
 test.each([
@@ -89,5 +89,5 @@ test.each([
   '{ beacon: visible, expect: { events: [beacon.seen] } }',
   '{ browser: {}, do: { wait_for: seen } }',
 ])('%s is reported', (step) => {
-  expect(problemsOf(step)).toEqual([expect.stringMatching(/^x:8:\d+: \S+ (cannot|must) be/)])
+  expect(listProblems(step)).toEqual([expect.stringMatching(/^x:8:\d+: \S+ (cannot|must) be/)])
 })

@@ -108,8 +108,8 @@ async function schemesIn(head: string): Promise<{ card: string; label: string }>
   const luminance = (rgb: string) => (rgb.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, each) => sum + Number(each), 0)
   const ink = await surface.evaluate((element) => getComputedStyle(element).color)
   const label = await host.page.locator('#slot [data-sp-label]').evaluate((element) => getComputedStyle(element).color)
-  const schemeOf = (color: string) => (luminance(color) > 382 ? 'dark' : 'light')
-  return { card: schemeOf(ink), label: schemeOf(label) }
+  const readScheme = (color: string) => (luminance(color) > 382 ? 'dark' : 'light')
+  return { card: readScheme(ink), label: readScheme(label) }
 }
 
 test.each([

@@ -38,7 +38,7 @@ export function toMarkdown({ agent, repeat, offered, runs, left_out, is_confined
       ),
     ),
     row('all', runs),
-    tableRow(['tokens offered, about', ...helps.map((help) => `${tokensOf(offered, help)}`)]),
+    tableRow(['tokens offered, about', ...helps.map((help) => `${countTokens(offered, help)}`)]),
     '',
     '## Why runs failed',
     '',
@@ -64,7 +64,7 @@ export function toMarkdown({ agent, repeat, offered, runs, left_out, is_confined
   ].join('\n')
 }
 
-const tokensOf = (offered: readonly Offered[], help: Help) => offered.find((each) => each.help === help)?.tokens ?? 0
+const countTokens = (offered: readonly Offered[], help: Help) => offered.find((each) => each.help === help)?.tokens ?? 0
 
 const tableRow = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
 

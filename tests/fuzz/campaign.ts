@@ -61,7 +61,7 @@ async function shorten(target: FuzzTarget, find: Find): Promise<Find> {
     find.bytes,
     async (shorter) => (await failure(target, shorter, find.report)) === message,
   )
-  const report = (await reportOf(target, bytes)) ?? find.report
+  const report = (await readReport(target, bytes)) ?? find.report
   return { bytes, report }
 }
 
@@ -78,7 +78,7 @@ async function failure(target: FuzzTarget, bytes: Buffer, report: string): Promi
   }
 }
 
-async function reportOf(target: FuzzTarget, bytes: Buffer): Promise<string | null> {
+async function readReport(target: FuzzTarget, bytes: Buffer): Promise<string | null> {
   try {
     await runTarget(target, bytes)
     return null

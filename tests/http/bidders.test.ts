@@ -11,8 +11,8 @@ import { temporaryDirectory } from '#tests/temporary.ts'
 import { asked, key, type Stage, stage } from './stage.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/own-ads.md', import.meta.url), 'utf8')
-const programOf = (language: string) => new RegExp(`^\`\`\`${language}[^\\n]*\\n(.*?)^\`\`\`$`, 'ms').exec(guide)![1]!
-const fileOf = (url: string) =>
+const readProgram = (language: string) => new RegExp(`^\`\`\`${language}[^\\n]*\\n(.*?)^\`\`\`$`, 'ms').exec(guide)![1]!
+const readFileAt = (url: string) =>
   /```yaml\n([^`]*127\.0\.0\.1[^`]*)```/.exec(guide)![1]!.replace('http://127.0.0.1:4999/bid', url)
 
 /** Writes the file of demand of the guide, for a bidder at a URL. */
@@ -20,7 +20,7 @@ function writeDemand(url: string, more = ''): string {
   const folder = temporaryDirectory()
   const png = new URL('../../fixtures/test-assets/banner-300x250.png', import.meta.url)
   copyFileSync(png, join(folder, 'tea-300x250.png'))
-  writeFileSync(join(folder, 'demand.yaml'), fileOf(url) + more)
+  writeFileSync(join(folder, 'demand.yaml'), readFileAt(url) + more)
   return join(folder, 'demand.yaml')
 }
 
@@ -87,7 +87,7 @@ const bidders = [
 if (bidders.length < 2) console.warn('Left out: the bidder in Python, which is not installed.')
 
 describe.each(bidders)('the bidder of the guide in $language', ({ program, file, language, answer }) => {
-  const text = programOf(language)
+  const text = readProgram(language)
 
   test('wins with its price, passes on other topics, is late when it hangs, and may go away', async () => {
     expect(text.trim().split('\n').length).toBeLessThanOrEqual(23)

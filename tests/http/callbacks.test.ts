@@ -33,7 +33,7 @@ async function callback(on: Stage, slot_id: string, status: CallbackItem['status
   }
 }
 
-const attemptsOf = async (on: Stage, slot_id: string) =>
+const listAttempts = async (on: Stage, slot_id: string) =>
   (await on.api.accept('requests.list', { query: { path: 'http', details: 'true' } })).body.items
     .filter((item) => item.slot_id === slot_id)
     .reverse()
@@ -92,7 +92,7 @@ describe('a callback', () => {
     expect(await callback(on, slot_id!, 'retrying')).toMatchObject({ attempts: 1, http_status: 500 })
     expect(await callback(on, slot_id!, 'delivered')).toMatchObject({ attempts: 3, http_status: 200, problem: null })
     expect(hook.received.map(({ body }) => body)).toEqual(Array.from({ length: 3 }, () => hook.received[0]!.body))
-    const attempts = await attemptsOf(on, slot_id!)
+    const attempts = await listAttempts(on, slot_id!)
     expect(attempts.map(({ method, path, status }) => [method, path, status])).toEqual([
       ['POST', hook.url, 500],
       ['POST', hook.url, 503],
@@ -105,7 +105,7 @@ describe('a callback', () => {
     const failed = await callback(on, gone!, 'failed')
     expect(failed).toMatchObject({ attempts: 3, http_status: null })
     expect(failed.problem).toBe('No response: connect ECONNREFUSED 127.0.0.1:1.')
-    const refusals = await attemptsOf(on, gone!)
+    const refusals = await listAttempts(on, gone!)
     expect(refusals.map(({ status }) => status)).toEqual([0, 0, 0])
     expect(refusals[0]!.response_headers!['x-sandbox-problem']).toBe(failed.problem)
     expect(await eventTypes(on, slot_id!)).toEqual(['callback.retried', 'callback.retried', 'callback.delivered'])

@@ -6,7 +6,7 @@ import { activate, fill, key, origin, otherKey, publishable, type Stage, stage }
 
 const old = { 'x-csl-wrapper-version': '3.2.1' }
 
-const serverOf = (on: Stage, more: Partial<OldClientOptions> = {}): OldClient =>
+const startServer = (on: Stage, more: Partial<OldClientOptions> = {}): OldClient =>
   createOldClient({ base_url: on.sandbox.url, secret_key: key, ...more })
 
 /** A page sends its origin by itself. */
@@ -78,7 +78,7 @@ describe('1. CORS', () => {
 describe('2. jobs', () => {
   test('the flat form: only job_type is certain', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     for (const path of ['/v1/jobs', '/public/wrapper/v1/jobs']) {
       const { status, headers, body } = await client.call('POST', path, flat)
       expect([path, status, headers.get('x-sandbox-warning')]).toEqual([path, 201, 'client_id_from_key'])
@@ -96,7 +96,7 @@ describe('2. jobs', () => {
 
   test('the contract form with everything that it may have', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const body = contractForm({
       job: { job_type: 'code', slots_requested: 2, model_id: 'm-1', locale: 'en' },
       prompt: { text: 'not shared', token_count_estimate: 12.5 },
@@ -155,7 +155,7 @@ describe('2. jobs', () => {
   test('a field in the place of the canonical form is ignored for an old client, and named for any other', async () => {
     await using on = await stage()
     const body = contractForm({ session_id: 's-1' })
-    expect((await serverOf(on).call('POST', '/v1/jobs', body)).status).toBe(201)
+    expect((await startServer(on).call('POST', '/v1/jobs', body)).status).toBe(201)
     const refused = await on.api.refuse('jobs.create', { as: key, body })
     expect(refused.body.fields[0]?.expected).toContain('context.chat_session_id')
   })
@@ -174,7 +174,7 @@ describe('2. jobs', () => {
         { ...flat, client_id: 'proj_demo', consent, context: { topic } },
         contractForm({ consent, context: { client_id: 'proj_demo', topic } }),
       ]) {
-        const { status, headers, body: answer } = await serverOf(on).call('POST', '/v1/jobs', body)
+        const { status, headers, body: answer } = await startServer(on).call('POST', '/v1/jobs', body)
         expect([status, headers.get('x-sandbox-warning')]).toEqual([201, warning])
         expect((await explain(on, (answer.slot_ids as string[])[0]!)).topic).toBe(stored)
       }
@@ -184,7 +184,7 @@ describe('2. jobs', () => {
   test('floors by format, unknown categories and list-item have their canonical meaning', async () => {
     await using on = await stage()
     const decide = async (slot_config: object, more: object = {}) => {
-      const job = await serverOf(on).createJob({ ...flat, slot_config, ...more })
+      const job = await startServer(on).createJob({ ...flat, slot_config, ...more })
       return explain(on, job.slot_ids[0]!)
     }
     expect((await decide({ bidfloors: { default: 900 } })).no_fill_reason).toBe('below_floor')
@@ -202,7 +202,7 @@ describe('2. jobs', () => {
     ['wrapper_cmp', 'wrapper_cmp'],
   ])('consent_source %s is stored as %s, and permits beacons', async (consent_source, stored) => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const consent = { semantic_targeting: false, prompt_shared: false, consent_source }
     const job = await client.createJob({ ...flat, chat_session_id: `s-${stored}`, consent })
     expect((await explain(on, job.slot_ids[0]!)).consent?.source).toBe(stored)
@@ -214,7 +214,7 @@ describe('2. jobs', () => {
   test('the delivery is what was asked for', async () => {
     await using on = await stage()
     const readMode = async (delivery: object) =>
-      (await serverOf(on).createJob(contractForm({ delivery }))).decision_delivery.mode
+      (await startServer(on).createJob(contractForm({ delivery }))).decision_delivery.mode
     expect(await readMode({ mode: 'polling' })).toBe('polling')
     expect(await readMode({ mode: 'websocket', callback_url: null })).toBe('websocket')
   })
@@ -223,7 +223,7 @@ describe('2. jobs', () => {
 describe('3. decisions', () => {
   test('fills of each format, on both surfaces', async () => {
     await using on = await stage()
-    for (const client of [serverOf(on), pageOf(on)]) {
+    for (const client of [startServer(on), pageOf(on)]) {
       for (const format of ['banner', 'clip', 'native']) {
         const job = await client.createJob(contractForm({ slot_config: { allowed_formats: [format] } }))
         const { creative, constraints, revenue_estimate } = await client.poll(job.slot_ids[0]!)
@@ -238,7 +238,7 @@ describe('3. decisions', () => {
 
   test('pending, then polled until it is decided, in the time that the client takes', async () => {
     await using on = await stage({ decision_latency_ms: 5_000 })
-    const client = serverOf(on, {
+    const client = startServer(on, {
       long_poll_ms: 20,
       sleep: async (ms) => on.clock.advance(Math.round(ms)),
     })
@@ -251,7 +251,7 @@ describe('3. decisions', () => {
 
   test('a long poll returns with the decision', async () => {
     await using on = await stage({ decision_latency_ms: 1_000 })
-    const client = serverOf(on)
+    const client = startServer(on)
     const job = await client.createJob(flat)
     const waiting = client.getDecision(job.slot_ids[0]!, 5_000)
     await expect.poll(async () => (await on.api.accept('sandbox.info')).status).toBe(200)
@@ -261,8 +261,8 @@ describe('3. decisions', () => {
 
   test('a no-fill has its reasons', async () => {
     await using on = await stage()
-    const job = await serverOf(on).createJob({ ...flat, slot_config: { bidfloor: 900 } })
-    expect(await serverOf(on).getDecision(job.slot_ids[0]!)).toMatchObject({
+    const job = await startServer(on).createJob({ ...flat, slot_config: { bidfloor: 900 } })
+    expect(await startServer(on).getDecision(job.slot_ids[0]!)).toMatchObject({
       status: 'ready',
       fill: false,
       reason: 'no_fill',
@@ -273,7 +273,7 @@ describe('3. decisions', () => {
 
   test('an expired slot is a no-fill for old clients, on both routes', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const job = await client.createJob(flat)
     on.clock.advance(600_000)
     const slot_id = job.slot_ids[0]!
@@ -290,7 +290,7 @@ describe('3. decisions', () => {
 
   test('metadata where the job says how long its generation takes', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const job = await client.createJob({ ...flat, predicted_latency_ms: 8_000, slot_config: { timing: 'before' } })
     expect((await client.getDecision(job.slot_ids[0]!)).metadata).toEqual({
       timing: 'before',
@@ -330,7 +330,7 @@ describe('3. decisions', () => {
 describe('5. generation events', () => {
   test('are accepted for a job of the project, on every route', async () => {
     await using on = await stage()
-    for (const client of [serverOf(on), pageOf(on)]) {
+    for (const client of [startServer(on), pageOf(on)]) {
       const job = await client.createJob(contractForm({ context: { chat_session_id: 'chat-1' } }))
       for (const event of ['started', 'finished', 'failed']) {
         const more = { generation_id: 'g-1', model_id: 'm', usage_json: { tokens: 3 }, error: 'late' }
@@ -347,12 +347,12 @@ describe('5. generation events', () => {
 
   test('an unknown job or event, and another project, are refused', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const { job_id } = await client.createJob(flat)
     expect((await client.reportGeneration('job_00000000000', 'started')).status).toBe(404)
     expect((await client.reportGeneration(job_id, 'paused')).status).toBe(400)
     expect((await client.call('POST', `/v1/jobs/${job_id}/generation/paused`, {})).status).toBe(404)
-    expect((await serverOf(on, { secret_key: otherKey }).reportGeneration(job_id, 'started')).status).toBe(404)
+    expect((await startServer(on, { secret_key: otherKey }).reportGeneration(job_id, 'started')).status).toBe(404)
     const version = { contract_version: 'csl_wrapper_generation_event/v2' }
     expect((await client.reportGeneration(job_id, 'started', version)).body.reason_code).toBe(
       'contract_version_unsupported',
@@ -363,7 +363,7 @@ describe('5. generation events', () => {
 describe('6. beacons', () => {
   test('every type is stored as its canonical event; unknown measurements become metadata', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const { asset_token, slot_id } = await fill(on.api, { format: 'clip' })
     const types = {
       rendered: 'render',
@@ -387,7 +387,7 @@ describe('6. beacons', () => {
 
   test('the same beacon on both routes is a duplicate, another one under its id a conflict', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const { asset_token } = await fill(on.api)
     const at_ms = Date.now()
     const sendOlder = (beacon_id: string, more: object = {}) =>
@@ -415,7 +415,7 @@ describe('6. beacons', () => {
 
   test('what is wrong is refused and kept for QA', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const { asset_token } = await fill(on.api)
     const refusals = [
       [{ beacon_type: 'seen' }, 'schema_invalid'],
@@ -441,7 +441,7 @@ describe('6. beacons', () => {
     await using on = await stage()
     on.clock.set(Date.now() + 7 * 86_400_000)
     const { asset_token } = await fill(on.api)
-    const client = serverOf(on)
+    const client = startServer(on)
     const older = await client.sendBeacon({ beacon_id: 'a', asset_token, beacon_type: 'rendered' })
     expect(older.body).toMatchObject({ accepted: true })
     const body = { beacon_id: 'beacon-b', asset_token, event: 'visible', occurred_at: new Date().toISOString() }
@@ -465,7 +465,7 @@ describe('6. beacons', () => {
 describe('aliases', () => {
   test('respond with Deprecation and a Link to their successor, failures too', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const { headers, body } = await client.call('POST', '/public/wrapper/v1/jobs', flat)
     const rel = '; rel="successor-version"'
     expect([headers.get('deprecation'), headers.get('link')]).toEqual(['true', `</v1/jobs>${rel}`])
@@ -480,7 +480,7 @@ describe('aliases', () => {
 
   test('are marked in the journal, with the client', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     const job = await client.createJob(flat, '/public/wrapper/v1/jobs')
     await client.getDecision(job.slot_ids[0]!, 0)
     await client.call('POST', '/v1/jobs', flat)
@@ -504,7 +504,7 @@ describe('aliases', () => {
 
   test('meet fault rules as their successors do, and are replayed', async () => {
     await using on = await stage()
-    const client = serverOf(on)
+    const client = startServer(on)
     await client.createJob(flat, '/public/wrapper/v1/jobs')
     const { body } = await on.api.accept('requests.list')
     const replayed = await on.api.accept('requests.replay', {
@@ -566,7 +566,7 @@ describe('strict', () => {
 
   test('an old client is a client like any other: the document wins', async () => {
     await using on = await stage({ strict: true })
-    const client = serverOf(on)
+    const client = startServer(on)
     const anonymous = await client.call('POST', '/v1/jobs', flat)
     expect([anonymous.status, anonymous.body.reason_code]).toEqual([400, 'schema_invalid'])
     const misplaced = await client.call('POST', '/v1/jobs', contractForm({ session_id: 's-1' }))
@@ -607,9 +607,9 @@ describe('strict', () => {
   ])('C02: %s is refused in a flat job', async (path, more, reason_code) => {
     const body = { ...flat, client_id: 'proj_demo', ...more }
     await using lenient = await stage()
-    expect((await serverOf(lenient).call('POST', '/v1/jobs', body)).status).toBe(201)
+    expect((await startServer(lenient).call('POST', '/v1/jobs', body)).status).toBe(201)
     await using on = await stage({ strict: true })
-    const refused = await serverOf(on).call('POST', '/v1/jobs', body)
+    const refused = await startServer(on).call('POST', '/v1/jobs', body)
     expect([refused.status, refused.body.reason_code]).toEqual([400, reason_code])
     expect(refused.body.fields).toMatchObject([{ path }])
   })
@@ -633,11 +633,11 @@ describe('strict', () => {
       verification: { device: {} },
       delivery: { mode: 'callback', callback_url: 'https://example.com/decided' },
     })
-    const { status, headers, body: accepted } = await serverOf(on).call('POST', '/v1/jobs', body)
+    const { status, headers, body: accepted } = await startServer(on).call('POST', '/v1/jobs', body)
     expect([status, headers.get('x-sandbox-warning')]).toEqual([201, 'fields_ignored, callback_ignored'])
     expect(accepted.decision_delivery).toMatchObject({ mode: 'callback' })
     const slot_id = (accepted.slot_ids as string[])[0]!
-    const { body: decided } = await serverOf(on).call('GET', `/v1/decisions/${slot_id}`)
+    const { body: decided } = await startServer(on).call('GET', `/v1/decisions/${slot_id}`)
     expect(decided.decision).toMatchObject({ fill: true, format: 'native' })
     expect(decided.decision).not.toHaveProperty('metadata')
     expect((await on.api.accept('callbacks.list')).body.items).toEqual([])
@@ -646,9 +646,9 @@ describe('strict', () => {
   test('C03, C07: a flat job may say how long it takes and where to call, which has no effect', async () => {
     await using on = await stage({ strict: true })
     const body = { ...flat, client_id: 'proj_demo', predicted_latency_ms: 9_000, callback_url: 'https://example.com/' }
-    const { status, headers, body: accepted } = await serverOf(on).call('POST', '/v1/jobs', body)
+    const { status, headers, body: accepted } = await startServer(on).call('POST', '/v1/jobs', body)
     expect([status, headers.get('x-sandbox-warning')]).toEqual([201, 'callback_ignored'])
-    const { body: decided } = await serverOf(on).call('GET', `/v1/decisions/${(accepted.slot_ids as string[])[0]}`)
+    const { body: decided } = await startServer(on).call('GET', `/v1/decisions/${(accepted.slot_ids as string[])[0]}`)
     expect(decided.decision).not.toHaveProperty('metadata')
   })
 

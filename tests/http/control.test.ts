@@ -109,7 +109,7 @@ describe('health and info', () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)
     const opened = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
-    const typeOf = async (path: string, headers: NonNullable<Call['headers']>) => {
+    const readType = async (path: string, headers: NonNullable<Call['headers']>) => {
       const { status, headers: received } = await on.api.open(path, headers)
       return `${status} ${received['content-type']?.split(';')[0]}`
     }
@@ -126,25 +126,28 @@ describe('health and info', () => {
       'projects/proj_demo',
     ]) {
       const url = `/_sandbox/${path}`
-      expect([path, await typeOf(url, opened)]).toEqual([path, '200 text/html'])
+      expect([path, await readType(url, opened)]).toEqual([path, '200 text/html'])
       // A browser from before Sec-Fetch-Mode.
-      expect([path, await typeOf(url, { accept: 'text/html,*/*' })]).toEqual([path, '200 text/html'])
-      expect([path, await typeOf(`${url}?raw`, opened)]).toEqual([path, '200 application/json'])
-      expect([path, await typeOf(`${url}?raw`, { accept: '*/*' })]).toEqual([path, '200 application/json'])
-      expect([path, await typeOf(url, { accept: '*/*' })]).toEqual([path, '200 application/json'])
-      expect([path, await typeOf(url, { accept: 'application/json' })]).toEqual([path, '200 application/json'])
-      expect([path, await typeOf(url, { ...opened, 'sec-fetch-mode': 'cors' })]).toEqual([path, '200 application/json'])
+      expect([path, await readType(url, { accept: 'text/html,*/*' })]).toEqual([path, '200 text/html'])
+      expect([path, await readType(`${url}?raw`, opened)]).toEqual([path, '200 application/json'])
+      expect([path, await readType(`${url}?raw`, { accept: '*/*' })]).toEqual([path, '200 application/json'])
+      expect([path, await readType(url, { accept: '*/*' })]).toEqual([path, '200 application/json'])
+      expect([path, await readType(url, { accept: 'application/json' })]).toEqual([path, '200 application/json'])
+      expect([path, await readType(url, { ...opened, 'sec-fetch-mode': 'cors' })]).toEqual([
+        path,
+        '200 application/json',
+      ])
     }
     for (const path of ['', `jobs/x`, 'sessions/x', 'id/x', 'playground', 'controls', 'reference']) {
-      expect([path, await typeOf(`/_sandbox/${path}`, { accept: '*/*' })]).toEqual([path, '200 text/html'])
+      expect([path, await readType(`/_sandbox/${path}`, { accept: '*/*' })]).toEqual([path, '200 text/html'])
     }
     for (const path of ['nothing', 'sessions', 'demo/nothing', 'placements/slot_1/nothing']) {
-      expect([path, await typeOf(`/_sandbox/${path}`, opened)]).toEqual([path, '404 text/html'])
-      expect([path, await typeOf(`/_sandbox/${path}`, { accept: 'text/html,*/*' })]).toEqual([path, '404 text/html'])
-      expect([path, await typeOf(`/_sandbox/${path}`, { accept: '*/*' })]).toEqual([path, '404 application/json'])
+      expect([path, await readType(`/_sandbox/${path}`, opened)]).toEqual([path, '404 text/html'])
+      expect([path, await readType(`/_sandbox/${path}`, { accept: 'text/html,*/*' })]).toEqual([path, '404 text/html'])
+      expect([path, await readType(`/_sandbox/${path}`, { accept: '*/*' })]).toEqual([path, '404 application/json'])
     }
-    expect(await typeOf('/_sandbox/reset', opened)).toBe('405 application/json')
-    expect(await typeOf('/v1/nothing', opened)).toBe('404 application/json')
+    expect(await readType('/_sandbox/reset', opened)).toBe('405 application/json')
+    expect(await readType('/v1/nothing', opened)).toBe('404 application/json')
     const elsewhere = await on.api.send('GET', '/_sandbox/beacons?event=click', {
       headers: { ...opened, host: `localhost:${on.sandbox.port}` },
     })
@@ -735,10 +738,10 @@ describe('callers', () => {
   test('a link elsewhere opens the home page and the documentation, and nothing that a page could use', async () => {
     await using on = await stage()
     const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
-    const statusOf = async (method: string, path: string, headers: Call['headers'] = link) =>
+    const readStatus = async (method: string, path: string, headers: Call['headers'] = link) =>
       (await on.api.send(method, path, { headers })).status
-    expect(await statusOf('GET', '/_sandbox/')).toBe(200)
-    expect(await statusOf('GET', '/_sandbox/docs')).toBe(302)
+    expect(await readStatus('GET', '/_sandbox/')).toBe(200)
+    expect(await readStatus('GET', '/_sandbox/docs')).toBe(302)
     for (const headers of [
       { ...link, 'sec-fetch-dest': 'iframe' },
       { ...link, 'sec-fetch-dest': 'script', 'sec-fetch-mode': 'no-cors' },
@@ -746,19 +749,19 @@ describe('callers', () => {
       { ...link, 'sec-purpose': 'prefetch;prerender' },
       { ...link, origin: 'https://evil.example' },
     ]) {
-      expect([headers, await statusOf('GET', '/_sandbox/', headers)]).toEqual([headers, 403])
+      expect([headers, await readStatus('GET', '/_sandbox/', headers)]).toEqual([headers, 403])
     }
     // The page in place of a list, which is the same for all of them; never the list.
     const page = await on.api.send('GET', '/_sandbox/placements', { headers: link })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     const closed = ['info', 'demo', 'export', 'events', 'inspector/session', 'placements?raw']
     for (const path of closed.map((name) => `/_sandbox/${name}`)) {
-      expect([path, await statusOf('GET', path)]).toEqual([path, 403])
+      expect([path, await readStatus('GET', path)]).toEqual([path, 403])
     }
     // Nor does it tell which addresses there are.
     const unknown = await on.api.open('/_sandbox/none', link)
     expect([unknown.status, unknown.text]).toEqual([404, page.text])
-    for (const method of ['POST', 'HEAD']) expect(await statusOf(method, '/_sandbox/')).toBe(403)
+    for (const method of ['POST', 'HEAD']) expect(await readStatus(method, '/_sandbox/')).toBe(403)
   })
 
   test('requests of pages that no project allows are counted and kept apart, the last 100', async () => {

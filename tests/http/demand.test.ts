@@ -155,7 +155,7 @@ describe('a forced campaign', () => {
 
 describe('the scenario of a campaign', () => {
   const use = (on: Stage, name: string) => on.api.accept('scenario.use', { params: { name }, body: {} })
-  const campaignOf = async (on: Stage, as: string, body = asked()) => {
+  const findCampaign = async (on: Stage, as: string, body = asked()) => {
     const { slot_id } = (await on.api.accept('placements.create', { as, body })).body
     const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id } })
     return [detail.campaign_id, detail.forced ?? false]
@@ -164,17 +164,17 @@ describe('the scenario of a campaign', () => {
   test('forces it on all test traffic, an override of a request is stronger, and live traffic sees nothing of it', async () => {
     await using on = await stage({ demand: writeDemand(0.01) })
     await use(on, 'cmp_fernhill_tea')
-    expect(await campaignOf(on, key)).toEqual(['cmp_fernhill_tea', true])
+    expect(await findCampaign(on, key)).toEqual(['cmp_fernhill_tea', true])
     const [other] = seeded.campaigns.map(({ campaign_id }: { campaign_id: string }) => campaign_id)
     const own = asked({ overrides: { force_campaign_id: other } })
-    expect(await campaignOf(on, key, own)).toEqual([other, true])
-    expect((await campaignOf(on, liveKey))[1]).toBe(false)
+    expect(await findCampaign(on, key, own)).toEqual([other, true])
+    expect((await findCampaign(on, liveKey))[1]).toBe(false)
     const { items } = (await on.api.accept('scenario.list')).body
     expect(items.filter(({ active }) => active)).toMatchObject([
       { name: 'cmp_fernhill_tea', changes: { force_campaign_id: 'cmp_fernhill_tea' } },
     ])
     await on.api.accept('scenario.clear')
-    expect((await campaignOf(on, key))[1]).toBe(false)
+    expect((await findCampaign(on, key))[1]).toBe(false)
   })
 
   test('changes nothing once its campaign is gone, and a name that is close is offered', async () => {
@@ -184,7 +184,7 @@ describe('the scenario of a campaign', () => {
     await use(first, 'cmp_fernhill_tea')
     await first[Symbol.asyncDispose]()
     await using on = await stage({ database })
-    expect((await campaignOf(on, key))[1]).toBe(false)
+    expect((await findCampaign(on, key))[1]).toBe(false)
     const wrong = await on.api.refuse('scenario.use', { params: { name: 'cmp_larkfield_cofee' }, body: {} })
     expect(wrong.body).toMatchObject({ hint: 'Did you mean cmp_larkfield_coffee?' })
   })
@@ -366,12 +366,12 @@ test('the evidence of a decision names file and line of its campaign, and the ch
   await using on = await stage({ demand: writeDemand(40) })
   const own = await fill(on.api, { format: 'banner', body: coffee })
   const seededFill = await fill(on.api, { format: 'native', body: coffee })
-  const entryOf = async (slot_id: string) => {
+  const findEntryOfSlot = async (slot_id: string) => {
     const { body } = await on.api.accept('placements.explain', { params: { slot_id } })
     return JSON.parse(body.evidence.find(({ kind }) => kind === 'decision')!.entry)
   }
-  expect(await entryOf(own.slot_id)).toMatchObject({ source_file: 'demand.yaml', source_line: 2 })
-  expect(await entryOf(seededFill.slot_id)).not.toHaveProperty('source_file')
+  expect(await findEntryOfSlot(own.slot_id)).toMatchObject({ source_file: 'demand.yaml', source_line: 2 })
+  expect(await findEntryOfSlot(seededFill.slot_id)).not.toHaveProperty('source_file')
   expect((await on.api.accept('evidence.verify', { body: {} })).body.ok).toBe(true)
 })
 

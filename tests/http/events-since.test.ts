@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { asked, fill, type Stage, stage } from './stage.ts'
 
 /** The number of the first event of a stream that has one. */
-async function firstOf(on: Stage, query: string): Promise<number> {
+async function findFirst(on: Stage, query: string): Promise<number> {
   const response = await fetch(`${on.sandbox.url}/_sandbox/events?${query}`)
   expect(response.status).toBe(200)
   let text = ''
@@ -21,11 +21,11 @@ test('a stream starts with the first event since a time or a span', async () => 
   on.clock.advance(20 * 60_000)
   const now_ms = on.clock.now()
   await fill(on.api)
-  expect(await firstOf(on, 'since=10m')).toBe(before + 1)
-  expect(await firstOf(on, `since=${now_ms}`)).toBe(before + 1)
-  expect(await firstOf(on, 'since=1h')).toBe(1)
-  expect(await firstOf(on, 'since=10m&since_seq=0')).toBe(1)
-  const later = firstOf(on, `since=${now_ms + 1}`)
+  expect(await findFirst(on, 'since=10m')).toBe(before + 1)
+  expect(await findFirst(on, `since=${now_ms}`)).toBe(before + 1)
+  expect(await findFirst(on, 'since=1h')).toBe(1)
+  expect(await findFirst(on, 'since=10m&since_seq=0')).toBe(1)
+  const later = findFirst(on, `since=${now_ms + 1}`)
   on.clock.advance(1_000)
   await fill(on.api, { body: asked({ session_id: 'later' }) })
   expect(await later).toBeGreaterThan(before + 1)
@@ -41,6 +41,6 @@ test('after the clock was moved back, a stream starts by number: it neither repe
   const before = await size()
   await on.api.accept('clock.advance', { body: { by_ms: 300_000 } })
   await fill(on.api)
-  expect(await firstOf(on, 'since=3m')).toBe(before + 1)
-  expect(await firstOf(on, 'since=1h')).toBe(1)
+  expect(await findFirst(on, 'since=3m')).toBe(before + 1)
+  expect(await findFirst(on, 'since=1h')).toBe(1)
 })

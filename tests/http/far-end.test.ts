@@ -83,7 +83,7 @@ async function bundleOf(query: Record<string, string>): Promise<Bundle> {
 }
 
 /** The last item of a list that is read page by page to its end. */
-async function lastOf(id: EndpointId, query: object): Promise<object> {
+async function findLast(id: EndpointId, query: object): Promise<object> {
   const items: object[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const asked = { ...query, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) }
@@ -146,11 +146,11 @@ const reads: Readonly<Record<string, readonly [read: () => Promise<unknown>, fou
     },
     'Not opened, this is not a terminal.\n',
   ],
-  'consent.list': [() => lastOf('consent.list', { session_id }), { revision: 1 }],
-  'evidence.list': [() => lastOf('evidence.list', { kind: 'consent' }), { seq: 1 }],
-  'placements.list': [() => lastOf('placements.list', { session_id }), { fill: true }],
-  'beacons.list': [() => lastOf('beacons.list', { session_id }), { beacon_id: 'far-render' }],
-  'requests.list': [() => lastOf('requests.list', { path: '/v1/consent' }), { status: 200 }],
+  'consent.list': [() => findLast('consent.list', { session_id }), { revision: 1 }],
+  'evidence.list': [() => findLast('evidence.list', { kind: 'consent' }), { seq: 1 }],
+  'placements.list': [() => findLast('placements.list', { session_id }), { fill: true }],
+  'beacons.list': [() => findLast('beacons.list', { session_id }), { beacon_id: 'far-render' }],
+  'requests.list': [() => findLast('requests.list', { path: '/v1/consent' }), { status: 200 }],
 }
 
 test.each(Object.entries(reads))('%s', async (_, [read, found]) => {

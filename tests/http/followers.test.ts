@@ -55,10 +55,10 @@ test('a follower that does not read holds up no other, and gets every event once
     await on.api.accept('placements.create', { as: key, body: asked({ slots_requested: 4 }) })
   }
   const expected = Array.from({ length: slots }, (_, index) => index + 1)
-  for (const other of others) await expect.poll(() => numbersOf(other)).toEqual(expected)
-  expect(numbersOf(stalled).length).toBeLessThan(slots)
+  for (const other of others) await expect.poll(() => listNumbers(other)).toEqual(expected)
+  expect(listNumbers(stalled).length).toBeLessThan(slots)
   stalled.response.resume()
-  await expect.poll(() => numbersOf(stalled)).toEqual(expected)
+  await expect.poll(() => listNumbers(stalled)).toEqual(expected)
 })
 
 test('followers that begin at different events each get the rest of them', async () => {
@@ -69,7 +69,7 @@ test('followers that begin at different events each get the rest of them', async
   for (const since of [0, 1, 99, 100, 101, 199, 239]) {
     const follower = await follow(on, `?since_seq=${since}`)
     const expected = Array.from({ length: 240 - since }, (_, index) => since + index + 1)
-    await expect.poll(() => numbersOf(follower), { message: `since ${since}` }).toEqual(expected)
+    await expect.poll(() => listNumbers(follower), { message: `since ${since}` }).toEqual(expected)
   }
 })
 
@@ -116,6 +116,6 @@ function follow(on: Stage, query = ''): Promise<Follower> {
   })
 }
 
-function numbersOf({ text }: Follower): number[] {
+function listNumbers({ text }: Follower): number[] {
   return [...text.matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))
 }

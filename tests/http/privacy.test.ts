@@ -28,7 +28,7 @@ const oneWord = 'zephyrine-quiet-divorce'
 const marks = ['Zephyrine', 'quiet divorce', 'quiet%20divorce', 'quiet+divorce', oneWord]
 
 /** Everything that may contain a request: responses, list pages, details, events, reports, the files. */
-async function traceOf(work: (api: Api, base: { clock: ReturnType<typeof manualClock> }) => Promise<string[]>) {
+async function recordTrace(work: (api: Api, base: { clock: ReturnType<typeof manualClock> }) => Promise<string[]>) {
   using dir = folder()
   const clock = manualClock()
   const reported: string[] = []
@@ -105,7 +105,7 @@ async function sendAll(api: Api, calls: [string, string, Call][]): Promise<strin
 }
 
 async function expectNowhere(calls: [string, string, Call][]): Promise<void> {
-  const { responses, surfaces } = await traceOf((api) => sendAll(api, calls))
+  const { responses, surfaces } = await recordTrace((api) => sendAll(api, calls))
   expect(found(responses)).toEqual([])
   expect(found(surfaces)).toEqual([])
 }
@@ -138,7 +138,7 @@ describe('prompt text without consent is stored nowhere', () => {
   }
 
   test('a warning reports that it was discarded', async () => {
-    await traceOf(async (api) => {
+    await recordTrace(async (api) => {
       for (const prompt of [prose, { text: prose }]) {
         const { warnings } = await api.accept('placements.create', { as: key, body: asked({ prompt }) })
         expect(warnings).toEqual(['prompt_text_discarded'])
@@ -154,7 +154,7 @@ describe('prompt text without consent is stored nowhere', () => {
   })
 
   test('when the consent that shared it has been withdrawn', async () => {
-    const { surfaces } = await traceOf(async (api) => {
+    const { surfaces } = await recordTrace(async (api) => {
       const session = { client_id: 'proj_demo', session_id: 'sess_1' }
       await api.accept('consent.set', { as: key, body: { ...session, purposes: { prompt_shared: true } } })
       await api.accept('consent.set', {
@@ -247,7 +247,7 @@ describe('prompt text without consent is stored nowhere', () => {
   })
 
   test('with an activation token', async () => {
-    const { surfaces } = await traceOf(async (api) => {
+    const { surfaces } = await recordTrace(async (api) => {
       const as = await activate(api)
       await api.accept('placements.create', { as, origin, body: asked({ prompt: prose }) })
       const browser = { contract_version: 'a/v1', job: { job_type: 'chat' }, prompt: prose }
@@ -262,7 +262,7 @@ describe('with consent', () => {
   test('only the length and the derived topic are stored; partners get the topic, never the text', async () => {
     const text = `${prose}, over a cup of coffee`
     const consent = { prompt_shared: true, semantic_targeting: true }
-    const { surfaces } = await traceOf(async (api) => {
+    const { surfaces } = await recordTrace(async (api) => {
       for (const prompt of [text, { text }]) {
         const { body, warnings } = await api.accept('placements.create', { as: key, body: asked({ prompt, consent }) })
         expect(warnings).toEqual([])
@@ -278,7 +278,7 @@ describe('with consent', () => {
   })
 
   test('without semantic_targeting the derived topic does not take part and partners do not get it', async () => {
-    await traceOf(async (api) => {
+    await recordTrace(async (api) => {
       const body = asked({ prompt: 'an espresso machine', consent: { prompt_shared: true } })
       const { slot_id } = (await api.accept('placements.create', { as: key, body })).body
       const { body: detail } = await api.accept('placements.explain', { params: { slot_id } })
@@ -316,7 +316,7 @@ describe('with consent', () => {
   })
 
   test('a topic is a signal, and is stored', async () => {
-    await traceOf(async (api) => {
+    await recordTrace(async (api) => {
       const body = asked({ prompt: { topic: 'coffee', text: prose }, consent: { semantic_targeting: true } })
       const { slot_id } = (await api.accept('placements.create', { as: key, body })).body
       const { body: detail } = await api.accept('placements.explain', { params: { slot_id } })
@@ -327,7 +327,7 @@ describe('with consent', () => {
 })
 
 test('no key and no token is in the file or in responses of the control plane', async () => {
-  const { surfaces } = await traceOf(async (api, { clock }) => {
+  const { surfaces } = await recordTrace(async (api, { clock }) => {
     const as = await activate(api)
     const filled = await fill(api, { as })
       .catch(() => null)

@@ -65,8 +65,8 @@ async function handshake(on: Stage, path: string, headers: Record<string, string
 const pathOf = (slot_id: string, ticket: string, surface: Surface = 'wrapper') =>
   `/public/${surface}/v1/slots/${slot_id}/decision/ws?ticket=${ticket}`
 
-const statusOf = (response: string) => Number(response.split(' ')[1])
-const reasonOf = (response: string) =>
+const readStatus = (response: string) => Number(response.split(' ')[1])
+const readReason = (response: string) =>
   (JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4)) as { reason_code: string }).reason_code
 
 describe('a decision socket', () => {
@@ -120,7 +120,7 @@ describe('a decision socket', () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)
     const ticket = await ticketFor(on, slot_id, await activate(on.api), 'browser', origin)
-    expect(statusOf(await handshake(on, pathOf(slot_id, ticket, 'browser'), { origin }))).toBe(101)
+    expect(readStatus(await handshake(on, pathOf(slot_id, ticket, 'browser'), { origin }))).toBe(101)
   })
 
   test('ends with the sandbox', async () => {
@@ -140,7 +140,7 @@ describe('a decision socket', () => {
     const unused = await ticketFor(on, slot_id)
     await on.api.accept('sandbox.reset', { body: {} })
     expect(await closed).toBe(1001)
-    expect(statusOf(await handshake(on, pathOf(slot_id, unused)))).toBe(401)
+    expect(readStatus(await handshake(on, pathOf(slot_id, unused)))).toBe(401)
   })
 
   test('whose client sends more than it may is closed, and the others are not', async () => {
@@ -165,7 +165,7 @@ describe('a decision socket', () => {
     socket.close()
     await closed
     const types = ['ticket.issued', 'socket.opened', 'socket.sent', 'socket.closed']
-    const log = await eventsOf(on, types.length)
+    const log = await readEvents(on, types.length)
     expect(log.map(({ type }) => type)).toEqual(types)
     expect(log.every((event) => event.slot_id === slot_id && event.client_id === 'proj_demo')).toBe(true)
     const { body } = await on.api.accept('requests.list', { query: { details: 'true', path: '/public/' } })
@@ -179,7 +179,7 @@ describe('a decision socket', () => {
 })
 
 /** The first `count` events of tickets and sockets. */
-async function eventsOf(on: Stage, count: number) {
+async function readEvents(on: Stage, count: number) {
   const response = await fetch(`${on.sandbox.url}/_sandbox/events?since_seq=0&type=ticket.*,socket.*`)
   const found: { type: string; slot_id: string; client_id: string }[] = []
   let text = ''
@@ -199,9 +199,9 @@ describe('a ticket', () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)
     const ticket = await ticketFor(on, slot_id)
-    expect(statusOf(await handshake(on, pathOf(slot_id, ticket)))).toBe(101)
+    expect(readStatus(await handshake(on, pathOf(slot_id, ticket)))).toBe(101)
     const again = await handshake(on, pathOf(slot_id, ticket))
-    expect([statusOf(again), reasonOf(again)]).toEqual([401, 'ticket_invalid'])
+    expect([readStatus(again), readReason(again)]).toEqual([401, 'ticket_invalid'])
     await expect(open(socketUrl(on, slot_id, ticket))).rejects.toThrow('refused')
   })
 
@@ -217,8 +217,8 @@ describe('a ticket', () => {
       handshake(on, pathOf(slot_id, ticket, 'browser')),
       handshake(on, pathOf('slot_nothing', ticket, 'browser'), { origin }),
     ]
-    expect((await Promise.all(refusals)).map(statusOf)).toEqual([401, 401, 401, 401, 401])
-    expect(statusOf(await handshake(on, pathOf(slot_id, ticket, 'browser'), { origin }))).toBe(101)
+    expect((await Promise.all(refusals)).map(readStatus)).toEqual([401, 401, 401, 401, 401])
+    expect(readStatus(await handshake(on, pathOf(slot_id, ticket, 'browser'), { origin }))).toBe(101)
   })
 
   test('is good for 60 seconds of the sandbox clock', async () => {
@@ -226,9 +226,9 @@ describe('a ticket', () => {
     const { slot_id } = await fill(on.api)
     const [early, late] = [await ticketFor(on, slot_id), await ticketFor(on, slot_id)]
     on.clock.advance(59_999)
-    expect(statusOf(await handshake(on, pathOf(slot_id, early)))).toBe(101)
+    expect(readStatus(await handshake(on, pathOf(slot_id, early)))).toBe(101)
     on.clock.advance(1)
-    expect(statusOf(await handshake(on, pathOf(slot_id, late)))).toBe(401)
+    expect(readStatus(await handshake(on, pathOf(slot_id, late)))).toBe(401)
   })
 
   test('is the only credential of a handshake', async () => {
@@ -243,7 +243,7 @@ describe('a ticket', () => {
       await handshake(on, `${bare}?ticket=${key}`, { authorization }),
       await handshake(on, bare, { authorization }),
     ]
-    expect(responses.map(statusOf)).toEqual([401, 401, 401, 401, 401])
+    expect(responses.map(readStatus)).toEqual([401, 401, 401, 401, 401])
   })
 
   test('is refused without the credential of its surface, and for a slot of another project', async () => {
@@ -267,16 +267,16 @@ describe('the path of the sockets', () => {
     expect([status, body.reason_code, headers.upgrade]).toEqual([426, 'upgrade_required', 'websocket'])
     const ticket = await ticketFor(on, slot_id)
     const old = await handshake(on, pathOf(slot_id, ticket), { 'sec-websocket-version': '8' })
-    expect([statusOf(old), /sec-websocket-version: 13/i.test(old)]).toEqual([426, true])
-    expect(statusOf(await handshake(on, pathOf(slot_id, ticket), { 'sec-websocket-key': 'short' }))).toBe(400)
-    expect(statusOf(await handshake(on, pathOf(slot_id, ticket)))).toBe(101)
+    expect([readStatus(old), /sec-websocket-version: 13/i.test(old)]).toEqual([426, true])
+    expect(readStatus(await handshake(on, pathOf(slot_id, ticket), { 'sec-websocket-key': 'short' }))).toBe(400)
+    expect(readStatus(await handshake(on, pathOf(slot_id, ticket)))).toBe(101)
   })
 
   test('refuses the handshake of another host: DNS rebinding', async () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)
     const ticket = await ticketFor(on, slot_id)
-    expect(statusOf(await handshake(on, pathOf(slot_id, ticket), { host: 'evil.example' }))).toBe(421)
+    expect(readStatus(await handshake(on, pathOf(slot_id, ticket), { host: 'evil.example' }))).toBe(421)
   })
 
   test('agrees to no subprotocol and to no compression', async () => {
@@ -286,7 +286,7 @@ describe('the path of the sockets', () => {
       'sec-websocket-protocol': 'chat',
       'sec-websocket-extensions': 'permessage-deflate',
     })
-    expect(statusOf(response)).toBe(101)
+    expect(readStatus(response)).toBe(101)
     expect(response).not.toMatch(/sec-websocket-(protocol|extensions)/i)
     expect(response).toMatch(/x-request-id: req_[0-9a-z]{11}/i)
   })
@@ -294,14 +294,14 @@ describe('the path of the sockets', () => {
   test('is the only one that upgrades: another request is answered as if it had not asked', async () => {
     await using on = await stage()
     const other = { upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__', connection: 'Upgrade, HTTP2-Settings, close' }
-    expect(statusOf(await handshake(on, '/_sandbox/readyz', other))).toBe(200)
-    expect(statusOf(await handshake(on, '/_sandbox/readyz', { connection: 'Upgrade, close' }))).toBe(200)
+    expect(readStatus(await handshake(on, '/_sandbox/readyz', other))).toBe(200)
+    expect(readStatus(await handshake(on, '/_sandbox/readyz', { connection: 'Upgrade, close' }))).toBe(200)
   })
 
   test('is not there with --strict', async () => {
     await using on = await stage({ strict: true })
     const { slot_id } = await fill(on.api)
-    expect(statusOf(await handshake(on, pathOf(slot_id, 'wst_x'), { connection: 'Upgrade, close' }))).toBe(404)
+    expect(readStatus(await handshake(on, pathOf(slot_id, 'wst_x'), { connection: 'Upgrade, close' }))).toBe(404)
     expect((await on.api.refuse('wrapper.ticket', { params: { slot_id }, as: key })).status).toBe(404)
   })
 })

@@ -107,14 +107,14 @@ function sourceOf({ api }: Stage): TurnSource {
   }
 }
 
-function countsOf(records: readonly Played[]): OwnCounts {
+function sumCounts(records: readonly Played[]): OwnCounts {
   const lines = records.map(({ slot_id, impressions, views }) => `${slot_id},${impressions},${views}`)
   const text = ['slot_id,impressions,views', ...lines, ''].join('\r\n')
   return readOwnReport(parseOwnFile(text))!.counts
 }
 
 function compare(records: readonly Played[], known: Awaited<ReturnType<typeof readTurns>>): Reconciliation {
-  return reconcile(countsOf(records), known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
+  return reconcile(sumCounts(records), known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
 }
 
 test('names all thirty, no other, and their sums are the difference', async () => {
@@ -175,7 +175,7 @@ test('reads and compares the days of the turns that a file names, and no other',
   }
   const [, middle = []] = days
   const [lost] = middle
-  const own = countsOf(middle.slice(1))
+  const own = sumCounts(middle.slice(1))
   const known = await readTurns(sourceOf(on), { own })
   expect(known.turns.map(({ slot_id }) => slot_id)).toEqual(middle.map(({ slot_id }) => slot_id).toSorted())
   const result = reconcile(own, known.turns, { mode: 'test', since_ms: null, until_ms: null }, 0)
@@ -193,7 +193,7 @@ test('reads and compares the days of the turns that a file names, and no other',
   const wide = await readTurns(sourceOf(on), { own, span })
   expect(reconcile(own, wide.turns, { mode: 'test', ...span }, 0).differences).toHaveLength(2 * 41)
   // A file that names nothing here is compared with everything: its rows were never requested.
-  const foreign = countsOf([{ ...lost!, slot_id: 'slot_00000000zzz' }])
+  const foreign = sumCounts([{ ...lost!, slot_id: 'slot_00000000zzz' }])
   expect((await readTurns(sourceOf(on), { own: foreign })).turns).toHaveLength(60)
 })
 

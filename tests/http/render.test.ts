@@ -6,7 +6,7 @@ const load = (on: Stage, asset_token: string) => on.api.accept('render.frame', {
 const refused = (on: Stage, asset_token: string) => on.api.refusePage('render.frame', { params: { asset_token } })
 
 /** The settings that the frame's script reads. */
-function settingsOf(html: string): Record<string, unknown> {
+function readSettings(html: string): Record<string, unknown> {
   return JSON.parse(/id="settings"[^>]*>([^<]*)</.exec(html)![1]!) as Record<string, unknown>
 }
 
@@ -20,7 +20,7 @@ describe('the frame', () => {
       ['native', 'native'],
     ] as const) {
       const { asset_token, placement } = await fill(on.api, { format })
-      expect(settingsOf((await load(on, asset_token)).text)).toEqual({
+      expect(readSettings((await load(on, asset_token)).text)).toEqual({
         media_type,
         width: placement.width,
         height: placement.height,
@@ -40,7 +40,7 @@ describe('a frame that may not be shown', () => {
     for (const token of [flipped, 'x', 'ast_', slot_id, `${asset_token}x`, '<script>', '%', 'a b', '..', key]) {
       const { status, reason_code, text, headers } = await refused(on, token)
       expect([token, status, reason_code]).toEqual([token, 404, 'asset_token_invalid'])
-      expect(settingsOf(text)).toEqual({ code: 'asset_token_invalid' })
+      expect(readSettings(text)).toEqual({ code: 'asset_token_invalid' })
       expect(text).not.toContain(token === '<script>' ? '<script>' : `>${token}<`)
       expect(headers['cache-control']).toBe('no-store, private')
       expect(headers['content-security-policy']).toContain("default-src 'none'")
@@ -75,7 +75,7 @@ describe('a refused frame', () => {
       await refuse(asset_token)
       const { status, headers, text } = await open(on, asset_token)
       expect([code, status >= 400, headers['content-type']]).toEqual([code, true, 'text/html; charset=utf-8'])
-      expect(settingsOf(text)).toEqual({ code })
+      expect(readSettings(text)).toEqual({ code })
       expect(text).toContain("postMessage({t:'error',code:")
     }
     // What is no frame, or is asked for by a program, stays JSON.

@@ -24,7 +24,7 @@ async function refusal(api: Api, path: string, body: Record<string, unknown> = {
   return response.body.fields.map(({ path, message }) => `${path} ${message}`)
 }
 
-const responseOf = ({ exchange }: ReplayResult) => JSON.parse(exchange.response_body!) as Record<string, unknown>
+const readResponse = ({ exchange }: ReplayResult) => JSON.parse(exchange.response_body!) as Record<string, unknown>
 const journalSize = async (api: Api) => (await api.accept('sandbox.info')).body.journal.size
 
 /** A placement and its render beacon in the journal. */
@@ -41,7 +41,7 @@ describe('a replay', () => {
     const before = await newest(on.api, '/v1/beacons')
     const again = await replay(on.api, '/v1/beacons')
     expect(again).toMatchObject({ replayed: before.request_id, status_before: 200, not_restored: [] })
-    expect(responseOf(again)).toMatchObject({ duplicate: true, reason_code: 'DUPLICATE' })
+    expect(readResponse(again)).toMatchObject({ duplicate: true, reason_code: 'DUPLICATE' })
     expect(again.exchange).toMatchObject({
       key: 'sk_test',
       key_id: before.key_id,
@@ -53,7 +53,7 @@ describe('a replay', () => {
     const changed = await replay(on.api, '/v1/beacons', {
       set: { beacon_id: 'replayed-1', 'measurements.visible_ms': 7, 'metadata.tags.0': 'again' },
     })
-    expect(responseOf(changed)).toMatchObject({ duplicate: false })
+    expect(readResponse(changed)).toMatchObject({ duplicate: false })
     expect(JSON.parse(changed.exchange.request_body!)).toMatchObject({
       beacon_id: 'replayed-1',
       measurements: { visible_ms: 7 },

@@ -207,7 +207,7 @@ describe('a restore', () => {
     await save(on.api, 'repaged')
     for (const bytes of [512, 65_536]) {
       await fill(on.api)
-      await changeSnapshot(database, 'repaged', (image) => withPagesOf(image, bytes))
+      await changeSnapshot(database, 'repaged', (image) => resizePages(image, bytes))
       await restore(on.api, 'repaged')
       expect([bytes, await slots(on.api)]).toEqual([bytes, [slot_id]])
     }
@@ -217,7 +217,7 @@ describe('a restore', () => {
 })
 
 /** Returns the same database in another size of pages. */
-function withPagesOf(image: Buffer, bytes: number): Buffer {
+function resizePages(image: Buffer, bytes: number): Buffer {
   const db = openImage(image)
   db.exec(`PRAGMA page_size = ${bytes}; VACUUM`)
   return db.serialize()

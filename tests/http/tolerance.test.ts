@@ -15,8 +15,8 @@ const old = { [oldClientHeader]: '1.0.0' }
 
 describe('sibling routes', () => {
   test('a field of one route that creates a job is a field of the other, except the two that the document gives one of them', () => {
-    const fieldsOf = (schema: z.ZodObject) => Object.keys(schema.shape)
-    const missing = (from: z.ZodObject, to: z.ZodObject) => fieldsOf(from).filter((name) => !(name in to.shape))
+    const listFields = (schema: z.ZodObject) => Object.keys(schema.shape)
+    const missing = (from: z.ZodObject, to: z.ZodObject) => listFields(from).filter((name) => !(name in to.shape))
     expect(missing(JobRequest, PlacementRequest)).toEqual([])
     expect(missing(PlacementRequest, JobRequest)).toEqual(['wait_ms', 'test_outcome'])
     for (const [name, field] of Object.entries(PlacementRequest.shape)) {

@@ -44,7 +44,7 @@ interface Shown {
 }
 
 /** Resolves to the counts of a page, and the whole numbers on it that lead nowhere. */
-async function figuresOf(page: Page): Promise<{ figures: Shown[]; others: string[] }> {
+async function readFigures(page: Page): Promise<{ figures: Shown[]; others: string[] }> {
   return page.evaluate(() => {
     const figures = [...document.querySelectorAll<HTMLAnchorElement>('main a[data-figure]')].map((link) => ({
       count: Number(link.textContent?.replaceAll(',', '')),
@@ -69,7 +69,7 @@ test('each count of overview, billing, funnel and session opens a list with as m
   await using inspector = await openStaged()
   const { here: on, page, go } = inspector
   await addTraffic(on)
-  const rowsOf = async (href: string) => {
+  const countRows = async (href: string) => {
     const items: unknown[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const url = new URL(href)
@@ -86,14 +86,14 @@ test('each count of overview, billing, funnel and session opens a list with as m
   const least = { '/': 9, '/billing': 14, '/billing?session_id=sess_1': 10, '/beacons': 18, '/sessions/sess_1': 6 }
   for (const [path, count] of Object.entries(least)) {
     await go(path)
-    const read = async () => (await figuresOf(page)).figures.length
+    const read = async () => (await readFigures(page)).figures.length
     await expect.poll(read).toBeGreaterThanOrEqual(count)
-    expect([path, (await figuresOf(page)).others]).toEqual([path, []])
+    expect([path, (await readFigures(page)).others]).toEqual([path, []])
     // The counts of the last minute come with the events, after the page.
     await expect
       .poll(async () => {
-        const { figures } = await figuresOf(page)
-        const rows = await Promise.all(figures.map(({ href }) => rowsOf(href)))
+        const { figures } = await readFigures(page)
+        const rows = await Promise.all(figures.map(({ href }) => countRows(href)))
         const differing = figures.flatMap(({ count, href }, index) => (rows[index] === count ? [] : [[href, count]]))
         return { path, differing, isAnyCounted: figures.some(({ count }) => count > 0) }
       })

@@ -33,8 +33,8 @@ test.each(['desk', 'phone'] as const)(
     await go('/playground')
     await page.locator('.surface').waitFor()
     expect(await page.getByRole('button', { name: /^send/i }).count()).toBe(1)
-    const topOf = (part: string) => page.locator(part).evaluate((element) => element.getBoundingClientRect().top)
-    const [form, surface] = [await topOf('.playground-form'), await topOf('.surface')]
+    const readTop = (part: string) => page.locator(part).evaluate((element) => element.getBoundingClientRect().top)
+    const [form, surface] = [await readTop('.playground-form'), await readTop('.surface')]
     if (size === 'phone') expect(form).toBeLessThan(surface)
   },
 )

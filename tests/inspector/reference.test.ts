@@ -46,7 +46,7 @@ test('every example of the API runs with one press and succeeds', async () => {
     await go(`/reference?endpoint=${id}`)
     const choices = page.getByRole('button', { name: /Example/ })
     await page.getByRole('button', { name: 'Run', exact: true }).waitFor()
-    const count = (await choices.count()) === 0 ? 1 : await optionsOf()
+    const count = (await choices.count()) === 0 ? 1 : await buildOptions()
     for (let index = 0; index < count; index++) {
       if (count > 1) {
         await choices.click()
@@ -56,7 +56,7 @@ test('every example of the API runs with one press and succeeds', async () => {
       const outcome = await page.getByText(/^Responded \d+\.$/).textContent()
       expect([id, index, outcome]).toEqual([id, index, expect.stringMatching(/^Responded 20[01]\.$/)])
     }
-    async function optionsOf(): Promise<number> {
+    async function buildOptions(): Promise<number> {
       await choices.click()
       const found = await page.getByRole('option').count()
       await page.keyboard.press('Escape')

@@ -66,7 +66,7 @@ test(`${cases} damaged files`, { timeout: 600_000 }, async () => {
     const path = join(place.path, `${index}.db`)
     copyFileSync(intact, path)
     const what = damage(path, index, dice)
-    const outcome = await outcomeOf(path)
+    const outcome = await readOutcome(path)
     if (outcome.startsWith('unexplained')) unexplained.push(`${what} -> ${outcome}`)
   }
   expect(unexplained).toEqual([])
@@ -115,7 +115,7 @@ function damage(path: string, index: number, dice: Dice): string {
   }
 }
 
-async function outcomeOf(path: string): Promise<string> {
+async function readOutcome(path: string): Promise<string> {
   const reports: unknown[] = []
   try {
     await using sandbox = await startSandbox({ database: path, report: (error) => reports.push(error) })

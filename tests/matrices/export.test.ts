@@ -38,7 +38,7 @@ describe.each(['file', 'memory'])('of a sandbox in %s', (where) => {
     expect(load.problems).toEqual([])
     let before = 0
     for (const { acknowledged, file } of exports) {
-      const { held, ...counts } = contentsOf(file)
+      const { held, ...counts } = readContents(file)
       expect(acknowledged.filter((name) => !held.has(name))).toEqual([])
       expect(counts.evidence).toBe(counts.decided + counts.beacons)
       expect(counts.events).toEqual({ decided: counts.decided, beacons: counts.beacons, frames: counts.frames })
@@ -198,7 +198,7 @@ async function get(sandbox: Sandbox, path: string): Promise<unknown> {
 }
 
 /** Returns the contents of an export: counts, and identifiers as the load records them. */
-function contentsOf(file: Buffer) {
+function readContents(file: Buffer) {
   return withState(gunzipSync(file), (db) => {
     const count = (text: string) => db.prepare(`SELECT count(*) FROM ${text}`).pluck().get() as number
     const held = new Set<string>()

@@ -87,7 +87,7 @@ test('bytes that are no state, or more than a state says it has, are refused as 
   const zeros = Buffer.alloc(32_000_000)
   const problems = []
   for (const bytes of [zeros, Buffer.alloc(0), Buffer.concat([readFileSync(database), zeros])]) {
-    const response = await importOf(on.sandbox.url, bytes)
+    const response = await readImport(on.sandbox.url, bytes)
     problems.push(`${response.status} ${((await response.json()) as { message: string }).message}`)
   }
   expect(problems).toEqual([
@@ -124,7 +124,7 @@ test(`${hostile.length} hostile exports`, async () => {
     const path = join(place.path, 'hostile.db')
     copyFileSync(intact, path)
     edit(path, (db) => db.exec(`PRAGMA foreign_keys = OFF; ${statement}`))
-    const response = await importOf(on.sandbox.url, readFileSync(path))
+    const response = await readImport(on.sandbox.url, readFileSync(path))
     const { reason_code, message } = (await response.json()) as { reason_code?: string; message?: string }
     if (response.status !== 400 || reason_code !== 'archive_invalid')
       accepted.push(`${statement} -> ${response.status} ${message}`)
@@ -135,7 +135,7 @@ test(`${hostile.length} hostile exports`, async () => {
   await fill(on.api)
 })
 
-function importOf(url: string, bytes: Buffer): Promise<Response> {
+function readImport(url: string, bytes: Buffer): Promise<Response> {
   return fetch(new URL('/_sandbox/import', url), {
     method: 'POST',
     headers: { 'content-type': 'application/gzip' },

@@ -36,7 +36,7 @@ test(`${kills} kills during a reset leave a complete state`, async () => {
     await sandbox.kill()
     expect(sandbox.reports).toEqual([])
 
-    const found = stateOf(database)
+    const found = readState(database)
     const old = { slots: placed, entries: placed, projects: 3, last_event: 'placement.decided', check: 'ok' }
     const fresh = { slots: 0, entries: 0, projects: 3, last_event: 'sandbox.reset', check: 'ok' }
     if (await answered) expect(found).toEqual(fresh)
@@ -58,7 +58,7 @@ async function place({ url }: Child, count: number): Promise<void> {
 }
 
 /** The state that a start will find. */
-function stateOf(path: string) {
+function readState(path: string) {
   const db = new Database(path)
   try {
     const one = (query: string) => db.prepare(`SELECT ${query}`).pluck().get()

@@ -98,7 +98,7 @@ async function useUntilKilled({ url }: Child, acknowledged: Acknowledged, sessio
 
 /** Looks among the `newest` beacons: requests that ran at the kill may have been stored without a response. */
 async function isKept(sandbox: Child, { placements, beacons }: Acknowledged, newest: number): Promise<void> {
-  const listed = await beaconsOf(sandbox, newest)
+  const listed = await listBeacons(sandbox, newest)
   const lost = beacons.filter((beacon) => {
     const item = listed.get(beacon.beacon_id)
     return item?.slot_id !== beacon.slot_id || item.event !== beacon.event || item.verdict !== 'accepted'
@@ -116,7 +116,7 @@ async function isKept(sandbox: Child, { placements, beacons }: Acknowledged, new
 }
 
 /** At least the `newest` beacons by identifier. */
-async function beaconsOf(sandbox: Child, newest: number): Promise<Map<string, BeaconItem>> {
+async function listBeacons(sandbox: Child, newest: number): Promise<Map<string, BeaconItem>> {
   const found = new Map<string, BeaconItem>()
   let cursor = ''
   while (found.size < newest) {

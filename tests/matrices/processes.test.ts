@@ -11,7 +11,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '#sandbox/index.
 import { root } from '#tests/cli/process.ts'
 import { type ChildOptions, startChild } from '#tests/reliability/child.ts'
 import { findProblem } from '#tests/reliability/responses.ts'
-import { get, newDatabase, place, placementOf, post, type Served } from '#tests/reliability/served.ts'
+import { buildPlacement, get, newDatabase, place, post, type Served } from '#tests/reliability/served.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
 const reports: unknown[] = []
@@ -46,7 +46,7 @@ describe('a database that another program holds', () => {
 
   test('is waited for', async () => {
     const { child, other } = await held()
-    const placed = post(child, '/v1/placements', placementOf('waits'))
+    const placed = post(child, '/v1/placements', buildPlacement('waits'))
     await new Promise((resolve) => setTimeout(resolve, 200))
     other.exec('ROLLBACK')
     expect(await placed).toMatchObject({ status: 200 })
@@ -55,7 +55,7 @@ describe('a database that another program holds', () => {
 
   test('and does not let go of is named, and needs no more once it does', async () => {
     const { child, other } = await held()
-    const { status, headers, body } = await post(child, '/v1/placements', placementOf('refused'))
+    const { status, headers, body } = await post(child, '/v1/placements', buildPlacement('refused'))
     expect([status, headers['retry-after']]).toEqual([503, '1'])
     expect(body).toMatchObject({
       reason_code: 'storage_unavailable',
@@ -103,7 +103,7 @@ describe('storage that is full', () => {
     onTestFinished(() => void (process_.exitCode ?? process.kill(served.pid, 'SIGKILL')))
     const acknowledged: string[] = []
     for (let turn = 0, status = 200; status === 200; turn++) {
-      const placed = await post(served, '/v1/placements', placementOf(`stop-${turn}`))
+      const placed = await post(served, '/v1/placements', buildPlacement(`stop-${turn}`))
       status = placed.status
       if (status === 200) acknowledged.push((placed.body as PlacementResponse).slot_id)
     }
@@ -130,7 +130,7 @@ describe('storage that is full', () => {
     let refused = 0
     for (let turn = 0; turn < 20_000 && refused < 40; turn++) {
       const results = await Promise.all(
-        Array.from({ length: 8 }, (_, lane) => post(child, '/v1/placements', placementOf(`full-${turn}-${lane}`))),
+        Array.from({ length: 8 }, (_, lane) => post(child, '/v1/placements', buildPlacement(`full-${turn}-${lane}`))),
       )
       for (const { status, body, headers } of results) {
         if (status === 200) acknowledged.push((body as PlacementResponse).slot_id)
@@ -170,13 +170,13 @@ describe('storage that is full', () => {
 
     if (lift !== null) {
       lift(child.pid)
-      const again = await post(child, '/v1/placements', placementOf('after'))
+      const again = await post(child, '/v1/placements', buildPlacement('after'))
       expect(again.status, JSON.stringify(again.body)).toBe(200)
       acknowledged.push((again.body as PlacementResponse).slot_id)
     }
     // The private file system of the process is removed with it.
     const seen = limits.small_disk === undefined ? database : `/proc/${child.pid}/root${database}`
-    const restarted = lift === null ? copyOf(seen) : database
+    const restarted = lift === null ? makeCopy(seen) : database
     await child.kill()
 
     await using sandbox = await start({ database: restarted, rate_limit: 'off' })
@@ -222,7 +222,12 @@ test('a stop under load responds by the contract to the last and leaves nothing 
       const client = new Client(child.url)
       try {
         for (;;) {
-          const { status, headers, body } = await post(child, '/v1/placements?wait_ms=0', placementOf('load'), client)
+          const { status, headers, body } = await post(
+            child,
+            '/v1/placements?wait_ms=0',
+            buildPlacement('load'),
+            client,
+          )
           responses++
           const problem = findProblem({ status, headers, body: JSON.stringify(body) }, contract['placements.create'])
           if (problem !== null) problems.push(problem)
@@ -271,7 +276,7 @@ function start(options: SandboxOptions = {}): Promise<Sandbox> {
 }
 
 /** A copy of a database with its log, in a directory with space. */
-function copyOf(database: string): string {
+function makeCopy(database: string): string {
   const copy = newDatabase()
   for (const ending of ['', '-wal', '.key']) {
     if (existsSync(`${database}${ending}`)) writeFileSync(`${copy}${ending}`, readFileSync(`${database}${ending}`))

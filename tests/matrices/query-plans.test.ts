@@ -11,7 +11,7 @@ import { insertSessionBeacons } from '#store/sqlite/migrations.ts'
 import type { Call } from '#tests/http/call.ts'
 import { beacon, edit, fill, folder, key, type Stage, stage } from '#tests/http/stage.ts'
 import { addToSessions, addTraffic } from '#tests/reliability/large-state.ts'
-import { type Asked, readers, requestsOf, unplaced } from '#tests/reliability/list-requests.ts'
+import { type Asked, listRequests, readers, unplaced } from '#tests/reliability/list-requests.ts'
 
 /** Tables that grow with traffic. */
 const large = 'job|slot|beacon|aside_beacon|session_beacon|evidence|event|exchange|consent|session|activation'
@@ -41,7 +41,7 @@ test('of every list with every filter', async () => {
     await using on = await stage({ database })
     prepared.clear()
     for (const endpoint of readers) {
-      const single = Object.values(requestsOf(endpoint)).filter(({ query }) => query?.includes('limit=') !== true)
+      const single = Object.values(listRequests(endpoint)).filter(({ query }) => query?.includes('limit=') !== true)
       const nameOf = ({ query }: Asked) => query?.split('=')[0] ?? ''
       const firsts = single.filter((one) => one.query && single.find((other) => nameOf(other) === nameOf(one)) === one)
       // The journal compares all of its filters with the same bounded number of rows.
@@ -65,7 +65,7 @@ test('of every list with every filter', async () => {
   }
   expect(requests).toBeGreaterThan(100)
   expect(prepared.size).toBeGreaterThan(50)
-  expect(problemsOf(database, [...prepared])).toEqual([])
+  expect(listProblems(database, [...prepared])).toEqual([])
 })
 
 test('a query without an index, and one that compares more than the key, are found', async () => {
@@ -77,12 +77,14 @@ test('a query without an index, and one that compares more than the key, are fou
     "SELECT * FROM beacon WHERE id < ? AND body_sha256 = 'x' ORDER BY id DESC LIMIT 5",
     'SELECT * FROM slot ORDER BY decided_at_ms LIMIT ?',
   ]
-  expect(problemsOf(database, faulty)).toHaveLength(faulty.length)
-  expect(problemsOf(database, ['SELECT id FROM beacon WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET 1999'])).toEqual([])
+  expect(listProblems(database, faulty)).toHaveLength(faulty.length)
+  expect(listProblems(database, ['SELECT id FROM beacon WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET 1999'])).toEqual(
+    [],
+  )
 })
 
 /** Returns the statements that may read a whole table, each with that part of its plan. */
-function problemsOf(database: string, statements: readonly string[]): string[] {
+function listProblems(database: string, statements: readonly string[]): string[] {
   const problems: string[] = []
   const scan = new RegExp(`^SCAN (${large}|found)\\b`)
   const oneSided = new RegExp(`^SEARCH (${large}) USING INTEGER PRIMARY KEY \\(rowid[<>]\\?\\)`)

@@ -38,14 +38,14 @@ test('a reset of a file that another program has locked changes nothing, and the
   other.exec('BEGIN IMMEDIATE')
   const refused = await request(`${sandbox.url}/_sandbox/reset`, { method: 'POST' })
   expect([refused.statusCode, await refused.body.json()]).toMatchObject([503, { reason_code: 'storage_unavailable' }])
-  expect(await slotsOf(sandbox)).toBe(1)
+  expect(await countSlots(sandbox)).toBe(1)
   other.exec('ROLLBACK')
   other.close()
   await place(sandbox)
-  expect(await slotsOf(sandbox)).toBe(2)
+  expect(await countSlots(sandbox)).toBe(2)
   const done = await request(`${sandbox.url}/_sandbox/reset`, { method: 'POST' })
   expect([done.statusCode, await done.body.json()]).toEqual([200, { ok: true }])
-  expect(await slotsOf(sandbox)).toBe(0)
+  expect(await countSlots(sandbox)).toBe(0)
   await place(sandbox)
   expect(reports).toEqual([expect.objectContaining({ name: 'StorageError' })])
 })
@@ -83,7 +83,7 @@ async function place(sandbox: Sandbox): Promise<void> {
   expect(reply.statusCode, await reply.body.text()).toBe(200)
 }
 
-async function slotsOf(sandbox: Sandbox): Promise<number> {
+async function countSlots(sandbox: Sandbox): Promise<number> {
   const reply = await request(`${sandbox.url}/_sandbox/placements`)
   return ((await reply.body.json()) as { items: unknown[] }).items.length
 }

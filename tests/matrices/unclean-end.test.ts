@@ -26,11 +26,11 @@ describe('after a kill', () => {
     await using sandbox = await start(database)
     expect(sandbox.warnings).toEqual([])
     await expect.poll(() => reports.join('\n')).toContain('is damaged, as found after an unclean end')
-    const [warning, ...others] = await warningsOf(sandbox)
+    const [warning, ...others] = await listWarnings(sandbox)
     expect(others).toEqual([])
     expect(warning).toMatch(/^\S+sandbox\.db is damaged, as found after an unclean end: .+ svc sandbox reset$/)
     expect((await fetch(`${sandbox.url}/_sandbox/reset`, { method: 'POST' })).status).toBe(200)
-    expect(await warningsOf(sandbox)).toEqual([])
+    expect(await listWarnings(sandbox)).toEqual([])
   })
 
   test('an intact file has no warning, and is checked once', async () => {
@@ -83,7 +83,7 @@ describe('the log of a sandbox that was killed', () => {
     change(`${database}-wal`)
     await using sandbox = await start(database)
     expect(sandbox.warnings).toEqual([missing(database)])
-    expect(await warningsOf(sandbox)).toContain(missing(database))
+    expect(await listWarnings(sandbox)).toContain(missing(database))
   })
 
   test('removed with its index: the start says what may be missing', async () => {
@@ -159,7 +159,7 @@ describe('a copy of the database file alone', () => {
     await write(running)
     const copy = copied(database, [''])
     const first = await start(copy)
-    expect([first.warnings, await warningsOf(first)]).toEqual([[alone(copy)], [alone(copy)]])
+    expect([first.warnings, await listWarnings(first)]).toEqual([[alone(copy)], [alone(copy)]])
     await pause(checkStarts_ms)
     await first.close()
     await using second = await start(copy)
@@ -251,7 +251,7 @@ async function post({ url }: Sandbox, path: string, body: string): Promise<void>
   expect(response.ok, await response.text()).toBe(true)
 }
 
-async function warningsOf({ url }: { url: string }): Promise<string[]> {
+async function listWarnings({ url }: { url: string }): Promise<string[]> {
   return ((await (await fetch(`${url}/_sandbox/info`)).json()) as { warnings: string[] }).warnings
 }
 

@@ -11,7 +11,7 @@ export interface App extends AsyncDisposable {
 
 /** Serves one page at `/`, and at `/framed` one with an ad for a frame in it. Routes: `/placement`, of a session of its own; the same `/late`; `/one-session`; and `/reshaped`, which render.js cannot read. Not `/mistyped`. */
 export async function startApp(base_url: string, { body, policy, is_report_only }: Page): Promise<App> {
-  const documentOf = (
+  const buildDocument = (
     content: string,
   ) => `<!doctype html><html lang="en"><title>App</title><link rel="icon" href="data:,">
 <script src="${base_url}/v1/render.js"></script><body style="margin:16px">${content}</body></html>`
@@ -20,7 +20,7 @@ export async function startApp(base_url: string, { body, policy, is_report_only 
     if (path === '/' || path === '/framed') {
       const header = is_report_only === true ? 'content-security-policy-report-only' : 'content-security-policy'
       const headers = policy === undefined ? {} : { [header]: policy(base_url) }
-      const html = documentOf(path === '/' ? body : framedBody)
+      const html = buildDocument(path === '/' ? body : framedBody)
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(html)
       return
     }

@@ -90,7 +90,7 @@ test('the packed package runs under three majors of Vitest, Playwright of two ye
 
 describe('a release', () => {
   const { on, permissions, jobs } = readWorkflow('release.yml')
-  const commandsOf = (name: string) => jobs[name]!.steps.map(({ run, uses }) => run ?? uses ?? '').join('\n')
+  const listCommands = (name: string) => jobs[name]!.steps.map(({ run, uses }) => run ?? uses ?? '').join('\n')
 
   test('begins with a tag, and is built twice, compared, attested, published: each only after the one before', () => {
     expect(on).toEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } })
@@ -103,9 +103,9 @@ describe('a release', () => {
       ['release', 'npm'],
     ])
     expect(new Set(jobs.build!.strategy.matrix.folder).size).toBe(2)
-    expect(commandsOf('build')).toContain('npm run release -- --dry-run')
-    expect(commandsOf('mutation-score')).toContain('npm run mutation-score')
-    expect(commandsOf('compare')).toContain('diff one/SHA256SUMS another/SHA256SUMS')
+    expect(listCommands('build')).toContain('npm run release -- --dry-run')
+    expect(listCommands('mutation-score')).toContain('npm run mutation-score')
+    expect(listCommands('compare')).toContain('diff one/SHA256SUMS another/SHA256SUMS')
   })
 
   test('gives each job the rights of its steps: what runs the code of dependencies may only read', () => {
@@ -125,11 +125,11 @@ describe('a release', () => {
   })
 
   test('says who built it: npm provenance by the identity of the workflow, and attestations of every file', () => {
-    expect(commandsOf('npm')).toMatch(/npm publish \S+\.tgz --provenance .*--ignore-scripts/)
+    expect(listCommands('npm')).toMatch(/npm publish \S+\.tgz --provenance .*--ignore-scripts/)
     const attest = jobs.attest!.steps.find(({ uses }) => uses?.startsWith('actions/attest-build-provenance@'))
     expect(attest?.with).toEqual({ 'subject-checksums': 'release/SHA256SUMS' })
     for (const file of ['*.tgz', '*.tar.xz', '*.cdx.json', 'SHA256SUMS'])
-      expect(commandsOf('release')).toContain(`release/${file}`)
+      expect(listCommands('release')).toContain(`release/${file}`)
     expect(read('.github/workflows/release.yml')).not.toMatch(/secrets\.|NODE_AUTH_TOKEN/)
   })
 

@@ -1,17 +1,14 @@
 /** What the frame of an ad reports to its page, and how often. Clips play in real time here. */
 import type { Frame, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { FrameMessage, HostMessage } from '#renderer/messages.ts'
 import { about } from '#tests/browser/catalogue.ts'
 import { framesCatalogue } from '#tests/browser/frames-catalogue.ts'
-import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
+import { type Host, openStage, type PlaceOptions } from '#tests/browser/stage.ts'
 import { until } from '#tests/browser/turns.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'flows')
-})
-afterAll(() => stage?.[Symbol.asyncDispose]())
+const stage = await forAllTests(openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'flows'))
 
 async function frameIn(page: Page, target: string): Promise<Frame> {
   const element = await page.locator(`${target} iframe`).elementHandle()
@@ -48,8 +45,8 @@ describe.concurrent('what the frame reports', () => {
     )
     return { host, frame: await frameIn(host.page, '#slot') }
   }
-  const messagesOf = ({ page }: Host) => page.evaluate(() => (window as unknown as { wire: Wire }).wire.messages)
-  const kinds = async (host: Host) => (await messagesOf(host)).map(({ t }) => t)
+  const listMessages = ({ page }: Host) => page.evaluate(() => (window as unknown as { wire: Wire }).wire.messages)
+  const kinds = async (host: Host) => (await listMessages(host)).map(({ t }) => t)
   const send = ({ page }: Host, message: HostMessage) =>
     page.evaluate((message) => (window as unknown as { wire: Wire }).wire.send(message), message)
 
@@ -71,9 +68,9 @@ describe.concurrent('what the frame reports', () => {
     })
     expect(rate.messages).toBeGreaterThan(0)
     expect(rate.messages / rate.seconds).toBeLessThan(10)
-    const last = (await messagesOf(host)).length
+    const last = (await listMessages(host)).length
     await settled(host)
-    expect(await messagesOf(host)).toHaveLength(last)
+    expect(await listMessages(host)).toHaveLength(last)
   })
 
   test('a clip reports where a jump started before it reports where it ended, and nothing after it is torn down', async () => {
@@ -81,7 +78,7 @@ describe.concurrent('what the frame reports', () => {
     await using _ = host
     await until(() => kinds(host), ['ready', 'rendered'])
     await send(host, { t: 'visibility', ratio: 1, page_visible: true })
-    const media = async () => (await messagesOf(host)).filter((message) => message.t === 'media')
+    const media = async () => (await listMessages(host)).filter((message) => message.t === 'media')
     await until(async () => (await media())[0]?.state, 'playing')
     await frame.locator('video').evaluate((video: HTMLVideoElement) => {
       video.currentTime = 5
@@ -91,10 +88,10 @@ describe.concurrent('what the frame reports', () => {
     expect(jump.at(-1)?.state).toBe('stalled')
     await send(host, { t: 'teardown' })
     await until(() => frame.locator('video').evaluate((video: HTMLVideoElement) => video.paused), true)
-    const last = (await messagesOf(host)).length
+    const last = (await listMessages(host)).length
     await frame.locator('button.mute').click()
     await settled(host)
-    expect(await messagesOf(host)).toHaveLength(last)
+    expect(await listMessages(host)).toHaveLength(last)
   })
 
   test('a clip sends no flood of messages while a key is held down', async () => {

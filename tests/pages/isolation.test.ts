@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Frame } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { formats, nativeTemplates } from '#contract/fields.ts'
-import { about, catalogueOf, type Texts } from '#tests/browser/catalogue.ts'
+import { about, buildCatalogue, type Texts } from '#tests/browser/catalogue.ts'
 import { frameDocuments, honestly, replaceFrames } from '#tests/browser/hostile-frame.ts'
 import { type Host, type OpenOptions, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { beaconPosts, expectNothing, frameLoads, startTurn, turnState, until, view } from '#tests/browser/turns.ts'
@@ -47,7 +47,7 @@ let printed: Stage
 
 beforeAll(async () => {
   stage = await openStage({}, undefined, 'flows')
-  printed = await openStage({ demand: catalogueOf(texts) }, undefined, 'flows')
+  printed = await openStage({ demand: buildCatalogue(texts) }, undefined, 'flows')
 })
 afterAll(async () => {
   await printed?.[Symbol.asyncDispose]()
@@ -79,7 +79,7 @@ function openWatched(on: Stage, options: OpenOptions): Promise<Host> {
 const violations = ({ page }: Host): Promise<string[]> => page.evaluate(() => window.violations ?? [])
 
 /** The document inside the frame of a slot. */
-async function frameOf({ page }: Host, target = '#slot'): Promise<Frame> {
+async function findFrame({ page }: Host, target = '#slot'): Promise<Frame> {
   const frame = await (await page.locator(`${target} iframe`).elementHandle())?.contentFrame()
   if (!frame) throw new Error(`there is no frame in ${target}`)
   return frame
@@ -107,7 +107,7 @@ describe.concurrent('a creative that is missing', () => {
     await host.context.route('**/assets/creatives/*/icon.webp', (route) => route.fulfill({ status: 404 }))
     await startTurn(host, { place: { format: 'native', native_template_id: 'list_item' } })
     await host.waitForEvent('beacon', { event: 'visible', accepted: true })
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     expect(await frame.locator('.icon').count()).toBe(0)
     expect(await frame.locator('.title').isVisible()).toBe(true)
     expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
@@ -208,7 +208,7 @@ describe.concurrent('a policy of the host page', () => {
     expect(await host.page.evaluate(() => crossOriginIsolated)).toBe(true)
     await startTurn(host, { place: { format, max_width: 320 } })
     await host.waitForEvent('beacon', { event: 'visible', accepted: true })
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     const sizes = await frame.evaluate(() => [
       ...[...document.images].map(({ naturalWidth }) => naturalWidth),
       ...[...document.querySelectorAll('video')].map(({ videoWidth }) => videoWidth),
@@ -261,7 +261,7 @@ describe.concurrent("a policy of the service's", () => {
     await using host = await stage.open()
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
     await host.waitForEvent('rendered')
-    const frame = await frameOf(host)
+    const frame = await findFrame(host)
     const outcomes = await frame.evaluate(async (host_url) => {
       const tried = async (work: () => unknown) => {
         try {
@@ -390,9 +390,9 @@ describe.concurrent('a page of 320 px', () => {
         .locator('iframe')
         .evaluateAll((all) => all.map((frame) => frame.getAttribute('title')))
       expect(titles).toEqual(places.map(() => `Sponsored: ${sponsor_name}`))
-      expect(await (await frameOf(host, '#slot-0')).locator('.image').getAttribute('alt')).toBe(sponsor_name)
+      expect(await (await findFrame(host, '#slot-0')).locator('.image').getAttribute('alt')).toBe(sponsor_name)
       for (const index of nativeTemplates.keys()) {
-        const shown = await (await frameOf(host, `#slot-${index + 1}`)).evaluate(() => ({
+        const shown = await (await findFrame(host, `#slot-${index + 1}`)).evaluate(() => ({
           texts: ['.sponsor bdi', '.title', '.description', '.cta'].map(
             (part) => document.querySelector(part)?.textContent,
           ),

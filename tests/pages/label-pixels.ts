@@ -27,11 +27,11 @@ export async function readLabel(page: Page, within = 'body'): Promise<LabelSight
   if (!box || box.width < 1 || box.height < 1) return null
   const { text, ...clip } = box
   const picture = await page.screenshot({ clip, caret: 'initial' })
-  return { text, contrast: await contrastOf(page, picture), width: clip.width, height: clip.height }
+  return { text, contrast: await measureContrast(page, picture), width: clip.width, height: clip.height }
 }
 
 /** The commonest colour is the ground; the one that differs most from it is the text's. */
-function contrastOf(page: Page, picture: Buffer): Promise<number> {
+function measureContrast(page: Page, picture: Buffer): Promise<number> {
   return page.evaluate(async (base64) => {
     const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob())
     const canvas = new OffscreenCanvas(image.width, image.height)

@@ -6,7 +6,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { violations } from '#tests/browser/axe.ts'
-import { about, catalogueOf } from '#tests/browser/catalogue.ts'
+import { about, buildCatalogue } from '#tests/browser/catalogue.ts'
 import { openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from '#tests/browser/turn-path.ts'
 import { readLabel } from './label-pixels.ts'
@@ -27,7 +27,7 @@ let named: Stage
 beforeAll(async () => {
   const texts = Object.entries(names).map(([topic, sponsor_name]) => [topic, { sponsor_name, ...native }])
   stage = await openStage({ rate_limit: 'off' }, undefined, 'flows')
-  named = await openStage({ rate_limit: 'off', demand: catalogueOf(Object.fromEntries(texts)) }, undefined, 'flows')
+  named = await openStage({ rate_limit: 'off', demand: buildCatalogue(Object.fromEntries(texts)) }, undefined, 'flows')
 })
 afterAll(async () => {
   await named?.[Symbol.asyncDispose]()

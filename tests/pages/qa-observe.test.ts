@@ -109,7 +109,7 @@ describe.concurrent('a list that draws its messages again', () => {
   })
 })
 
-const findingOf = (cases: CaseResult[], rule: string) =>
+const findFinding = (cases: CaseResult[], rule: string) =>
   // Without screenshots, which are all that one would see of a failure.
   JSON.stringify(cases.find((item) => nameOf(item) === rule)?.steps.map(({ screenshots, ...step }) => step)).replace(
     /slot_\w+/g,
@@ -120,13 +120,13 @@ describe.concurrent('the cause is named', () => {
   test.each(Object.entries(hiddenPages))('%s It is not called blank.', async (message, page) => {
     const { cases, violated } = await judged(page)
     expect(violated).toEqual(['slot-hidden'])
-    expect(findingOf(cases, 'slot-hidden')).toContain(message)
+    expect(findFinding(cases, 'slot-hidden')).toContain(message)
   })
 
   test.each(Object.entries(lossyPages))('%s', async (message, page) => {
     const { cases, violated } = await judged(page)
     expect(violated).toContain('page-errors')
-    expect(findingOf(cases, 'page-errors')).toContain(message)
+    expect(findFinding(cases, 'page-errors')).toContain(message)
     // One fault has one finding; that a header is refused is on the console, and its beacons are lost.
     const found = cases.find((item) => nameOf(item) === 'page-errors')!.steps.map(({ title }) => title)
     expect(found.filter((title) => !title.includes('CORS policy')).length, found.join('\n')).toBeLessThanOrEqual(1)
@@ -134,28 +134,28 @@ describe.concurrent('the cause is named', () => {
 
   test('the directive of a policy and the missing origin, once; a policy that only reports blocks nothing', async () => {
     const { cases } = await judged(wrongPages['frame-blocked'])
-    expect(findingOf(cases, 'frame-blocked')).toContain(
+    expect(findFinding(cases, 'frame-blocked')).toContain(
       `Add ${shared.url} to frame-src of the Content-Security-Policy of the page.`,
     )
-    expect(findingOf(cases, 'page-errors')).not.toContain('On the console')
+    expect(findFinding(cases, 'page-errors')).not.toContain('On the console')
     const reported = await judged({ ...wrongPages['frame-blocked'], is_report_only: true, until: isInView })
     expect(reported.of('error', true)).toEqual([])
-    expect(findingOf(reported.cases, 'frame-blocked')).toContain('will be blocked once that policy is enforced')
+    expect(findFinding(reported.cases, 'frame-blocked')).toContain('will be blocked once that policy is enforced')
   })
 
   test('the id that several slots have: all but one stay empty', async () => {
     const { cases, violated } = await judged(twinPage)
     expect(violated).toEqual(['slot-blank'])
-    expect(findingOf(cases, 'slot-blank')).toMatch(/Several slots have the id slot: one shows the ad.*its own id/)
+    expect(findFinding(cases, 'slot-blank')).toMatch(/Several slots have the id slot: one shows the ad.*its own id/)
   })
 
   test('the route of the page that refused, and the page of a code', async () => {
     const { cases } = await judged(mistypedPage)
-    expect(findingOf(cases, 'page-errors')).toMatch(
+    expect(findFinding(cases, 'page-errors')).toMatch(
       /reported the error request_failed: POST \/mistyped responded with 404.*correct the endpoint/,
     )
     const { cases: reshaped } = await judged(wrongPages['page-errors'])
-    expect(findingOf(reshaped, 'page-errors')).toContain('Look it up: svc docs response_unreadable')
+    expect(findFinding(reshaped, 'page-errors')).toContain('Look it up: svc docs response_unreadable')
   })
 })
 
@@ -176,7 +176,7 @@ describe.concurrent('steps', () => {
   ])('that fail are named with their place: %s', async (text, message) => {
     const { cases, of } = await judged({ ...askingPage, for_ms: 500 }, steps(text, 1_000))
     expect(of('error', true).map(nameOf)).toEqual(['step-failed'])
-    expect(findingOf(cases, 'step-failed')).toContain(message)
+    expect(findFinding(cases, 'step-failed')).toContain(message)
     expect(of('holds', true).map(nameOf)).toContain('secret-key-served')
   })
 
@@ -193,7 +193,7 @@ describe.concurrent('steps', () => {
   test('that wait for an ad that render.js did not show name its reason', async () => {
     const { cases, violated } = await judged(wrongPages['page-errors'], steps('- wait_for: rendered', 1_000))
     expect(violated).toEqual(['step-failed'])
-    expect(findingOf(cases, 'step-failed')).toMatch(
+    expect(findFinding(cases, 'step-failed')).toMatch(
       /did not emit rendered within 1 s.*render\.js reported the error response_unreadable/,
     )
   })

@@ -15,7 +15,7 @@ import { connect } from '#tests/http/call.ts'
 import { fill, folder } from '#tests/http/stage.ts'
 import { type Child, startChild } from '#tests/reliability/child.ts'
 import { addPending, addTraffic } from '#tests/reliability/large-state.ts'
-import { type Asked, readers, requestsOf, unplaced } from '#tests/reliability/list-requests.ts'
+import { type Asked, listRequests, readers, unplaced } from '#tests/reliability/list-requests.ts'
 import type { Pauses } from './watch.ts'
 
 /** Half a million rows show in 50 ms what takes 0.1 µs a row. */
@@ -124,7 +124,7 @@ async function start(database: string): Promise<Child> {
 }
 
 async function measureReader(endpoint: (typeof readers)[number]): Promise<void> {
-  for (const [name, asked] of Object.entries(requestsOf(endpoint))) {
+  for (const [name, asked] of Object.entries(listRequests(endpoint))) {
     await measure(`${endpoint.id} ${name}`, () => call(asked))
   }
 }

@@ -37,7 +37,7 @@ describe('npm start leaves nothing behind', () => {
 
   test('after the shell between npm and the sandbox was killed', async () => {
     const started = await npmStart()
-    const shell = parentOf(started.pid)
+    const shell = findParent(started.pid)
     expect(shell).not.toBe(started.npm)
     process.kill(shell, 'SIGKILL')
     expect(await started.ended).toContain(
@@ -79,6 +79,6 @@ function interrupt({ npm }: Started): boolean {
   }
 }
 
-function parentOf(pid: number): number {
+function findParent(pid: number): number {
   return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1])
 }

@@ -4,7 +4,7 @@ import { chmodSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { root, spawnSvc } from '#tests/cli/process.ts'
-import { contentsOf, refusedAs, unprivileged, usedDatabase } from '#tests/cli/refused-start.ts'
+import { readContents, refusedAs, unprivileged, usedDatabase } from '#tests/cli/refused-start.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
 test('on a PostgreSQL without its driver, which is optional', async () => {
@@ -28,11 +28,11 @@ test('on a file that may not be written, beside which no log is left', async () 
   const state = temporaryDirectory()
   for (const folder of [state, home]) chmodSync(folder, 0o777)
   chmodSync(database, 0o444)
-  const before = contentsOf(home)
+  const before = readContents(home)
   const refusal = await refusedAs(unprivileged(), state, ['--db', database])
   expect(refusal).toMatchObject({ code: 2, error: { category: 'usage', code: 'database_unwritable' } })
   expect(refusal.error.message).toContain(database)
-  expect(contentsOf(home)).toEqual(before)
+  expect(readContents(home)).toEqual(before)
 })
 
 test('on a full disk, on which nothing of the try is left', async () => {

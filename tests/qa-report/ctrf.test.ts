@@ -9,7 +9,7 @@ import { reportRun, testTools } from './sinks.ts'
 
 const schema = z.fromJSONSchema(JSON.parse(readFileSync(new URL('ctrf.schema.json', import.meta.url), 'utf8')))
 
-async function ctrfOf(result: RunResult) {
+async function readCtrf(result: RunResult) {
   const tools = testTools()
   await reportRun(createReporters(['ctrf=qa.ctrf.json'], tools), result)
   const document = JSON.parse(tools.files.get('qa.ctrf.json')!)
@@ -19,7 +19,7 @@ async function ctrfOf(result: RunResult) {
 
 test('a run with one of everything is valid, and its counts are those of its tests', async () => {
   const result = everything()
-  const { results } = await ctrfOf(result)
+  const { results } = await readCtrf(result)
   const count = (status: string) => results.tests.filter((each: { status: string }) => each.status === status).length
   expect(results.tests).toHaveLength(result.cases.length)
   expect(results.summary).toEqual({
@@ -38,7 +38,7 @@ test('a run with one of everything is valid, and its counts are those of its tes
 })
 
 test('a failed test in full', async () => {
-  const { results } = await ctrfOf(run([failedItem({ tags: ['beacons'], matrix: { format: 'clip' } })]))
+  const { results } = await readCtrf(run([failedItem({ tags: ['beacons'], matrix: { format: 'clip' } })]))
   expect(results.tests).toEqual([
     {
       testId: 'beacons/a beacon bills once',
@@ -68,17 +68,17 @@ test('a failed test in full', async () => {
 })
 
 test('a run that looked at nothing is valid, and not healthy', async () => {
-  const { results } = await ctrfOf(run([]))
+  const { results } = await readCtrf(run([]))
   expect(results.summary).toMatchObject({ tests: 0, passed: 0, failed: 0 })
   expect(results.environment.healthy).toBe(false)
   expect(results.environment.extra.problems).toEqual(['Nothing was checked: no case could be judged.'])
-  expect((await ctrfOf(run([item()]))).results.environment.healthy).toBe(true)
-  expect((await ctrfOf(run([item()], { interrupted: 'SIGINT' }))).results.environment.healthy).toBe(false)
-  expect((await ctrfOf(run([item(), failedItem()]))).results.environment.healthy).toBe(false)
+  expect((await readCtrf(run([item()]))).results.environment.healthy).toBe(true)
+  expect((await readCtrf(run([item()], { interrupted: 'SIGINT' }))).results.environment.healthy).toBe(false)
+  expect((await readCtrf(run([item(), failedItem()]))).results.environment.healthy).toBe(false)
 })
 
 test('the schema refuses what readers would not understand', async () => {
-  const document = await ctrfOf(everything())
+  const document = await readCtrf(everything())
   const wrong = (change: (copy: typeof document) => void) => {
     const copy = structuredClone(document)
     change(copy)

@@ -11,24 +11,24 @@ import { reportRun, testTools } from './sinks.ts'
 
 const schema = readFileSync(new URL('junit.xsd', import.meta.url), 'utf8')
 
-async function junitOf(result: RunResult): Promise<string> {
+async function readJunit(result: RunResult): Promise<string> {
   const tools = testTools()
   await reportRun(createReporters(['junit=report.xml'], tools), result)
   return tools.files.get('report.xml')!
 }
 
-async function problemsOf(xml: string): Promise<string[]> {
+async function listProblems(xml: string): Promise<string[]> {
   const { errors } = await validateXML({ xml: { fileName: 'report.xml', contents: xml }, schema })
   return errors.map(({ message }) => message)
 }
 
 test('a run with one of everything is valid', async () => {
-  expect(await problemsOf(await junitOf(everything()))).toEqual([])
+  expect(await listProblems(await readJunit(everything()))).toEqual([])
 })
 
 test('a reader of such files finds every suite and case in it, and what failed', async () => {
   const result = everything()
-  const read = (await parse(await junitOf(result))) as TestSuites
+  const read = (await parse(await readJunit(result))) as TestSuites
   const cases = (read.testsuite ?? []).flatMap(({ testcase = [] }) => testcase)
   const count = (outcome: string) => result.cases.filter((each) => each.outcome === outcome).length
   expect(read.tests).toBe(result.cases.length)
@@ -38,11 +38,11 @@ test('a reader of such files finds every suite and case in it, and what failed',
 })
 
 test('a run without cases is valid', async () => {
-  expect(await problemsOf(await junitOf(run([])))).toEqual([])
+  expect(await listProblems(await readJunit(run([])))).toEqual([])
 })
 
 test('the schema refuses what readers would not understand', async () => {
-  const xml = await junitOf(everything())
+  const xml = await readJunit(everything())
   for (const [from, to] of [
     ['time="1.234"', 'time="1234 ms"'],
     ['errors="0" ', ''],
@@ -51,12 +51,12 @@ test('the schema refuses what readers would not understand', async () => {
     ['type="check"', ''],
   ] as const) {
     expect(xml).toContain(from)
-    expect(await problemsOf(xml.replace(from, to)), to).not.toEqual([])
+    expect(await listProblems(xml.replace(from, to)), to).not.toEqual([])
   }
 })
 
 test('a case in full', async () => {
-  const xml = await junitOf(run([item({ tags: ['beacons', 'smoke'], matrix: { format: 'clip' } }), failedItem()]))
+  const xml = await readJunit(run([item({ tags: ['beacons', 'smoke'], matrix: { format: 'clip' } }), failedItem()]))
   expect(xml).toBe(`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="svc qa" tests="2" failures="1" errors="0" skipped="0" time="1.234">
 <testsuite name="beacons" package="beacons" id="0" hostname="127.0.0.1:4010" timestamp="2026-03-04T10:20:30" tests="2" failures="1" errors="0" skipped="0" time="0.046">
@@ -101,14 +101,14 @@ ledger: not run</system-out>
 })
 
 test('what did not run is skipped, and says why', async () => {
-  const xml = await junitOf(everything())
+  const xml = await readJunit(everything())
   expect(xml).toContain('<skipped message="not applicable: needs a sandbox: the target is a service"/>')
   expect(xml).toContain('<skipped message="not run: stopped after 4 failures (--bail 4)"/>')
 })
 
 test('no control character, lone surrogate or markup is left', async () => {
   const texts = [hostile, '\ud800', '\uffff', ']]>', '\u0008']
-  const xml = await junitOf(
+  const xml = await readJunit(
     run(
       texts.map((text, index) =>
         failedItem({
@@ -122,13 +122,13 @@ test('no control character, lone surrogate or markup is left', async () => {
       ),
     ),
   )
-  expect(await problemsOf(xml)).toEqual([])
+  expect(await listProblems(xml)).toEqual([])
   expect(xml).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u)
   expect(xml).not.toContain('<script')
 })
 
 test('attempts of one case have names of their own', async () => {
-  const xml = await junitOf(run([1, 2, 3].map((attempt) => item({ attempt }))))
+  const xml = await readJunit(run([1, 2, 3].map((attempt) => item({ attempt }))))
   expect(xml.match(/<testcase name="[^"]*"/g)).toEqual([
     '<testcase name="a visible beacon is accepted"',
     '<testcase name="a visible beacon is accepted (attempt 2)"',

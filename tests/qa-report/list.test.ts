@@ -11,7 +11,7 @@ import { chooseStyle, streamText } from '#text/terminal.ts'
 import { check, everything, exchange, failedItem, hostile, item, run, step } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 
-async function listOf(result: RunResult, withSuites = true): Promise<string> {
+async function readList(result: RunResult, withSuites = true): Promise<string> {
   const tools = testTools()
   await reportRun(createReporters([], tools), result, withSuites)
   expect(tools.err()).toBe('')
@@ -20,7 +20,7 @@ async function listOf(result: RunResult, withSuites = true): Promise<string> {
 
 test('all is well: a line a suite, and the totals', async () => {
   const cases = [item(), item({ name: 'another' }), item({ suite: 'consent', name: 'denied', duration_ms: 1_900 })]
-  expect(await listOf(run(cases))).toBe(`svc qa  3 cases
+  expect(await readList(run(cases))).toBe(`svc qa  3 cases
 against a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key
 
 ✓ beacons  2 passed  24 ms
@@ -45,7 +45,7 @@ test('a failure: by name at once, in full at the end', async () => {
       duration_ms: 0,
     }),
   ]
-  expect(await listOf(run(cases))).toBe(`svc qa  3 cases
+  expect(await readList(run(cases))).toBe(`svc qa  3 cases
 against a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key
 
 ✗ beacons  1 failed, 1 passed  46 ms
@@ -82,7 +82,7 @@ test('without the sizes of suites the same lines come at the end', async () => {
       .split('\n')
       .map((line) => line.replace(/\s+/g, ' '))
       .toSorted()
-  expect(lines(await listOf(result, false))).toEqual(lines(await listOf(result, true)))
+  expect(lines(await readList(result, false))).toEqual(lines(await readList(result, true)))
 })
 
 test('a suite is printed as soon as its last case has ended, not before', async () => {
@@ -106,7 +106,7 @@ test('a suite is printed as soon as its last case has ended, not before', async 
 
 test('values of several lines are shown as a difference, long ones cut', async () => {
   const long = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`member_${index}`, index]))
-  const text = await listOf(
+  const text = await readList(
     run([
       failedItem({
         steps: [
@@ -187,7 +187,7 @@ test('of many failed attempts the first is printed in full', async () => {
   const attempts = [1, 2, 3, 4].map((attempt) =>
     attempt === 2 ? item({ attempt, name: 'a beacon bills once' }) : failedItem({ attempt }),
   )
-  const text = await listOf(run(attempts))
+  const text = await readList(run(attempts))
   expect(text).toContain('    ✗ a beacon bills once  3 times  102 ms\n')
   expect(text.match(/repeat it with/g)).toHaveLength(1)
   expect(text).toContain('  failed again in attempts 3, 4\n')
@@ -195,13 +195,13 @@ test('of many failed attempts the first is printed in full', async () => {
 })
 
 test('an interrupted run says so', async () => {
-  const text = await listOf(run([item()], { interrupted: 'SIGINT' }))
+  const text = await readList(run([item()], { interrupted: 'SIGINT' }))
   expect(text).toContain('\nInterrupted by SIGINT: the run is incomplete.\nCases   1 passed\n')
 })
 
 test('nothing off the wire steers the terminal', async () => {
   expect(hostile).toContain('\u001b')
-  expect(await listOf(everything())).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+  expect(await readList(everything())).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
 })
 
 test('on a terminal a line at the foot follows the run, and leaves nothing behind', async () => {
@@ -243,7 +243,7 @@ test('on a terminal a line at the foot follows the run, and leaves nothing behin
 
 test('the times of the suites add up to that of the cases, beside the time of the run', async () => {
   const cases = [item({ duration_ms: 400 }), item({ duration_ms: 467 }), item({ suite: 'rates', duration_ms: 3_420 })]
-  const out = await listOf(run(cases, { duration_ms: 1_550 }))
+  const out = await readList(run(cases, { duration_ms: 1_550 }))
   expect(out.match(/✓.*|Time.*/g)).toEqual([
     '✓ beacons  2 passed  867 ms',
     '✓ rates    1 passed  3.42 s',
@@ -257,7 +257,7 @@ test('a value of the matrix is in words, and only where the name does not contai
     { matrix: { row: { name: 'small', width: 1 } }, name: 'a small one fits' },
     { matrix: { row: { status: 404, reason: 'not_found' } }, name: 'not_found is 404' },
   ]
-  const out = await listOf(run(rows.map((given) => failedItem(given))))
+  const out = await readList(run(rows.map((given) => failedItem(given))))
   expect(out.match(/^ {4}✗ .*(?= {2}34)/gm)).toEqual([
     '    ✗ it fits [size=max_width 300, formats banner+clip]',
     '    ✗ a small one fits',
@@ -276,5 +276,5 @@ test('colours change nothing else: a style of the command line is a paint', asyn
     everything(),
   )
   expect(tools.out()).toContain('\u001b[31m✗\u001b[39m')
-  expect(stripVTControlCharacters(tools.out())).toBe(await listOf(everything()))
+  expect(stripVTControlCharacters(tools.out())).toBe(await readList(everything()))
 })

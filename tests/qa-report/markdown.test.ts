@@ -7,7 +7,7 @@ import type { CaseResult, RunResult } from '#qa/result.ts'
 import { check, everything, exchange, failedItem, hostile, item, place, run, step } from './results.ts'
 import { reportRun, type TestTools, testTools } from './sinks.ts'
 
-async function markdownOf(result: RunResult, tools: TestTools = testTools()): Promise<string> {
+async function readMarkdown(result: RunResult, tools: TestTools = testTools()): Promise<string> {
   await reportRun(createReporters(['markdown=qa.md'], tools), result)
   return tools.files.get('qa.md')!
 }
@@ -15,7 +15,7 @@ async function markdownOf(result: RunResult, tools: TestTools = testTools()): Pr
 const limit = 60_000
 
 test('a failed run in full', async () => {
-  expect(await markdownOf(run([item(), failedItem()]))).toBe(`## ❌ svc qa run: 1 of 2 cases failed
+  expect(await readMarkdown(run([item(), failedItem()]))).toBe(`## ❌ svc qa run: 1 of 2 cases failed
 
 Looked at 2 cases with 6 checks: 1 failed, 1 passed, in 1.23 s.
 
@@ -72,7 +72,7 @@ test('a finding is in its own words, and what was not judged is folded', async (
     }),
     item({ id: 'observe/live-key', suite: 'observe', outcome: 'not_applicable', reason: 'not seen: a key', steps: [] }),
   ]
-  const text = await markdownOf(run(cases, { command: 'observe', looked_at: '3 requests of npm test' }))
+  const text = await readMarkdown(run(cases, { command: 'observe', looked_at: '3 requests of npm test' }))
   const block = `src/app.js:12:5\n${message} (req_1)\nRemove it.\nPOST /v1/placements → 200 in 4 ms\n`
   expect(text).toContain('## ❌ svc observe: 1 of 2 rules failed\n')
   expect(text).toContain('Looked at `3 requests of npm test`; 2 rules: 1 failed, 1 not applicable, in 1.23 s.\n')
@@ -101,16 +101,16 @@ test.each([
   ['an interrupt', run([item()], { interrupted: 'SIGINT' }), '## ❌ svc qa run: failed'],
   ['a command that failed', run([item()], { failed_because: ['npm test ended with 1.'] }), '## ❌ svc qa run: failed'],
 ] as const)('the verdict of %s', async (_, result, line) => {
-  expect((await markdownOf(result)).split('\n')[0]).toBe(line)
+  expect((await readMarkdown(result)).split('\n')[0]).toBe(line)
 })
 
 test('why a run fails without a failed case is said', async () => {
-  const text = await markdownOf(
+  const text = await readMarkdown(
     run([item()], { interrupted: 'SIGINT', failed_because: ['npm test ended with exit code 1.'] }),
   )
   expect(text).toContain('- ❌ `Interrupted by SIGINT: the run is incomplete.`\n')
   expect(text).toContain('- ❌ `npm test ended with exit code 1.`\n')
-  expect(await markdownOf(run([]))).toContain('- ❌ `Nothing was checked: no case could be judged.`\n')
+  expect(await readMarkdown(run([]))).toContain('- ❌ `Nothing was checked: no case could be judged.`\n')
 })
 
 test('what changed against an earlier run, from either format', async () => {
@@ -122,7 +122,7 @@ test('what changed against an earlier run, from either format', async () => {
   for (const file of ['a.ctrf.json', 'a.json']) {
     const earlier = readEarlierRun(JSON.parse(tools.files.get(file)!), file)
     const now = testTools({ earlier })
-    expect(await markdownOf(after, now)).toContain(`### Changed against the last run
+    expect(await readMarkdown(after, now)).toContain(`### Changed against the last run
 
 1 newly failing, 1 failing and not in the last run, 1 still failing, 1 newly passing, 1 failed last time and not judged now, compared with \`${file}\`.
 
@@ -138,7 +138,7 @@ test('what changed against an earlier run, from either format', async () => {
 `)
     expect(now.err()).toContain(`compared with ${file}: 1 newly failing, 1 failing and not in the last run`)
   }
-  expect(await markdownOf(run([item()]), testTools({ earlier: { file: 'a', endings: new Map() } }))).toContain(
+  expect(await readMarkdown(run([item()]), testTools({ earlier: { file: 'a', endings: new Map() } }))).toContain(
     'no change, and nothing fails, compared with `a`.',
   )
 })
@@ -176,7 +176,7 @@ test('2,000 failures with huge texts stay under 60 kB, and what is left out is c
   )
   const earlier = { file: huge, endings: new Map(failures.map(({ id }) => [`${id}${huge}`, 'failed' as const])) }
   const result = run(failures, { failed_because: Array.from({ length: 500 }, () => huge), looked_at: huge })
-  const text = await markdownOf(result, testTools({ earlier }))
+  const text = await readMarkdown(result, testTools({ earlier }))
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limit)
   expect(Buffer.byteLength(text)).toBeGreaterThan(limit / 2)
   const [, shown, left] = /The first (\d+) are in full, and the other (\d+) are not/.exec(text)!
@@ -191,7 +191,7 @@ test('2,000 failures with huge texts stay under 60 kB, and what is left out is c
 })
 
 test('one failure with a huge text says how much is left out', async () => {
-  const text = await markdownOf(
+  const text = await readMarkdown(
     run([
       failedItem({
         steps: [
@@ -253,13 +253,13 @@ test.each(attacks)('%j is shown, and does nothing', async (text) => {
   ]
   const result = run(cases, { looked_at: text, failed_because: [text], interrupted: text })
   const earlier = { file: text, endings: new Map([[text, 'passed' as const]]) }
-  const markdown = await markdownOf(result, testTools({ earlier }))
+  const markdown = await readMarkdown(result, testTools({ earlier }))
   expect(strayText(markdown)).toEqual([])
   expect(markdown.match(/^## /gm)).toHaveLength(1)
 })
 
 test('a run with one of everything has nothing outside of code that is not our own', async () => {
-  expect(strayText(await markdownOf(everything()))).toEqual([])
+  expect(strayText(await readMarkdown(everything()))).toEqual([])
 })
 
 /**

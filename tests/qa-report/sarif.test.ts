@@ -23,7 +23,7 @@ interface Result {
   partialFingerprints: Record<string, string>
 }
 
-async function sarifOf(result: RunResult) {
+async function readSarif(result: RunResult) {
   const tools = testTools()
   await reportRun(createReporters(['sarif=qa.sarif'], tools), result)
   const document = JSON.parse(tools.files.get('qa.sarif')!)
@@ -70,7 +70,7 @@ function finding(file: string | null, given: Partial<CaseResult> = {}): CaseResu
 }
 
 test('a finding with a place in a source', async () => {
-  const { results, rules, notifications, isSuccessful, id } = await sarifOf(
+  const { results, rules, notifications, isSuccessful, id } = await readSarif(
     run([finding('src/app.js')], { command: 'observe' }),
   )
   expect(id).toBe('svc-observe/')
@@ -110,7 +110,7 @@ test('a finding with a place in a source', async () => {
 test.each([null, 'builtin:beacons', '-'])(
   'a finding in %j has no place: it is a notification, and no result',
   async (file) => {
-    const { results, notifications, rules } = await sarifOf(run([finding(file)]))
+    const { results, notifications, rules } = await readSarif(run([finding(file)]))
     expect(results).toEqual([])
     expect(rules).toHaveLength(1)
     expect(notifications).toEqual([
@@ -126,7 +126,7 @@ test.each([null, 'builtin:beacons', '-'])(
 )
 
 test('the line of a check comes before that of its step, and every failed check is a result', async () => {
-  const { results } = await sarifOf(run([item(), failedItem()]))
+  const { results } = await readSarif(run([item(), failedItem()]))
   expect(results.map(({ locations }) => locations[0]?.physicalLocation.region)).toEqual([
     { startLine: 39, startColumn: 13 },
   ])
@@ -144,7 +144,7 @@ test('a warning is of that level', async () => {
       checks: [check({ actual: 'It costs.' })],
     }),
   ]
-  const { results } = await sarifOf(run([item({ reason: 'warning: It costs.', steps })]))
+  const { results } = await readSarif(run([item({ reason: 'warning: It costs.', steps })]))
   expect(results.map(({ level, message }) => [level, message.text])).toEqual([['warning', 'It costs.']])
 })
 
@@ -153,8 +153,8 @@ test('fingerprints do not change with lines, messages or other findings, and dif
     ...item,
     steps: item.steps.map((each) => ({ ...each, place: { ...each.place, line } })),
   })
-  const before = await sarifOf(run([finding('src/app.js'), finding('src/app.js'), finding('src/b.js')]))
-  const after = await sarifOf(
+  const before = await readSarif(run([finding('src/app.js'), finding('src/app.js'), finding('src/b.js')]))
+  const after = await readSarif(
     run([failedItem(), moved(finding('src/app.js'), 99), finding('src/app.js'), finding('src/b.js')], {
       started_at_ms: 0,
     }),
@@ -164,7 +164,7 @@ test('fingerprints do not change with lines, messages or other findings, and dif
 })
 
 test('a run with one of everything is valid', async () => {
-  const { results, notifications, rules } = await sarifOf(everything())
+  const { results, notifications, rules } = await readSarif(everything())
   const failures = everything().cases.filter(({ outcome }) => outcome === 'failed')
   expect(new Set(results.map(({ ruleId }) => ruleId)).size + notifications.length).toBe(failures.length)
   for (const { ruleId, ruleIndex } of results) expect(rules[ruleIndex].id).toBe(ruleId)
@@ -172,7 +172,7 @@ test('a run with one of everything is valid', async () => {
 })
 
 test('a run that looked at nothing did not succeed', async () => {
-  const { isSuccessful, notifications } = await sarifOf(run([]))
+  const { isSuccessful, notifications } = await readSarif(run([]))
   expect(isSuccessful).toBe(false)
   expect(notifications).toEqual([
     { level: 'error', message: { text: 'Nothing was checked: no case could be judged.' } },
@@ -180,7 +180,7 @@ test('a run that looked at nothing did not succeed', async () => {
 })
 
 test('the schema refuses what readers would not understand', async () => {
-  const { document } = await sarifOf(run([finding('src/app.js')]))
+  const { document } = await readSarif(run([finding('src/app.js')]))
   const accepts = (change: (copy: typeof document) => void) => {
     const copy = structuredClone(document)
     change(copy)

@@ -87,7 +87,7 @@ test.each<[string, string, (path: string) => void]>([
   ],
   ['the file of the tokens', 'tokens', (path) => writeFileSync(`${path}.access`, 'no database')],
 ])('%s: 503, which names the check', async (_, target, damage) => {
-  const path = copyOf()
+  const path = makeCopy()
   damage(path)
   const reports: unknown[] = []
   await using sandbox = await startSandbox({ database: path, report: (error) => reports.push(error) })
@@ -101,7 +101,7 @@ test.each<[string, string, (path: string) => void]>([
 })
 
 test('a page that a start reads last: refused, and the port and the lock are free', async () => {
-  const path = copyOf()
+  const path = makeCopy()
   overwrite(path, 'callback_unfinished')
   const started = startSandbox({ database: path })
   await expect(started).rejects.toMatchObject({ name: 'SandboxError', code: 'database_corrupt' })
@@ -111,7 +111,7 @@ test('a page that a start reads last: refused, and the port and the lock are fre
 
 let copies = 0
 
-function copyOf(): string {
+function makeCopy(): string {
   const path = join(place.path, `${++copies}.db`)
   copyFileSync(intact, path)
   return path

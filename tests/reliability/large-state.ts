@@ -100,16 +100,17 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
   const newest = one<{ id: number; job_id: number; now_ms: number }>(
     'SELECT id, job_id, decided_at_ms AS now_ms FROM slot ORDER BY id DESC LIMIT 1',
   )
-  const columnsOf = (table: string) => (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name)
-  const copyOf = (table: string, changed: readonly string[]) =>
+  const listColumns = (table: string) =>
+    (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name)
+  const makeCopy = (table: string, changed: readonly string[]) =>
     db.prepare(
-      `INSERT INTO ${table} (${columnsOf(table).join(', ')})
-       SELECT ${columnsOf(table)
+      `INSERT INTO ${table} (${listColumns(table).join(', ')})
+       SELECT ${listColumns(table)
          .map((name) => (changed.includes(name) ? '?' : name))
          .join(', ')} FROM ${table} WHERE id = ?`,
     )
-  const copyJob = copyOf('job', ['id', 'session', 'created_at_ms'])
-  const copySlot = copyOf('slot', ['id', 'job_id', 'due_at_ms', 'decided_at_ms'])
+  const copyJob = makeCopy('job', ['id', 'session', 'created_at_ms'])
+  const copySlot = makeCopy('slot', ['id', 'job_id', 'due_at_ms', 'decided_at_ms'])
   const insertSession = db.prepare('INSERT INTO session (project_id, session_id) VALUES (1, ?)')
   const insertConsent = db.prepare(
     `INSERT INTO consent (id, session, revision, state, source, semantic_targeting, prompt_shared, extras,
@@ -140,13 +141,13 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
   const last = one<{ seq: number; hash: Buffer }>(
     'SELECT seq, hash FROM evidence WHERE project_id = 1 ORDER BY seq DESC LIMIT 1',
   )
-  const digests = { none: digestOf('null{}'), measured: digestOf(`${measured}{}`) }
+  const digests = { none: makeDigest('null{}'), measured: makeDigest(`${measured}{}`) }
   const sessions = new Map<string, number>()
   const decided = decisionFacts(db, newest.id)
   let id = newest.id
   let hash = last.hash.toString('hex')
 
-  const sessionOf = (placement: number, all: number, at_ms: number): number => {
+  const chooseSession = (placement: number, all: number, at_ms: number): number => {
     const isHot = placement % 2 === 0
     const name = placement < all / 5 ? 'old' : isHot ? 'hot' : `s${Math.floor(placement / 20)}`
     const known = sessions.get(name)
@@ -158,16 +159,16 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
   }
 
   db.transaction(() => {
-    const timeOf = (index: number, all: number) => newest.now_ms - (all - 1 - index) * traffic_step_ms
+    const measureTime = (index: number, all: number) => newest.now_ms - (all - 1 - index) * traffic_step_ms
     let slot = newest.id
     let slot_id = ''
     for (let index = 0; index < beacons; index++) {
-      const at_ms = timeOf(index, beacons)
+      const at_ms = measureTime(index, beacons)
       if (index % happened.length === 0) {
         const job = ++id
         slot = ++id
         slot_id = encodeId('slot', slot)
-        const session = sessionOf(index / happened.length, beacons / happened.length, at_ms)
+        const session = chooseSession(index / happened.length, beacons / happened.length, at_ms)
         copyJob.run(job, session, at_ms, newest.job_id)
         copySlot.run(slot, job, at_ms, at_ms, newest.id)
       }
@@ -194,7 +195,7 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
       if (index >= beacons - events) insertEvent.run(at_ms, slot, beacon)
     }
     for (let index = 0; index < unaccepted; index++) {
-      const at_ms = timeOf(index, unaccepted)
+      const at_ms = measureTime(index, unaccepted)
       const reason = index % 3 === 0 ? 'beacon_stale' : 'asset_token_invalid'
       insertUnaccepted.run(++id, index % 2 === 0 ? slot : null, `refused-${index}`, at_ms, at_ms, reason)
     }
@@ -203,7 +204,7 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
       const path = isBeacon ? '/v1/beacons' : '/v1/placements'
       const session = `s${Math.floor(index / 100)}`
       const body = JSON.stringify({ beacon_id: `beacon-${index}`, event: 'render', session_id: session })
-      insertExchange.run(++id, timeOf(index, exchanges), path, session, slot, headers, body)
+      insertExchange.run(++id, measureTime(index, exchanges), path, session, slot, headers, body)
     }
   })()
   addToSessions(db)
@@ -218,7 +219,7 @@ function decisionFacts(db: Database.Database, slot_id: number) {
   return { asset_token_sha256: token?.toString('base64url') ?? '', consent_revision }
 }
 
-function digestOf(text: string): string {
+function makeDigest(text: string): string {
   return sha256(text).digest('base64url')
 }
 

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { type Sandbox, SandboxError, type SandboxOptions, startSandbox } from '#sandbox/index.ts'
 import { startChild } from './child.ts'
-import { beaconOf, get, headers, newDatabase, place, placementOf, post, type Served } from './served.ts'
+import { buildBeacon, buildPlacement, get, headers, newDatabase, place, post, type Served } from './served.ts'
 import { exchange, responsesIn } from './wire.ts'
 
 const reports: unknown[] = []
@@ -22,7 +22,7 @@ describe('a database that cannot be used', () => {
   test('in use by another sandbox: the error names its pid, and after a kill the file opens at once', async () => {
     const database = newDatabase()
     const owner = await startChild({ database })
-    const failure = await failureOf({ database })
+    const failure = await readFailure({ database })
     expect(failure.code).toBe('database_in_use')
     expect(failure.message).toContain(`pid ${owner.pid}`)
     expect(failure.hint).not.toBe('')
@@ -34,7 +34,7 @@ describe('a database that cannot be used', () => {
   test('in use by the same process', async () => {
     const database = newDatabase()
     await using _first = await start({ database })
-    const failure = await failureOf({ database })
+    const failure = await readFailure({ database })
     expect(failure.code).toBe('database_in_use')
     expect(failure.message).toContain(`pid ${process.pid}`)
   })
@@ -71,13 +71,13 @@ describe('a database that cannot be used', () => {
     const database = await usedDatabase()
     writeFileSync(`${database}.lock`, Buffer.alloc(4_096))
     await using _sandbox = await start({ database })
-    expect((await failureOf({ database })).code).toBe('database_in_use')
+    expect((await readFailure({ database })).code).toBe('database_in_use')
   })
 
   test('a lock with the content of another file: not the database is at fault', { tags: 'depth' }, async () => {
     const database = await usedDatabase()
     writeFileSync(`${database}.lock`, Buffer.alloc(4_096, 'x'))
-    const failure = await failureOf({ database })
+    const failure = await readFailure({ database })
     expect(failure.code).toBe('database_corrupt')
     expect(failure.message).toBe(`${database}.lock is damaged, as by a power loss: file is not a database.`)
     expect(failure.hint).toBe('Remove it if no sandbox runs: it holds no data.')
@@ -96,7 +96,7 @@ describe('a database that cannot be used', () => {
   test('a directory in place of the file', async () => {
     const database = newDatabase()
     mkdirSync(database)
-    const failure = await failureOf({ database })
+    const failure = await readFailure({ database })
     expect(failure.code).toBe('database_unwritable')
     expect(failure.hint).not.toBe('')
   })
@@ -105,7 +105,7 @@ describe('a database that cannot be used', () => {
     const database = await usedDatabase()
     const other = new Database(database)
     other.exec('BEGIN EXCLUSIVE')
-    const failure = await failureOf({ database })
+    const failure = await readFailure({ database })
     other.close()
     expect(failure).toMatchObject({ code: 'database_unwritable', message: expect.stringContaining('another program') })
     expect(failure.hint).toContain('Close the program that has it open')
@@ -115,7 +115,7 @@ describe('a database that cannot be used', () => {
     const file = newDatabase()
     writeFileSync(file, 'a file')
     for (const database of [join(file, 'sandbox.db'), join(file, 'deeper', 'sandbox.db')]) {
-      const failure = await failureOf({ database })
+      const failure = await readFailure({ database })
       expect(failure.code).toBe('database_unwritable')
       expect(failure.hint).not.toBe('')
     }
@@ -128,12 +128,12 @@ test('neither a failed start nor an orderly stop leaves a lock beside the databa
   const isLocked = () => existsSync(`${database}.lock`)
   const first = await start({ database })
   expect(isLocked()).toBe(true)
-  expect((await failureOf({ database })).code).toBe('database_in_use')
-  expect((await failureOf({ database, scenario: 'unheard_of' })).code).toBe('option_invalid')
+  expect((await readFailure({ database })).code).toBe('database_in_use')
+  expect((await readFailure({ database, scenario: 'unheard_of' })).code).toBe('option_invalid')
   expect(isLocked()).toBe(true)
   await first.close()
   expect(isLocked()).toBe(false)
-  expect((await failureOf({ database, scenario: 'unheard_of' })).code).toBe('option_invalid')
+  expect((await readFailure({ database, scenario: 'unheard_of' })).code).toBe('option_invalid')
   expect(isLocked()).toBe(false)
 })
 
@@ -150,7 +150,7 @@ test('a port that is taken', async () => {
   onTestFinished(() => void other.close())
   const { port } = other.address() as { port: number }
   const database = newDatabase()
-  const failure = await failureOf({ port, database })
+  const failure = await readFailure({ port, database })
   expect(failure.code).toBe('port_in_use')
   expect(failure.message).toContain(String(port))
   await using sandbox = await start({ database })
@@ -163,7 +163,7 @@ describe('a restart on the same database', () => {
     const before = await start({ database })
     const placed = await place(before, 'restart')
     const token = placed.decision!.asset_token!
-    await post(before, '/v1/beacons', beaconOf(token, 'before.1', 'render'))
+    await post(before, '/v1/beacons', buildBeacon(token, 'before.1', 'render'))
     await before.close()
 
     await using after = await start({ database })
@@ -171,7 +171,7 @@ describe('a restart on the same database', () => {
     expect(decision.decision?.asset_token).toBe(token)
     const same = (value: unknown) => JSON.stringify(value).replaceAll(/127\.0\.0\.1:\d+/g, 'host')
     expect(same(decision)).toBe(same(placed))
-    const repeated = await post(after, '/v1/beacons', beaconOf(token, 'after.01', 'visible'))
+    const repeated = await post(after, '/v1/beacons', buildBeacon(token, 'after.01', 'visible'))
     expect(repeated.body).toMatchObject({ accepted: true, duplicate: false })
     const frame = await request(`${after.url}/v1/render/${token}`)
     expect(frame.statusCode).toBe(200)
@@ -225,7 +225,7 @@ describe('close()', () => {
     const database = newDatabase()
     const cycle = async (round: number) => {
       await using sandbox = await start(round % 2 === 0 ? { decision_latency_ms: 60_000 } : { database })
-      await post(sandbox, '/v1/placements?wait_ms=0', placementOf('cycle'))
+      await post(sandbox, '/v1/placements?wait_ms=0', buildPlacement('cycle'))
       const stream = await request(`${sandbox.url}/_sandbox/events`)
       stream.body.on('error', () => {}).destroy()
     }
@@ -243,9 +243,9 @@ test('a consent conflict in the same turn as successful beacons affects none of 
   const placed = await Promise.all(Array.from({ length: 8 }, (_, index) => place(sandbox, `turn-${index}`)))
   const stale = { client_id: 'proj_demo', session_id: 'shared', purposes: { ads: true }, expected_revision: 0 }
   const bodies = placed.flatMap(({ decision }, index) => [
-    wirePost(sandbox, '/v1/beacons', beaconOf(decision!.asset_token!, `turn.${index}.a`, 'render')),
+    wirePost(sandbox, '/v1/beacons', buildBeacon(decision!.asset_token!, `turn.${index}.a`, 'render')),
     wirePost(sandbox, '/v1/consent', { ...stale, decision: index % 2 === 0 ? 'granted' : 'denied' }),
-    wirePost(sandbox, '/v1/beacons', beaconOf(decision!.asset_token!, `turn.${index}.b`, 'visible')),
+    wirePost(sandbox, '/v1/beacons', buildBeacon(decision!.asset_token!, `turn.${index}.b`, 'visible')),
   ])
   const results = await Promise.all(
     bodies.map((text) =>
@@ -267,7 +267,7 @@ function start(options: SandboxOptions = {}): Promise<Sandbox> {
   return startSandbox({ report: (error) => reports.push(error), ...options })
 }
 
-async function failureOf(options: SandboxOptions): Promise<SandboxError> {
+async function readFailure(options: SandboxOptions): Promise<SandboxError> {
   const outcome = await start(options).catch((error: unknown) => error)
   if (!(outcome instanceof SandboxError)) throw new Error('The sandbox did not refuse to start.', { cause: outcome })
   return outcome
@@ -275,19 +275,19 @@ async function failureOf(options: SandboxOptions): Promise<SandboxError> {
 
 /** Expects a code and a hint, an unchanged file, and no lock. */
 async function isRefusedUntouched(database: string, code: SandboxError['code']): Promise<void> {
-  const before = digestOf(database)
+  const before = makeDigest(database)
   const beside = readdirSync(dirname(database))
   for (let attempt = 0; attempt < 2; attempt++) {
-    const failure = await failureOf({ database })
+    const failure = await readFailure({ database })
     expect(failure.code).toBe(code)
     expect(failure.message).toContain(database)
     expect(failure.hint).not.toBe('')
-    expect(digestOf(database)).toBe(before)
+    expect(makeDigest(database)).toBe(before)
     expect(readdirSync(dirname(database))).toEqual(beside)
   }
 }
 
-function digestOf(file: string): string {
+function makeDigest(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex')
 }
 

@@ -106,7 +106,7 @@ let names = 0
 const frame = { type: 'text/html', path: '/v1/render/ast_1' }
 
 /** Returns microseconds of the processor for a response of this length. */
-async function costOf(make: (length: number) => Response, length: number): Promise<number> {
+async function measureCost(make: (length: number) => Response, length: number): Promise<number> {
   const started = process.threadCpuUsage()
   for (let runs = 1; ; runs++) {
     await recordEntry(toExchange(make(length)), 'https://ads.example.com', memory())
@@ -169,10 +169,10 @@ test.each<[string, (length: number) => Response]>([
 ])('an exchange with %s', async (_, make) => {
   let cost = 0
   const growth = await lowest(async () => {
-    cost = await lowest(() => costOf(make, shortBody), 0)
-    return (await costOf(make, 4 * shortBody)) / cost
+    cost = await lowest(() => measureCost(make, shortBody), 0)
+    return (await measureCost(make, 4 * shortBody)) / cost
   }, maxGrowth)
-  usualCost ??= await lowest(() => costOf(usual, shortBody), 0)
+  usualCost ??= await lowest(() => measureCost(usual, shortBody), 0)
   expect({ growth, timesUsual: cost / usualCost }).toEqual({
     growth: below(maxGrowth),
     timesUsual: below(maxTimesUsual),

@@ -137,7 +137,7 @@ export function unplaced(): string[] {
 }
 
 /** The requests of an endpoint: without a filter, with each value of each, and with each in pages of the largest size. */
-export function requestsOf({ id, path, method, query }: Endpoint): Record<string, Asked> {
+export function listRequests({ id, path, method, query }: Endpoint): Record<string, Asked> {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: keyof typeof params) => params[name])
   const all: Record<string, Asked> = {}
   if (method !== 'GET') {

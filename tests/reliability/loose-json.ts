@@ -27,7 +27,7 @@ export function write(loose: Loose): string {
 /** Drops, duplicates, renames, retypes or adds one field anywhere. */
 export function mutate(dice: Dice, root: Loose): Loose {
   const copy = structuredClone(root)
-  const places = placesOf(copy)
+  const places = listPlaces(copy)
   if (places.length === 0) return leaf(dice.pick(oddTexts))
   const { list, index } = dice.pick(places)
   const item = list[index]!
@@ -68,7 +68,7 @@ export function oddValue(dice: Dice): Loose {
 
 type Item = Loose | { name: string; value: Loose }
 
-function placesOf(root: Loose): { list: Item[]; index: number }[] {
+function listPlaces(root: Loose): { list: Item[]; index: number }[] {
   const places: { list: Item[]; index: number }[] = []
   const visit = (loose: Loose) => {
     const list: Item[] = loose.kind === 'array' ? loose.items : loose.kind === 'object' ? loose.members : []

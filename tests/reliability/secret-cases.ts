@@ -221,7 +221,7 @@ export interface Case {
 const spellings = Object.keys(encodings)
 
 /** A text as it is, and encoded in one way or another; inside of other values in one of all ways. */
-function spellingsOf(place: Place, kind: Kind, index: number): string[] {
+function listSpellings(place: Place, kind: Kind, index: number): string[] {
   if (kind === 'prompt' && place.isBody) return ['plain']
   const another = spellings[index % spellings.length]!
   if (/\.(0|x|NAME)$/.test(place.name)) return [another]
@@ -234,7 +234,7 @@ export function cases(asset_token: string, every: number, remainder = 0): Map<nu
   let index = 0
   for (const place of places(asset_token)) {
     for (const kind of kinds) {
-      for (const how of spellingsOf(place, kind, index)) {
+      for (const how of listSpellings(place, kind, index)) {
         // Scattered, so that every kind is among few.
         if ((Math.imul(++index, 0x9e3779b1) >>> 16) % every !== remainder) continue
         const encode = encodings[how]!

@@ -14,16 +14,16 @@ export function newDatabase(): string {
   return join(temporaryDirectory(), 'sandbox.db')
 }
 
-export function placementOf(session_id: string) {
+export function buildPlacement(session_id: string) {
   return { client_id: 'proj_demo', session_id, job_type: 'chat', overrides: { allowed_formats: ['banner'] } }
 }
 
-export function beaconOf(asset_token: string, beacon_id: string, event: string) {
+export function buildBeacon(asset_token: string, beacon_id: string, event: string) {
   return { beacon_id, asset_token, event, occurred_at_ms: Date.now() }
 }
 
 export async function place(sandbox: Served, session_id: string, wait_ms = 1_500): Promise<PlacementResponse> {
-  const { status, body } = await post(sandbox, `/v1/placements?wait_ms=${wait_ms}`, placementOf(session_id))
+  const { status, body } = await post(sandbox, `/v1/placements?wait_ms=${wait_ms}`, buildPlacement(session_id))
   expect(status, JSON.stringify(body)).toBe(200)
   return body as PlacementResponse
 }

@@ -10,38 +10,33 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import * as clientModule from '#client/index.ts'
 import * as contractModule from '#contract/exports.ts'
 import * as sandboxModule from '#sandbox/index.ts'
 import { keptStream, noon, type Result, type RunOptions, startTestCli, type TestCli } from '#tests/cli/test-cli.ts'
+import { forAllTests } from '#tests/for-all-tests.ts'
 import { createShapePrinter, type JsonObject } from './shape.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-let cli: TestCli
-beforeAll(async () => {
-  cli = await startTestCli()
-})
-afterAll(async () => {
-  await cli[Symbol.asyncDispose]()
-})
+const cli = await forAllTests(startTestCli())
 
 test('commands, exit codes, settings', async () => {
-  const listed = [...(await stdoutOf('--help')).matchAll(/^ {2}svc (\S+(?: \S+)?) {2,}/gm)].map(
+  const listed = [...(await readStdout('--help')).matchAll(/^ {2}svc (\S+(?: \S+)?) {2,}/gm)].map(
     ([, name]) => name ?? '',
   )
   await matches('commands.txt', [
     `root help lists: ${listed.join(', ')}`,
     '',
     'svc help exit-codes',
-    ...(await stdoutOf('help exit-codes')).split('\n').flatMap((line) => {
+    ...(await readStdout('help exit-codes')).split('\n').flatMap((line) => {
       const [, numbers] = /^ *(\d+ +[a-z_]+(?: +\d+)?) /.exec(line) ?? []
       return numbers === undefined ? [] : [`  ${numbers.replaceAll(/ +/g, ' ')}`]
     }),
     '',
     'svc help settings: flag, environment, file',
-    ...(await stdoutOf('help settings')).split('\n').flatMap((line) => {
+    ...(await readStdout('help settings')).split('\n').flatMap((line) => {
       const [flag = '', env = '', file = ''] = line.split(/ {2,}/)
       return /^SVC_/.test(env) ? [`  ${flag}  ${env}  ${file}`] : []
     }),
@@ -74,7 +69,7 @@ test('the API: operations and names of schemas', async () => {
 
 test('ids of rules: qa observe, doctor, beacons lint, contract check', async () => {
   await using own = await startTestCli()
-  const observed = JSON.parse(await stdoutOf('observe --since 10m -o json', {}, own)) as { cases: { id: string }[] }
+  const observed = JSON.parse(await readStdout('observe --since 10m -o json', {}, own)) as { cases: { id: string }[] }
   const documented = readFileSync(join(root, 'docs/qa-observe.md'), 'utf8')
   const rules = observed.cases.map(({ id }) => {
     const name = id.replace('observe/', '')
@@ -82,13 +77,13 @@ test('ids of rules: qa observe, doctor, beacons lint, contract check', async () 
     return `observe  ${id}  ${severity ?? 'undocumented'}`
   })
 
-  const doctor = JSON.parse(await stdoutOf('doctor -o json', {}, own)) as {
+  const doctor = JSON.parse(await readStdout('doctor -o json', {}, own)) as {
     findings: { group: string; check: string }[]
   }
   const checks = doctor.findings.map(({ group, check }) => `doctor  ${group}: ${check}`)
 
   const found = await lintCodes(own)
-  const compared = JSON.parse(await stdoutOf('contract check -o json', {}, own)) as {
+  const compared = JSON.parse(await readStdout('contract check -o json', {}, own)) as {
     endpoints: { endpoint: string; checks: { check: string }[]; not_checked: { check: string }[] }[]
   }
   const probes = compared.endpoints.flatMap(({ endpoint, checks: done, not_checked }) => [
@@ -99,7 +94,7 @@ test('ids of rules: qa observe, doctor, beacons lint, contract check', async () 
 })
 
 test('reason codes, no-fill reasons, accept codes', async () => {
-  const contract = JSON.parse(await stdoutOf('contract show -o json')) as {
+  const contract = JSON.parse(await readStdout('contract show -o json')) as {
     reason_codes: { reason_code: string; error: string; status: number; retryable: boolean; decision: string | null }[]
     no_fill_reasons: { no_fill_reason: string; origin: string; nbr: number; retry: string; retryable: boolean }[]
     endpoints: { id: string; fields: { where: string; path: string; values: string[] | null }[] }[]
@@ -372,7 +367,7 @@ function memberNames(value: object, path: string): string[] {
     )
 }
 
-async function stdoutOf(args: string, options: RunOptions = {}, of: TestCli = cli): Promise<string> {
+async function readStdout(args: string, options: RunOptions = {}, of: TestCli = cli): Promise<string> {
   const { stdout, stderr } = await of.svc(args, options)
   expect(stdout, `svc ${args}: ${stderr}`).not.toBe('')
   return stdout

@@ -63,7 +63,7 @@ function steady(text: string): string {
 }
 
 /** Returns the message of a failed test: from `Error:` to the place in its source, without the indentation of a runner. */
-function messageOf(output: string, title: string): string {
+function readMessage(output: string, title: string): string {
   const [, indent = '', message = ''] =
     new RegExp(`${title}[^]*?\\n( *)\\w*Error: ([^]*?)\\n *(❯|> \\d+ \\||\\d+ \\||at )`).exec(output) ?? []
   return steady(message).replaceAll(`\n${indent}`, '\n').trim()
@@ -181,7 +181,7 @@ test('not a sandbox', async () => {
   })
   const { code, output } = await runIn(directory, 'vitest/vitest.mjs', ['run'])
   expect(code).toBe(1)
-  expect(messageOf(output, 'FAIL .*missing view')).toMatchInlineSnapshot(`
+  expect(readMessage(output, 'FAIL .*missing view')).toMatchInlineSnapshot(`
     "No accepted visible beacon of SLOT arrived within 50 ms.
 
     Beacons that arrived:
@@ -193,13 +193,13 @@ test('not a sandbox', async () => {
                  fix: Correct the listed fields.
     Would be billed: nothing."
   `)
-  expect(messageOf(output, 'FAIL .*rejected beacon')).toMatchInlineSnapshot(`
+  expect(readMessage(output, 'FAIL .*rejected beacon')).toMatchInlineSnapshot(`
     "Expected no rejected beacon, but one was:
 
       rejected   play_started of SLOT, event_not_supported_for_format: play_started does not exist for banner.
                  fix: play_started, play_completed and completion are for clip."
   `)
-  expect(messageOf(output, 'FAIL .*glance')).toMatchInlineSnapshot(`
+  expect(readMessage(output, 'FAIL .*glance')).toMatchInlineSnapshot(`
     "Nothing of SLOT would be billed.
 
     Beacons that arrived:
@@ -207,14 +207,14 @@ test('not a sandbox', async () => {
       accepted   visible of SLOT, BELOW_THRESHOLD: the view is below the viewability threshold
     Would be billed: nothing."
   `)
-  expect(messageOf(output, 'FAIL .*unwanted render')).toMatchInlineSnapshot(`
+  expect(readMessage(output, 'FAIL .*unwanted render')).toMatchInlineSnapshot(`
     "Expected no accepted render beacon, but one arrived.
 
     Beacons that arrived:
       accepted   render of SLOT
     Would be billed: nothing."
   `)
-  expect(messageOf(output, 'FAIL .*waits in vain')).toMatchInlineSnapshot(`
+  expect(readMessage(output, 'FAIL .*waits in vain')).toMatchInlineSnapshot(`
     "No accepted visible beacon of SLOT arrived within 50 ms.
 
     No beacon of SLOT arrived.
@@ -222,7 +222,7 @@ test('not a sandbox', async () => {
       SLOT  no fill, no_demand: No partner offered a creative."
   `)
   expect(output).toContain('failing.test.ts:30:17')
-  expect(messageOf(output, 'FAIL .*not a sandbox')).toMatchInlineSnapshot(
+  expect(readMessage(output, 'FAIL .*not a sandbox')).toMatchInlineSnapshot(
     `"toHaveAccepted expects the sandbox of a fixture: expect(sandbox).toHaveAccepted(...)"`,
   )
 })
@@ -327,7 +327,7 @@ campaigns:
   expect(output).toContain('3 passed')
   expect(output).toContain('3 failed')
   expect(code).toBe(1)
-  expect(messageOf(output, '\\d\\) .*not filled')).toMatchInlineSnapshot(`
+  expect(readMessage(output, '\\d\\) .*not filled')).toMatchInlineSnapshot(`
     "The page http://127.0.0.2:PORT/banner did not show a banner placement within 1000 ms.
 
     The page had no placement frame.
@@ -335,7 +335,7 @@ campaigns:
       SLOT  no fill, no_demand: No partner offered a creative.
     No beacon arrived."
   `)
-  expect(messageOf(output, '\\d\\) .*hidden')).toMatchInlineSnapshot(`
+  expect(readMessage(output, '\\d\\) .*hidden')).toMatchInlineSnapshot(`
     "The page http://127.0.0.2:PORT/native?hidden did not show a native placement within 1000 ms.
 
     Frames in the page:
@@ -346,7 +346,7 @@ campaigns:
       accepted   render of SLOT
     Would be billed: nothing."
   `)
-  expect(messageOf(output, '\\d\\) .*refused')).toMatchInlineSnapshot(`
+  expect(readMessage(output, '\\d\\) .*refused')).toMatchInlineSnapshot(`
     "Expected no rejected beacon, but one was:
 
       rejected   visible of SLOT, consent_not_granted: Consent is not granted.

@@ -37,7 +37,7 @@ function write(files: Files): string {
   return folder
 }
 
-async function problemsOf(files: Files): Promise<string[]> {
+async function listProblems(files: Files): Promise<string[]> {
   const folder = write(files)
   const error = await readDemandFiles(join(folder, 'demand.yaml')).catch((thrown: unknown) => thrown)
   if (!(error instanceof SuiteError)) throw new Error('it was not refused', { cause: error })
@@ -96,16 +96,16 @@ test('an absolute path is named as one, with the relative path where it is in th
   const folder = write({ 'a.png': png })
   const inside = join(folder, 'a.png')
   const yaml = (name: string) => ({ 'demand.yaml': campaign(`file: '${name}'`) })
-  const problemOf = async (name: string, beside = folder) => {
+  const readProblem = async (name: string, beside = folder) => {
     writeFileSync(join(beside, 'demand.yaml'), yaml(name)['demand.yaml'])
     const error = await readDemandFiles(join(beside, 'demand.yaml')).catch((thrown: unknown) => thrown)
     return error instanceof SuiteError ? error.problems[0] : null
   }
-  expect(await problemOf(inside)).toMatchObject({
+  expect(await readProblem(inside)).toMatchObject({
     message: `${inside} is an absolute path, and none is taken.`,
     hint: 'Name it from the folder of the file of demand: a.png',
   })
-  expect(await problemOf('/elsewhere/b.png')).toMatchObject({
+  expect(await readProblem('/elsewhere/b.png')).toMatchObject({
     hint: 'Put it beside the file of demand, and name it from there: b.png',
   })
 })
@@ -116,7 +116,7 @@ test.each([
   ['url: https://fernhill.example', 'click_url'],
   ['topcis: [tea]', 'topics'],
 ])('the field %s is answered with the name that was meant', async (line, name) => {
-  const [said] = await problemsOf({ 'demand.yaml': campaign('file: a.png', `    ${line}\n`), 'a.png': png })
+  const [said] = await listProblems({ 'demand.yaml': campaign('file: a.png', `    ${line}\n`), 'a.png': png })
   expect(said).toContain(`Did you mean ${name}?`)
 })
 
@@ -293,14 +293,14 @@ const hostile: [what: string, files: Files, said: RegExp][] = [
 ]
 
 test.each(hostile)('%s is refused', async (_, files, said) => {
-  const problems = await problemsOf(files)
+  const problems = await listProblems(files)
   expect(problems.join('\n')).toMatch(new RegExp(said.source, 'm'))
   for (const problem of problems) expect(problem).toMatch(/^(demand\.yaml|a\.svg)(:\d+:\d+)?: \S.*\.? /)
 })
 
 test('everything wrong is said at once, in the order of the file', async () => {
   const yaml = `${campaign('file: a.png')}      - file: z.png\n      - file: y.png\n`
-  expect(await problemsOf({ 'demand.yaml': yaml, 'a.png': 'x' })).toEqual([
+  expect(await listProblems({ 'demand.yaml': yaml, 'a.png': 'x' })).toEqual([
     expect.stringMatching(/^demand\.yaml:6:15: a\.png is of no type/),
     expect.stringMatching(/^demand\.yaml:7:15: z\.png cannot be read/),
     expect.stringMatching(/^demand\.yaml:8:15: y\.png cannot be read/),

@@ -46,7 +46,7 @@ function opportunity(change: Partial<Opportunity> = {}): Opportunity {
 const template = data.campaigns.find((campaign) => campaign.campaign_id === 'cmp_latchwell')!
 
 /** A market of run-of-network campaigns, each a variation of one that offers every format and size. */
-function marketOf(...changes: Partial<Campaign>[]) {
+function buildMarket(...changes: Partial<Campaign>[]) {
   const campaigns = changes.map((change, index) => ({ ...template, campaign_id: `cmp_${index}`, ...change }))
   return prepareMarket({ ...data, campaigns })
 }
@@ -57,25 +57,25 @@ const reason = (outcome: MarketOutcome) => (outcome.status === 'no_fill' ? outco
 
 describe('who may fill', () => {
   test('flight: includes its start, excludes its end', () => {
-    const flown = marketOf({ flight: { starts_at_ms: 1_000, ends_at_ms: 2_000 } })
+    const flown = buildMarket({ flight: { starts_at_ms: 1_000, ends_at_ms: 2_000 } })
     const at = (now_ms: number) => decide(flown, opportunity({ now_ms })).trace
     expect([at(999), at(1_000), at(1_999), at(2_000)]).toEqual(['f', 'W', 'W', 'f'])
   })
 
   test('country: a campaign with countries needs one of them in the request', () => {
-    const german = marketOf({ countries: ['DE', 'AT'] })
+    const german = buildMarket({ countries: ['DE', 'AT'] })
     const from = (country: string | null) => decide(german, opportunity({ country })).trace
     expect([from('DE'), from('AT'), from('FR'), from(null)]).toEqual(['W', 'W', 'c', 'c'])
   })
 
   test('job type', () => {
-    const code = marketOf({ job_types: ['code'] })
+    const code = buildMarket({ job_types: ['code'] })
     expect(decide(code, opportunity({ job_type: 'code' })).trace).toBe('W')
     expect(decide(code, opportunity({ job_type: 'chat' })).trace).toBe('j')
   })
 
   test('topic: one of its topics in any spelling; without a topic only run-of-network', () => {
-    const two = marketOf({ topics: ['machine-learning'], price_cpm: 9 }, {})
+    const two = buildMarket({ topics: ['machine-learning'], price_cpm: 9 }, {})
     const about = (topic: string | null) => decide(two, opportunity({ topic })).trace
     expect(about('machine-learning')).toBe('Wo')
     expect(about('Machine Learning')).toBe('Wo')
@@ -84,14 +84,14 @@ describe('who may fill', () => {
   })
 
   test('blocked categories: a code blocks itself and all of its children', () => {
-    const food = marketOf({ iab_categories: ['IAB8-6', 'IAB3'] })
+    const food = buildMarket({ iab_categories: ['IAB8-6', 'IAB3'] })
     const without = (...blocked_categories: string[]) => decide(food, opportunity({ blocked_categories })).trace
     expect([without('IAB8-6'), without('IAB8'), without('IAB3')]).toEqual(['b', 'b', 'b'])
     expect([without('IAB8-5'), without('IAB3-1'), without('IAB80')]).toEqual(['W', 'W', 'W'])
   })
 
   test('blocked domains: a domain blocks itself and its subdomains', () => {
-    const shop = marketOf({ landing_domain: 'shop.brand.example' })
+    const shop = buildMarket({ landing_domain: 'shop.brand.example' })
     const without = (...blocked_domains: string[]) => decide(shop, opportunity({ blocked_domains })).trace
     expect([without('shop.brand.example'), without('brand.example')]).toEqual(['d', 'd'])
     expect([without('op.brand.example'), without('www.brand.example'), without('other.example')]).toEqual([
@@ -102,7 +102,7 @@ describe('who may fill', () => {
   })
 
   test('floor: in any currency, an equal price meets it', () => {
-    const euro = marketOf({ price_cpm: 7.5, currency: 'EUR' })
+    const euro = buildMarket({ price_cpm: 7.5, currency: 'EUR' })
     const over = (floor: number, floor_currency: string) =>
       decide(euro, opportunity({ floors: { banner: floor, clip: floor, native: floor }, floor_currency })).trace
     expect([over(7.5, 'EUR'), over(7.51, 'EUR')]).toEqual(['W', 'p'])
@@ -112,7 +112,7 @@ describe('who may fill', () => {
 
   test('a floor of one format does not affect the others', () => {
     const floors = { banner: 100, clip: 100, native: 0 }
-    expect(decide(marketOf({}), opportunity({ floors }))).toMatchObject({ format: 'native' })
+    expect(decide(buildMarket({}), opportunity({ floors }))).toMatchObject({ format: 'native' })
   })
 })
 
@@ -153,41 +153,48 @@ describe('what fills', () => {
   })
 
   test('the price is the list price in its own currency', () => {
-    const yen = marketOf({ price_cpm: 460, currency: 'JPY' })
+    const yen = buildMarket({ price_cpm: 460, currency: 'JPY' })
     expect(decide(yen, opportunity())).toMatchObject({ gross_cpm: 460, currency: 'JPY' })
   })
 })
 
 describe('who wins', () => {
   test('the highest price in USD, whatever the currency', () => {
-    const mixed = marketOf({ price_cpm: 3 }, { price_cpm: 2.9, currency: 'EUR' }, { price_cpm: 400, currency: 'JPY' })
+    const mixed = buildMarket(
+      { price_cpm: 3 },
+      { price_cpm: 2.9, currency: 'EUR' },
+      { price_cpm: 400, currency: 'JPY' },
+    )
     expect(decide(mixed, opportunity()).trace).toBe('oWo')
   })
 
   test('price comes before the format and before the preferred partner', () => {
-    const offers = marketOf({ price_cpm: 2 }, { price_cpm: 2.1, creatives: only('native'), partner_id: 'ptn_nordhain' })
+    const offers = buildMarket(
+      { price_cpm: 2 },
+      { price_cpm: 2.1, creatives: only('native'), partner_id: 'ptn_nordhain' },
+    )
     expect(decide(offers, opportunity({ preferred_partner_id: template.partner_id })).trace).toBe('oW')
   })
 
   test('the preferred partner wins a tie in price', () => {
-    const tied = marketOf({ creatives: only('banner') }, { creatives: only('native'), partner_id: 'ptn_nordhain' })
+    const tied = buildMarket({ creatives: only('banner') }, { creatives: only('native'), partner_id: 'ptn_nordhain' })
     expect(decide(tied, opportunity()).trace).toBe('Wo')
     expect(decide(tied, opportunity({ preferred_partner_id: 'ptn_nordhain' })).trace).toBe('oW')
   })
 
   test('of two offers of the preferred partner the format decides', () => {
-    const tied = marketOf({ creatives: only('banner') }, { creatives: only('native') })
+    const tied = buildMarket({ creatives: only('banner') }, { creatives: only('native') })
     expect(decide(tied, opportunity({ preferred_partner_id: template.partner_id })).trace).toBe('Wo')
   })
 
   test('then banner, clip, native', () => {
-    const tied = marketOf({ creatives: only('native') }, { creatives: only('clip') }, { creatives: only('banner') })
+    const tied = buildMarket({ creatives: only('native') }, { creatives: only('clip') }, { creatives: only('banner') })
     expect(decide(tied, opportunity()).trace).toBe('ooW')
     expect(decide(tied, opportunity({ allowed_formats: ['native', 'clip'] })).trace).toBe('oWm')
   })
 
   test('equal offers take turns between sessions, and each session keeps its own', () => {
-    const tied = marketOf({}, {}, {}, {})
+    const tied = buildMarket({}, {}, {}, {})
     const turns = new Map<string | null, number>()
     for (let session = 0; session < 1_000; session++) {
       const asked = opportunity({ session_id: `session-${session}` })
@@ -200,7 +207,7 @@ describe('who wins', () => {
   })
 
   test('turns are the same in every version: a test of an integrator may depend on its seed', () => {
-    const tied = marketOf({}, {}, {}, {})
+    const tied = buildMarket({}, {}, {}, {})
     const dealt = Array.from(
       { length: 8 },
       (_, session) => decide(tied, opportunity({ session_id: `${session}` })).trace,
@@ -213,7 +220,7 @@ describe('who wins', () => {
   })
 
   test('another seed gives other turns', () => {
-    const tied = marketOf({}, {}, {}, {})
+    const tied = buildMarket({}, {}, {}, {})
     const dealt = (seed: number) =>
       Array.from({ length: 40 }, (_, session) => winner(decide(tied, opportunity({ seed, session_id: `${session}` }))))
     expect(dealt(1)).not.toEqual(dealt(2))
@@ -235,20 +242,22 @@ describe('why no campaign fills', () => {
   })
 
   test('a format that no campaign offers', () => {
-    const banners = marketOf({ creatives: only('banner') })
+    const banners = buildMarket({ creatives: only('banner') })
     expect(reason(decide(banners, opportunity({ allowed_formats: ['clip', 'native'] })))).toBe('format_mismatch')
   })
 
   test('no campaign for the topic, the job type, the country or the time, and an empty catalogue', () => {
-    expect(reason(decide(marketOf({ topics: ['tea'] }), opportunity()))).toBe('no_demand')
-    expect(reason(decide(marketOf({ job_types: ['code'] }), opportunity()))).toBe('no_demand')
-    expect(reason(decide(marketOf({ countries: ['JP'] }), opportunity()))).toBe('no_demand')
-    expect(reason(decide(marketOf({ flight: { starts_at_ms: null, ends_at_ms: 1 } }), opportunity()))).toBe('no_demand')
-    expect(decide(marketOf(), opportunity())).toEqual({ status: 'no_fill', reason: 'no_demand', trace: '' })
+    expect(reason(decide(buildMarket({ topics: ['tea'] }), opportunity()))).toBe('no_demand')
+    expect(reason(decide(buildMarket({ job_types: ['code'] }), opportunity()))).toBe('no_demand')
+    expect(reason(decide(buildMarket({ countries: ['JP'] }), opportunity()))).toBe('no_demand')
+    expect(reason(decide(buildMarket({ flight: { starts_at_ms: null, ends_at_ms: 1 } }), opportunity()))).toBe(
+      'no_demand',
+    )
+    expect(decide(buildMarket(), opportunity())).toEqual({ status: 'no_fill', reason: 'no_demand', trace: '' })
   })
 
   test('the reason is the rule that stopped the campaigns that got furthest', () => {
-    const offers = marketOf({ topics: ['tea'] }, { iab_categories: ['IAB1'] }, { price_cpm: 1 })
+    const offers = buildMarket({ topics: ['tea'] }, { iab_categories: ['IAB1'] }, { price_cpm: 1 })
     const asked = opportunity({ blocked_categories: ['IAB1'], floors: floor(5) })
     expect(decide(offers, asked)).toEqual({ status: 'no_fill', reason: 'below_floor', trace: 'tbp' })
   })
@@ -539,7 +548,7 @@ describe('a slot', () => {
     forced: null,
     opportunity: opportunity(),
   }
-  const one = marketOf({})
+  const one = buildMarket({})
 
   test('is decided by the market when nothing forbids it', () => {
     expect(decideSlot(one, input)).toEqual(decide(one, input.opportunity))

@@ -103,7 +103,7 @@ function explained({ differences }: Reconciliation) {
 }
 
 /** The cause of a view that the file counts and the sandbox does not. */
-function causeOfView(more: Partial<Turn>, own = 'slot,views\na,1\n'): string {
+function explainView(more: Partial<Turn>, own = 'slot,views\na,1\n'): string {
   const { differences } = compare(own, [turn('a', more)])
   expect(differences).toHaveLength(1)
   return nameCause(differences[0]!)
@@ -142,41 +142,41 @@ describe('a turn that only the file counts', () => {
 
   test('was never requested, had no ad, or is not decided', () => {
     expect(explained(compare('slot,views\nb,1\n', []))).toEqual([['b', 'viewable_impression', 1, 'never_requested']])
-    expect(causeOfView({ fill: false, no_fill_reason: 'no_demand', beacons: [] })).toBe('no_fill_counted no_demand')
-    expect(causeOfView({ fill: null, decided_at_ms: null, beacons: [] })).toBe('not_decided')
+    expect(explainView({ fill: false, no_fill_reason: 'no_demand', beacons: [] })).toBe('no_fill_counted no_demand')
+    expect(explainView({ fill: null, decided_at_ms: null, beacons: [] })).toBe('not_decided')
   })
 
   test('was not shown, or sent nothing', () => {
-    expect(causeOfView({ is_framed: false, beacons: [] })).toBe('frame_not_loaded')
-    expect(causeOfView({ beacons: [] })).toBe('beacon_never_sent')
+    expect(explainView({ is_framed: false, beacons: [] })).toBe('frame_not_loaded')
+    expect(explainView({ beacons: [] })).toBe('beacon_never_sent')
   })
 
   test('was rendered without a view, or viewed below the threshold', () => {
-    expect(causeOfView({ beacons: [rendered] })).toBe('not_viewed')
-    expect(causeOfView({ beacons: [rendered, beacon('viewable_impression', 'BELOW_THRESHOLD')] })).toBe(
+    expect(explainView({ beacons: [rendered] })).toBe('not_viewed')
+    expect(explainView({ beacons: [rendered, beacon('viewable_impression', 'BELOW_THRESHOLD')] })).toBe(
       'counting_method BELOW_THRESHOLD',
     )
   })
 
   test('was counted by its render where the time of the file shows it', () => {
     const at = (ms: number) => `slot,event,time\na,view,${noon + 2_000 + ms}\n`
-    expect(causeOfView({ beacons: [rendered] }, at(10))).toBe('counting_method')
-    expect(causeOfView({ beacons: [rendered] }, at(1_500))).toBe('not_viewed')
+    expect(explainView({ beacons: [rendered] }, at(10))).toBe('counting_method')
+    expect(explainView({ beacons: [rendered] }, at(1_500))).toBe('not_viewed')
   })
 
   test('has a beacon that does not count, or waits for its render', () => {
-    expect(causeOfView({ beacons: [rendered, beacon('viewable_impression', 'VISIBILITY_UNMEASURED')] })).toBe(
+    expect(explainView({ beacons: [rendered, beacon('viewable_impression', 'VISIBILITY_UNMEASURED')] })).toBe(
       'does_not_count VISIBILITY_UNMEASURED',
     )
     const waiting = beacon('viewable_impression', 'AWAITING_RENDER')
-    expect(causeOfView({ beacons: [waiting] })).toBe('beacon_never_sent AWAITING_RENDER')
+    expect(explainView({ beacons: [waiting] })).toBe('beacon_never_sent AWAITING_RENDER')
     const refused = beacon('rendered_impression', 'consent_superseded')
-    expect(causeOfView({ beacons: [refused, waiting] })).toBe('beacon_refused consent_superseded')
+    expect(explainView({ beacons: [refused, waiting] })).toBe('beacon_refused consent_superseded')
   })
 
   test('has a beacon that was refused: late, early, after expiry, by a wrong clock', () => {
     const refused = (reason: TurnBeacon['reason_code'], occurred_at_ms: number) =>
-      causeOfView({
+      explainView({
         created_at_ms: noon - 5_000,
         beacons: [rendered, beacon('viewable_impression', reason, { occurred_at_ms })],
       })
@@ -191,14 +191,14 @@ describe('a turn that only the file counts', () => {
 
   test('was counted before its decision or after it expired, by the time of the file', () => {
     const at = (ms: number) => `slot,event,time\na,render,${noon + ms}\n`
-    expect(causeOfView({ is_framed: false, beacons: [] }, at(-5_000))).toBe('early')
-    expect(causeOfView({ is_framed: false, beacons: [] }, at(700_000))).toBe('after_expiry')
-    expect(causeOfView({ is_framed: false, beacons: [] }, at(60_000))).toBe('frame_not_loaded')
+    expect(explainView({ is_framed: false, beacons: [] }, at(-5_000))).toBe('early')
+    expect(explainView({ is_framed: false, beacons: [] }, at(700_000))).toBe('after_expiry')
+    expect(explainView({ is_framed: false, beacons: [] }, at(60_000))).toBe('frame_not_loaded')
   })
 
   test('is completed sooner than it can play', () => {
     const beacons = [rendered, beacon('completed_view', 'COMPLETED_TOO_FAST')]
-    expect(causeOfView({ beacons }, 'slot,completes\na,1\n')).toBe('early COMPLETED_TOO_FAST')
+    expect(explainView({ beacons }, 'slot,completes\na,1\n')).toBe('early COMPLETED_TOO_FAST')
   })
 
   test('is of the other traffic, where one alone is compared', () => {

@@ -56,7 +56,9 @@ export async function openPageHost(sandbox: Sandbox, client: Client, pages: read
     send(
       response,
       'text/html; charset=utf-8',
-      filled(documentOf(page)).replace('{prelude}', () => preludeOf(page, sandbox.url, searchParams.get('run') ?? '')),
+      filled(buildDocument(page)).replace('{prelude}', () =>
+        buildPrelude(page, sandbox.url, searchParams.get('run') ?? ''),
+      ),
     )
   }
 
@@ -117,24 +119,24 @@ export async function openPageHost(sandbox: Sandbox, client: Client, pages: read
 }
 
 /** Returns the document of a page: the prelude, what is loaded first, the sections of its cases, and their code. */
-function documentOf(page: PageOfCases): string {
+function buildDocument(page: PageOfCases): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${page.name}</title><link rel="icon" href="data:,">
 <style nonce="{nonce}">body { margin: 8px } section { position: relative; float: left; width: 330px; height: 296px }</style>
 <script nonce="{nonce}">{prelude}</script>
 ${page.head ?? '<script src="{origin}/v1/render.js"></script>'}
 ${page.cases.map(({ id, html }) => `<section id="${id}">${html ?? '<div class="slot"></div>'}</section>`).join('\n')}
-<script nonce="{nonce}">${page.cases.map(codeOf).join('\n')}</script>`
+<script nonce="{nonce}">${page.cases.map(buildCode).join('\n')}</script>`
 }
 
 /** Returns the call of the prelude. Nothing in its source is replaced. */
-function preludeOf({ cases }: PageOfCases, origin: string, run: string): string {
+function buildPrelude({ cases }: PageOfCases, origin: string, run: string): string {
   return `(${preparePage.toString()})(${JSON.stringify({ origin, run, is_single: cases.length === 1 })})`
 }
 
 const parameters = '(section, slot, body, start, origin)'
 
 /** Returns the code of a case, as an argument of the prelude. */
-function codeOf({ id, script = 'start()', phases }: PageCase): string {
+function buildCode({ id, script = 'start()', phases }: PageCase): string {
   const values = phases.map(
     ({ values = {} }) =>
       `{ ${Object.keys(values).map((expression) => `${JSON.stringify(expression)}: ${parameters} => (${expression})`)} }`,

@@ -65,9 +65,9 @@ describe('observe --url', () => {
       context,
     )
     const { cases } = JSON.parse(stdout) as RunResult
-    const idsOf = (...standings: string[]) =>
+    const listIds = (...standings: string[]) =>
       cases.filter(({ tags }) => standings.includes(tags[0]!)).map(({ id }) => id.replace('observe/', ''))
-    return { code, violated: idsOf('error', 'warning'), holds: idsOf('holds') }
+    return { code, violated: listIds('error', 'warning'), holds: listIds('holds') }
   }
 
   test('a page that is right violates no rule, and its ad was looked at', async () => {

@@ -65,13 +65,13 @@ describe('a public URL', () => {
 describe('the Host header', () => {
   test('may name the public URL and allowed hosts, whatever their port; any other name is misdirected', async () => {
     await using on = await stage(named)
-    const statusOf = async (host: string) =>
+    const readStatus = async (host: string) =>
       (await on.api.send('GET', '/_sandbox/readyz', { headers: { host } })).status
     for (const host of ['192.168.1.5:4010', '192.168.1.5', 'sandbox:80', 'SANDBOX', '[fe80::1]:4010', 'localhost:1']) {
-      expect([host, await statusOf(host)]).toEqual([host, 200])
+      expect([host, await readStatus(host)]).toEqual([host, 200])
     }
     for (const host of ['192.168.1.6:4010', 'sandbox.evil.example', 'evil.example', 'xsandbox', 'fe80::1', '0.0.0.0']) {
-      expect([host, await statusOf(host)]).toEqual([host, 421])
+      expect([host, await readStatus(host)]).toEqual([host, 421])
     }
   })
 
@@ -263,8 +263,8 @@ describe('https', () => {
     const tls = await pair(['localhost', '127.0.0.1'])
     await using on = await stage({ tls, public_url: 'https://sandbox.test:4010' })
     expect(on.sandbox.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
-    expect(await statusOf(`${on.sandbox.url}/_sandbox/readyz`, tls.cert)).toBe(200)
-    await expect(statusOf(`${on.sandbox.url}/_sandbox/readyz`)).rejects.toThrow('self-signed')
+    expect(await readStatus(`${on.sandbox.url}/_sandbox/readyz`, tls.cert)).toBe(200)
+    await expect(readStatus(`${on.sandbox.url}/_sandbox/readyz`)).rejects.toThrow('self-signed')
     // Neither plain HTTP nor a broken handshake is reported as a failure of the sandbox.
     const plain = await fetch(on.sandbox.url.replace('https', 'http'))
     expect([plain.status, await plain.json()]).toMatchObject([
@@ -341,7 +341,7 @@ async function pair(names: readonly string[]): Promise<{ cert: string; key: stri
   return { cert: made.cert, key: made.private }
 }
 
-function statusOf(url: string, ca?: string): Promise<number | undefined> {
+function readStatus(url: string, ca?: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request(url, { ...(ca === undefined ? {} : { ca }), agent: false }, (response) => {
       response.resume()

@@ -5,11 +5,11 @@ import { contract, type EndpointId } from '#contract/index.ts'
 import type { Api, Call } from '../call.ts'
 import { activate, asked, beacon, fill, key, origin, stage } from '../stage.ts'
 
-async function reasonOf(api: Api, id: EndpointId, call: Call): Promise<string> {
+async function readReason(api: Api, id: EndpointId, call: Call): Promise<string> {
   return (await api.refuse(id, call)).body.reason_code
 }
 
-function pathsOf(fields: { path: string }[]): string[] {
+function listPaths(fields: { path: string }[]): string[] {
   return fields.map(({ path }) => path)
 }
 
@@ -156,7 +156,7 @@ describe('bodies', () => {
     const filled = await fill(on.api)
     const small = JSON.stringify(beacon(on.clock, filled, 'render'))
     const at = (length: number) => small.replace(/}$/, `${' '.repeat(length - small.length)}}`)
-    expect(await reasonOf(on.api, 'beacons.send', { as: key, raw: at(8_193) })).toBe('payload_too_large')
+    expect(await readReason(on.api, 'beacons.send', { as: key, raw: at(8_193) })).toBe('payload_too_large')
     await on.api.accept('beacons.send', { as: key, raw: at(8_192) })
   })
 
@@ -172,21 +172,21 @@ describe('bodies', () => {
       'client_id=1',
     ]
     for (const raw of [...bad, Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), '['.repeat(30_000)]) {
-      expect(await reasonOf(on.api, 'placements.create', { as: key, raw })).toBe('json_malformed')
+      expect(await readReason(on.api, 'placements.create', { as: key, raw })).toBe('json_malformed')
     }
   })
 
   test('the place of the mistake is named, and the text around it is not quoted', async () => {
     await using on = await stage()
-    const messageOf = async (raw: string | Buffer) =>
+    const readMessage = async (raw: string | Buffer) =>
       (await on.api.refuse('placements.create', { as: key, raw })).body.message
-    expect(await messageOf('{"client_id": "proj_demo",}')).toBe(
+    expect(await readMessage('{"client_id": "proj_demo",}')).toBe(
       'The body is not JSON. Line 1, column 27: There is a comma before }: remove it.',
     )
-    expect(await messageOf('{\n "topic": sk_test_secret }')).toBe(
+    expect(await readMessage('{\n "topic": sk_test_secret }')).toBe(
       'The body is not JSON. Line 2, column 11: This is not a JSON value. Text must be in double quotes.',
     )
-    expect(await messageOf(Buffer.from([0x7b, 0xff, 0x7d]))).toBe('The body is not UTF-8, at byte offset 1.')
+    expect(await readMessage(Buffer.from([0x7b, 0xff, 0x7d]))).toBe('The body is not UTF-8, at byte offset 1.')
   })
 
   test('a byte order mark, and the limit of the endpoint, are named', async () => {
@@ -201,7 +201,7 @@ describe('bodies', () => {
 })
 
 describe('fields', () => {
-  const beaconOf = (more: object) => ({ beacon_id: 'beacon-0001', asset_token: 'ast_', event: 'render', ...more })
+  const buildBeacon = (more: object) => ({ beacon_id: 'beacon-0001', asset_token: 'ast_', event: 'render', ...more })
   const anything = expect.any(String)
   test.each<[string, EndpointId, Call, [path: string, message: unknown, expected: unknown][]]>([
     [
@@ -229,13 +229,13 @@ describe('fields', () => {
     [
       'a limit of one, which is one character',
       'beacons.send',
-      { body: beaconOf({ asset_token: '', occurred_at_ms: 1 }) },
+      { body: buildBeacon({ asset_token: '', occurred_at_ms: 1 }) },
       [['asset_token', anything, 'at least 1 character']],
     ],
     [
       'a pattern, by what it expects',
       'beacons.send',
-      { body: beaconOf({ beacon_id: 'a b', occurred_at_ms: 1 }) },
+      { body: buildBeacon({ beacon_id: 'a b', occurred_at_ms: 1 }) },
       [['beacon_id', anything, '8 to 128 characters of A-Z, a-z, 0-9 and . _ : -']],
     ],
     [
@@ -272,7 +272,7 @@ describe('fields', () => {
       for (const [id, body, path] of cases) {
         const raw = JSON.stringify(body).replace('"X"', `"${name}"`)
         const refused = await on.api.refuse(id, { as: key, raw })
-        expect([refused.body.reason_code, pathsOf(refused.body.fields)]).toEqual(['field_unknown', [path]])
+        expect([refused.body.reason_code, listPaths(refused.body.fields)]).toEqual(['field_unknown', [path]])
       }
     }
   })
@@ -297,7 +297,7 @@ describe('fields', () => {
     for (const [more, isFine] of cases) {
       const call = { as: key, body: asked(more) }
       if (isFine) await on.api.accept('placements.create', call)
-      else expect(await reasonOf(on.api, 'placements.create', call)).toBe('schema_invalid')
+      else expect(await readReason(on.api, 'placements.create', call)).toBe('schema_invalid')
     }
   })
 
