@@ -256,7 +256,7 @@ async function watchDemand({ options, demand, report }: Parts, { drainLock, repl
 /** Loaded only here: a start that plays nothing pays nothing for it. */
 async function loadRecording(options: SandboxOptions) {
   if (options.playback === undefined) return null
-  const { openRecording } = await import('./recording-file.ts')
+  const { openRecording } = await import('#runtime/playback/recording-file.ts')
   return openRecording(options, options.playback, sandboxClock().now())
 }
 

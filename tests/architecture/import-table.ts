@@ -495,7 +495,7 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   {
-    path: 'sandbox/recording-file.ts',
+    path: 'sandbox/rules/runtime/playback/recording-file.ts',
     modules: ['src/core/foundation', 'src/core/contract', 'sandbox'],
     builtins: ['node:fs'],
   },

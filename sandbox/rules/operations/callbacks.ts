@@ -4,14 +4,12 @@ import { ApiError } from '#contract/errors.ts'
 import { decodeId, encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import type { CallbackItem } from '#contract/resources/callbacks.ts'
-import type { CallbackRow } from '#store/store.ts'
+import type { CallbackRow, PageQuery } from '#store/store.ts'
 import {
   type Context,
   defined,
-  encodeCursor,
-  fullPage,
+  listItems,
   type Operation,
-  parsePage,
   projectFilter,
   requireCaller,
   type Services,
@@ -44,10 +42,8 @@ export const listCallbacks: Operation<Contract['callbacks.list']> = async (servi
     slot_id: slotFilter(query.slot_id),
     status: query.status,
   })
-  const { rows, next } = await fullPage(context, parsePage(query), (part) =>
-    services.store.listCallbacks({ ...part, ...filter }),
-  )
-  return { items: await Promise.all(rows.map((row) => callbackItem(services, row))), next_cursor: encodeCursor(next) }
+  const read = (part: PageQuery) => services.store.listCallbacks({ ...part, ...filter })
+  return listItems(context, query, read, (row) => callbackItem(services, row))
 }
 
 export const resendCallback: Operation<Contract['callbacks.resend']> = async (services, _context, { params, body }) => {

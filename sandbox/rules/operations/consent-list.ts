@@ -3,17 +3,8 @@ import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import type { ConsentItem } from '#contract/resources/consent.ts'
 import { type ConsentRecord, createSnapshot } from '#domain/consent.ts'
-import type { SlotRow } from '#store/store.ts'
-import {
-  defined,
-  encodeCursor,
-  fullPage,
-  type Operation,
-  parsePage,
-  parseSinceFilter,
-  projectFilter,
-  type Services,
-} from './context.ts'
+import type { PageQuery, SlotRow } from '#store/store.ts'
+import { defined, listItems, type Operation, parseSinceFilter, projectFilter, type Services } from './context.ts'
 
 /** GET /_sandbox/consent: every revision, in its present state. */
 export const listConsent: Operation<Contract['consent.list']> = async (services, context, { query }) => {
@@ -23,15 +14,12 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
     session_id: query.session_id,
     since_ms: parseSinceFilter(query.since, now_ms),
   })
-  const { rows, next } = await fullPage(context, parsePage(query), (part) =>
-    services.store.listConsent({ ...part, ...filter }),
-  )
-  const items: ConsentItem[] = []
-  for (const row of rows) {
+  const read = (part: PageQuery) => services.store.listConsent({ ...part, ...filter })
+  return listItems(context, query, read, async (row): Promise<ConsentItem> => {
     const extras: ConsentItem['extras'] = JSON.parse(row.extras)
     const { client_id } = await services.store.findProjectById(row.project_id)
     const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = createSnapshot(row, now_ms)
-    items.push({
+    return {
       consent_id: encodeId('cns', row.id),
       client_id,
       session_id: row.session_id,
@@ -44,9 +32,8 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
       expires_at_ms,
       extras,
       strings: await decodeStrings(row.extras),
-    })
-  }
-  return { items, next_cursor: encodeCursor(next) }
+    }
+  })
 }
 
 /** Resolves to what the strings in the stored data of a consent say. Without one, the decoder is not loaded. */

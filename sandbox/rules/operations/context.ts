@@ -15,6 +15,7 @@ import type { Warning } from '#contract/warnings.ts'
 import type { MarketData } from '#domain/catalogue.ts'
 import { consentProblem } from '#domain/consent.ts'
 import { parseSince, sinceMs } from '#foundation/duration.ts'
+import { withoutUndefined } from '#foundation/json.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Descriptors } from '#platform/descriptors.ts'
 import type { ProcessFigures } from '#platform/process-figures.ts'
@@ -25,7 +26,6 @@ import type { DecisionServices } from '#runtime/decisions.ts'
 import type { DrainLock } from '#runtime/drain-lock.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { Faults } from '#runtime/faults.ts'
-import type { ImportedBundles } from '#runtime/imported-bundles.ts'
 import type { NodeMetrics } from '#runtime/metrics/node-metrics.ts'
 import type { PendingDecisions } from '#runtime/pending-decisions.ts'
 import type { PlayedExchange, Player } from '#runtime/playback/playback.ts'
@@ -35,6 +35,7 @@ import type { RequestTrace } from '#runtime/traces/request-trace.ts'
 import type { Tracing } from '#runtime/traces/tracing.ts'
 import type { Waiters } from '#runtime/waiters.ts'
 import type { Page, PageQuery, ProjectRow, SlotRow, StoredDecision } from '#store/store.ts'
+import type { ImportedBundles } from './bundles/imported-bundles.ts'
 import type { ChainWork, Verdict } from './evidence/verify-rows.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
@@ -252,6 +253,19 @@ export async function fullPage<Row>(
   }
 }
 
+/** Resolves to the response of a list: a whole page of rows, each as an item. */
+export async function listItems<Row, Item>(
+  context: Pick<Context, 'signal'>,
+  query: Parameters<typeof parsePage>[0],
+  read: (part: PageQuery) => Promise<Page<Row>>,
+  toItem: (row: Row) => Promise<Item>,
+): Promise<{ items: Item[]; next_cursor: string | null }> {
+  const { rows, next } = await fullPage(context, parsePage(query), read)
+  const items: Item[] = []
+  for (const row of rows) items.push(await toItem(row))
+  return { items, next_cursor: encodeCursor(next) }
+}
+
 export function encodeCursor(next: number | null): string | null {
   return next === null ? null : encodeInteger(next)
 }
@@ -284,7 +298,5 @@ export async function requireProject({ store }: Services, client_id: string): Pr
 
 /** Returns a copy without the properties that are undefined. */
 export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const result: Partial<T> = {}
-  for (const name in value) if (value[name] !== undefined) result[name] = value[name]
-  return result as { [K in keyof T]?: Exclude<T[K], undefined> }
+  return withoutUndefined(value) as never
 }

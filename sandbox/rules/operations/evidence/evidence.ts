@@ -7,13 +7,11 @@ import { ApiError } from '#contract/errors.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import { checkpointText, manifestText } from '#contract/resources/evidence.ts'
-import type { EvidenceRow, ProjectRow } from '#store/store.ts'
+import type { EvidenceRow, PageQuery, ProjectRow } from '#store/store.ts'
 import {
   defined,
-  encodeCursor,
-  fullPage,
+  listItems,
   type Operation,
-  parsePage,
   parseSinceFilter,
   projectFilter,
   requireProject,
@@ -32,15 +30,12 @@ export const listEvidence: Operation<Contract['evidence.list']> = async (service
     kind: query.kind,
     since_ms: parseSinceFilter(query.since, context.now_ms),
   })
-  const { rows, next } = await fullPage(context, parsePage(query), (part) =>
-    services.store.listEvidence({ ...part, ...filter }),
-  )
-  const items = []
-  for (const row of rows) {
-    const { client_id } = await services.store.findProjectById(row.project_id)
-    items.push({ client_id, slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id), ...entryItem(row) })
-  }
-  return { items, next_cursor: encodeCursor(next) }
+  const { store } = services
+  const read = (part: PageQuery) => store.listEvidence({ ...part, ...filter })
+  return listItems(context, query, read, async (row) => {
+    const { client_id } = await store.findProjectById(row.project_id)
+    return { client_id, slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id), ...entryItem(row) }
+  })
 }
 
 export function entryItem({ seq, kind, at_ms, entry, hash }: EvidenceRow) {

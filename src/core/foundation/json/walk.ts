@@ -9,7 +9,25 @@ export interface Visited {
   /** The name of its field; of an item that of its array; empty for the whole value. */
   name: string
   /** Names of fields, and indices of items as numbers. */
-  path: readonly (string | number)[]
+  readonly path: readonly (string | number)[]
+}
+
+/** A value, and the one that it is in. The path is put together when it is read: copied at each level, it took the time of its depth. */
+interface Step extends Visited {
+  outer: Step | null
+  key: string | number
+}
+
+function createStep(value: unknown, name: string, outer: Step | null, key: string | number): Step {
+  const step: Step = {
+    ...{ value, name, outer, key },
+    get path() {
+      const path: (string | number)[] = []
+      for (let at: Step = step; at.outer !== null; at = at.outer) path.push(at.key)
+      return path.reverse()
+    },
+  }
+  return step
 }
 
 /**
@@ -17,14 +35,15 @@ export interface Visited {
  * deeper than the stack. @param isEntered whether to visit what is in a value; always by default
  */
 export function* walkJson(whole: unknown, isEntered: (visited: Visited) => boolean = () => true): Generator<Visited> {
-  const open: Visited[] = [{ value: whole, name: '', path: [] }]
-  for (let visited = open.pop(); visited !== undefined; visited = open.pop()) {
-    yield visited
-    const { value, name, path } = visited
-    if (typeof value !== 'object' || value === null || isExactNumber(value) || !isEntered(visited)) continue
+  const open = [createStep(whole, '', null, '')]
+  for (let step = open.pop(); step !== undefined; step = open.pop()) {
+    yield step
+    const { value, name } = step
+    if (typeof value !== 'object' || value === null || isExactNumber(value) || !isEntered(step)) continue
+    const outer = step
     const inner = Array.isArray(value)
-      ? value.map((item: unknown, index): Visited => ({ value: item, name, path: [...path, index] }))
-      : Object.entries(value).map(([key, field]): Visited => ({ value: field, name: key, path: [...path, key] }))
+      ? value.map((item: unknown, index) => createStep(item, name, outer, index))
+      : Object.entries(value).map(([key, field]) => createStep(field, key, outer, key))
     for (const each of inner.reverse()) open.push(each)
   }
 }

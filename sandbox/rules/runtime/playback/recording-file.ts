@@ -5,12 +5,12 @@ import { formatDuration, unitsMs } from '#foundation/duration.ts'
 import { TextError } from '#foundation/encoding.ts'
 import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
-import { createPlayback, type Player } from '#runtime/playback/playback.ts'
-import { createRecordedMedia } from '#runtime/playback/recorded-media.ts'
-import { createScript, type Script } from '#runtime/playback/script.ts'
-import { type Demand, readDemand } from './fixtures.ts'
-import type { SandboxOptions } from './options.ts'
-import { SandboxError } from './sandbox-error.ts'
+import { type Demand, readDemand } from '#sandbox/fixtures.ts'
+import type { SandboxOptions } from '#sandbox/options.ts'
+import { SandboxError } from '#sandbox/sandbox-error.ts'
+import { createPlayback, type Player } from './playback.ts'
+import { createRecordedMedia } from './recorded-media.ts'
+import { createScript, type Script } from './script.ts'
 
 /** A recording that may be played without a warning is at most this old, milliseconds. */
 const defaultMaxAge_ms = 30 * unitsMs.d
