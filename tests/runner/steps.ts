@@ -74,8 +74,14 @@ export const wholePlan: Plan = {
   last: [plain('npm', 'run', 'bench:check')],
 }
 
-/** The suites of each change: none needs what a computer may lack, or pages that are drawn in time. */
-const usualSuites: ReadonlySet<string> = new Set<SuiteName>(['test', 'test:evals', 'test:processes', 'test:simulation'])
+/** The suites of each change: none needs what a computer may lack. */
+const usualSuites: ReadonlySet<string> = new Set<SuiteName>([
+  'test',
+  'test:evals',
+  'test:pages',
+  'test:processes',
+  'test:simulation',
+])
 
 function isUsual({ suite, leavesOut }: Step): boolean {
   return leavesOut === undefined && (suite === undefined || usualSuites.has(suite))
