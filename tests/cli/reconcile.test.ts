@@ -81,6 +81,9 @@ test('a span without a row of the file, and without a count, is nothing to compa
     const { code, stderr } = await reconcile(`${span} -q`, 'slot_id,impressions', `${viewed},5`)
     expect([code, stderr]).toEqual([5, expect.stringContaining('inside the span')])
   }
+  const none = await reconcile('--mode live -q', 'slot_id,clicks', `${viewed},0`)
+  expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('has no live turn of that time')])
+  expect((await reconcile('-q', 'slot_id,clicks', `${viewed},0`)).code).toBe(0)
 })
 
 test('agrees with its own exports, and with a difference within the tolerance', async () => {

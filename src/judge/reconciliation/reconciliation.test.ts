@@ -518,6 +518,7 @@ describe('sums of days', () => {
     ] as const satisfies [number, number][]
     expect(shifted('2026-01-09,4 2026-01-10,2 2026-01-11,5', [...happened])).toMatchObject({ ...none, ok: true })
     expect(shifted('2026-01-10,4 2026-01-11,9 2026-01-12,6', [...happened])).toMatchObject(none)
+    expect(shifted('2026-01-12,0 2026-01-13,0', [...happened])).toMatchObject({ ...none, ok: true })
     // Something happened on the day of the file that may be what it counts.
     expect(
       shifted('2026-01-11,3', [

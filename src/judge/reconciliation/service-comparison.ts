@@ -130,8 +130,10 @@ export async function compareWithTurns(
     const message = `There is nothing to compare: no row of ${name} is inside the span, and nothing was counted there.`
     throw nothingChecked(message, 'Check --since and --until, and the days of the file.')
   }
-  if (counted === 0 && turns.length === 0) {
-    const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no turn${is_empty ? '' : ' of that time'}.`
+  const { live, test } = result.modes.sandbox
+  if (counted === 0 && { live, test, all: live + test }[scope.mode] === 0) {
+    const kind = scope.mode === 'all' || turns.length === 0 ? '' : `${scope.mode} `
+    const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no ${kind}turn${is_empty ? '' : ' of that time'}.`
     throw nothingChecked(message, is_empty ? 'Play a turn first: svc trigger' : 'Check the days of the file.')
   }
   const { columns, encoding, counts } = own

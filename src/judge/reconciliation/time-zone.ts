@@ -36,6 +36,7 @@ export function findDayShift(
   busy: ReadonlySet<string>,
 ): DayShift | null {
   const steps = countSteps(events)
+  if (sumApart(own, metrics, steps, 0) === 0) return null
   const zone = isMoved(own, metrics, steps) ? findZone(own, metrics, steps) : null
   const isUsual = zone?.isExact === true && Math.abs(zone.shift_ms) < (stepsOfDay / 2) * zoneStep_ms
   return isUsual ? zone : (findWholeDay(own, metrics, steps, busy) ?? zone)
