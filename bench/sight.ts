@@ -65,7 +65,7 @@ function cover(dice: Dice): string {
     `box-shadow:0 0 0 ${between(1, 400)}px ${color(dice)}`,
     `box-shadow:inset 0 0 0 ${between(1, 200)}px ${color(dice)}`,
     `outline:${between(1, 200)}px solid ${color(dice)}`,
-    `backdrop-filter:${pick(['blur(0px)', 'blur(20px)', 'brightness(.2)', 'brightness(.8)'])}`,
+    `backdrop-filter:${pick(['blur(0px)', 'brightness(.2)', 'brightness(.8)'])}`,
     'background:none',
   ])
   const more = [
@@ -131,7 +131,7 @@ async function takePictures(page: Page, scale: number): Promise<{ strong: number
     }, ground)
     return PNG.sync.read(await page.screenshot())
   }
-  const [one, other] = [await paint('#fff'), await paint('#0f0')]
+  const [one, other] = [await paint('#fff'), await paint('#000')]
   let counts = { strong: 0, faint: 0 }
   for (let at = 0; at < one.data.length; at += 4) {
     const change = Math.max(...[0, 1, 2].map((part) => Math.abs(one.data[at + part]! - other.data[at + part]!)))

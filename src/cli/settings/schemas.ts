@@ -85,8 +85,8 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 async function readText(path: string): Promise<string | null> {
   try {
     const info = await stat(path)
-    // A named pipe has no end until something writes to it. A shell's pipe, `--config <(...)`, is in /dev or /proc.
-    if (!(info.isFile() || info.isDirectory() || /^\/(dev|proc)\//.test(path)))
+    // A named pipe has no end until something writes to it. A shell's pipe, `--config <(...)`, is in /dev/fd or /proc.
+    if (!(info.isFile() || info.isDirectory() || /^\/(dev\/(fd\/|std)|proc\/)/.test(path)))
       throw new CliError('usage', 'file_unreadable', `${path} is not a regular file.`)
     return await readTextFile(path)
   } catch (error) {
