@@ -120,7 +120,7 @@ test('its requests are a suite, which can be shown and run by name', { tags: 'de
   expect((await cli.svc('qa list')).stdout).not.toContain('contract-check')
 })
 
-test('so it is behind a proxy, with every difference in JSON', async () => {
+test('so it is behind a proxy, with every difference in JSON', { tags: 'depth' }, async () => {
   const document = `--openapi ${cli.sandbox.url}/_sandbox/openapi.json`
   const { code, stdout } = await cli.svc(`contract check ${proxy.url} ${keys} ${document} -o json`)
   expect(code).toBe(0)
@@ -237,7 +237,7 @@ describe('what is documented', () => {
     5,
   )
 
-  test('429 without Retry-After, met on the way', async () => {
+  test('429 without Retry-After, met on the way', { tags: 'depth' }, async () => {
     let limited = false
     const { code, differences } = await foundIn((passing) => {
       if (limited || passing.path !== '/v1/jobs') return
@@ -413,7 +413,9 @@ test('its traffic is not taken for that of an integration', { tags: 'depth' }, a
   })
 })
 
-test('what is assumed of a status does not excuse the body, nor a status that the contract does not have', async () => {
+test('what is assumed of a status does not excuse the body, nor a status that the contract does not have', {
+  tags: 'depth',
+}, async () => {
   const polled = async (status: number, text: string) => {
     const { code, differences } = await foundIn((passing) => {
       if (/decisions.slot_zzz/.test(passing.path) && passing.status === 404)

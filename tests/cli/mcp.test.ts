@@ -390,7 +390,7 @@ async function running() {
 }
 
 describe('over HTTP', () => {
-  test('a sandbox serves every tool that needs nothing of the computer of its user', async () => {
+  test('a sandbox serves every tool that needs nothing of the computer of its user', { tags: 'depth' }, async () => {
     const sandbox = await startSandbox()
     onTestFinished(() => sandbox.close())
     const agent = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp?tools=all`)))

@@ -129,7 +129,7 @@ describe('code blocks', () => {
     },
   )
 
-  test('Python compiles', () => {
+  test('Python compiles', { tags: 'depth' }, () => {
     const python = blocks.filter(({ language }) => language === 'python')
     expect(python.length).toBeGreaterThan(0)
     for (const block of python) {

@@ -59,7 +59,7 @@ describe('a verification continues from the one before it', () => {
     expect([await verify(on), await verify(on)].map(({ verified_before }) => verified_before)).toEqual([0, 0])
   })
 
-  test('a restored snapshot brings its own, and a reset has none', async () => {
+  test('a restored snapshot brings its own, and a reset has none', { tags: 'depth' }, async () => {
     using at = folder()
     await using on = await stage(await longChain(at))
     const snapshot = { params: { name: 'before' }, body: {} }
@@ -91,7 +91,7 @@ describe('a verification continues from the one before it', () => {
     }
   })
 
-  test('that of another install, or with a seed, counts for nothing', async () => {
+  test('that of another install, or with a seed, counts for nothing', { tags: 'depth' }, async () => {
     using at = folder()
     const options = await verifiedChain(at)
     await replaceInstallKey(options.database)
@@ -147,7 +147,7 @@ describe('a forgery below what was verified', () => {
     await on.api.refuse('evidence.manifest', {})
   })
 
-  test('is found when the end of the chain was cut off', async () => {
+  test('is found when the end of the chain was cut off', { tags: 'depth' }, async () => {
     using at = folder()
     const options = await verifiedChain(at)
     edit(options.database, (db) => {

@@ -74,14 +74,8 @@ export const wholePlan: Plan = {
   last: [plain('npm', 'run', 'bench:check')],
 }
 
-/** The suites of each change: none needs what a computer may lack. */
-const usualSuites: ReadonlySet<string> = new Set<SuiteName>([
-  'test',
-  'test:evals',
-  'test:pages',
-  'test:processes',
-  'test:simulation',
-])
+/** The suites of each change: none needs what a computer may lack, or takes a quarter of an hour, as that of pages. */
+const usualSuites: ReadonlySet<string> = new Set<SuiteName>(['test', 'test:evals', 'test:processes', 'test:simulation'])
 
 function isUsual({ suite, leavesOut }: Step): boolean {
   return leavesOut === undefined && (suite === undefined || usualSuites.has(suite))
