@@ -1,4 +1,5 @@
 /** A file of own counts as a whole: its columns, how its values are written, and its counts. */
+import { beaconEvents } from '#contract/resources/beacons.ts'
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
 import { findColumns, listColumns, metrics, normalizeWord, type OwnColumns, type OwnField } from './columns.ts'
 import { type DecimalSign, describeNumbers, findDecimalSign } from './numbers.ts'
@@ -73,6 +74,14 @@ const amountWords = new Set(
     'umsatz preis kosten erlos erlose betrag einnahmen verdienst ausgaben netto brutto',
   ].flatMap((words) => words.split(' ')),
 )
+
+const knownEvents: ReadonlySet<string> = new Set([...beaconEvents, 'no_fill', 'decision', 'session_start', 'page_view'])
+
+/** Whether an event that no metric is named by may be one all the same. */
+export function mayCount(event: string): boolean {
+  const name = normalizeWord(event)
+  return !knownEvents.has(name) && !name.split('_').some((word) => otherWords.has(word) || amountWords.has(word))
+}
 
 function findUnread(file: OwnFile, read: readonly { column: string }[], ignored: readonly string[]): UnreadColumn[] {
   const known = new Set(['', ...ignored, ...read.map(({ column }) => column)])

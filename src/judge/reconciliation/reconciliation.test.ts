@@ -254,7 +254,9 @@ describe('the traffic that is compared by default', () => {
     file.includes('b,1\nc,1') ? ['live_traffic'] : file.includes('a,1\nc,1') ? ['not_recorded'] : []
   test.each(table)('%j: %s', (file, mode, sentence) => {
     const usual = defaultMode(readCounts(file), turns)
-    const result = compare(file, turns, { mode: usual })
+    // The days around a day are looked into, for its time zone.
+    const before = turn('before', { created_at_ms: noon - 24 * hour, beacons: [] })
+    const result = compare(file, file.startsWith('day') ? [...turns, before] : turns, { mode: usual })
     expect([usual, describeModes(result)]).toEqual([mode, sentence])
     if (!file.includes('x,1')) expect(result.differences.map(({ cause }) => cause)).toEqual(mixed(file))
   })
@@ -288,6 +290,11 @@ test('a metric without a column is not ok where a column that counts was not rea
   expect(missing('slot,event\na,impression\n')).toEqual([
     ...[true, true],
     'No event was found for viewable_impression, which counts here.',
+  ])
+  expect(missing('slot,event\na,impression\na,play_started\na,request\n')[0]).toBe(true)
+  expect(missing('slot,event\na,impression\na,ad_seen_long\n')).toEqual([
+    ...[false, true],
+    'Not all was compared: no event was found for viewable_impression, which counts here, and rows with the event ad_seen_long were not read. If ad_seen_long is one, call it viewable_impression in your file; else leave its rows out.',
   ])
   expect(missing('slot,impressions,Seen\na,1,1\n')).toEqual([
     ...[false, true],

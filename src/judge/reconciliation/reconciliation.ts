@@ -8,6 +8,8 @@ import { compareTurns, nearestZone } from './compare-turns.ts'
 import { type ComparedDays, selectTurns } from './compared-span.ts'
 import { type Comparison, type Difference, isOfMode, type MetricTotal, type Scope } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
+import { mayCount } from './own-report.ts'
+import { dayName } from './time-zone.ts'
 import type { Turn } from './turns.ts'
 
 /** The differences of one cause and metric. */
@@ -40,7 +42,7 @@ export interface Reconciliation extends Omit<Comparison, 'totals' | 'differences
   days: ComparedDays | null
   /** Metrics that count here and for which no column, or no event, of the file was found. */
   missing_metrics: readonly Metric[]
-  /** Columns that count something and were not read: one may be that of a missing metric. */
+  /** Columns that count something, or events, that were not read: one may be that of a missing metric. */
   doubtful_columns: readonly string[]
 }
 
@@ -60,7 +62,9 @@ export function reconcile(
   }))
   const missing_metrics = findMissingMetrics(own, turns, scope)
   const counting = own.unread.filter(({ kind }) => kind === 'count').map(({ column }) => column)
-  const doubtful_columns = own.layout === 'columns' && missing_metrics.length > 0 ? counting : []
+  const doubtful =
+    own.layout === 'columns' ? counting : own.other_events.flatMap(({ event }) => (mayCount(event) ? [event] : []))
+  const doubtful_columns = missing_metrics.length > 0 ? doubtful : []
   return {
     ok: doubtful_columns.length === 0 && judged.every(({ is_within }) => is_within),
     key: own.key,
@@ -83,11 +87,12 @@ interface ModeCounts {
   sandbox: Readonly<Record<Mode, number>>
 }
 
-/** A sum of days names every turn, as the billing report counts all. */
+/** A sum of a day names every turn of it, as the billing report counts all. Turns of the days around are only looked into. */
 function countModes(own: OwnCounts, turns: readonly Turn[]): ModeCounts {
   const keys = new Set<string | null>(own.rows.map(({ key }) => key))
   const modes = { file: { live: 0, test: 0 }, sandbox: { live: 0, test: 0 } }
   for (const turn of turns) {
+    if (own.key === 'day' && !keys.has(dayName(turn.created_at_ms, 0))) continue
     modes.sandbox[turn.mode]++
     if (own.key === 'day' || keys.has(turn[own.key])) modes.file[turn.mode]++
   }
@@ -127,8 +132,13 @@ export function describeMissing(
   const [metric] = missing_metrics
   if (metric === undefined) return null
   const names = missing_metrics.join(', ')
-  if (layout === 'rows') return `No event was found for ${names}, which counts here.`
   const [column] = doubtful_columns
+  if (layout === 'rows') {
+    const found = `o event was found for ${names}, which counts here`
+    return column === undefined
+      ? `N${found}.`
+      : `Not all was compared: n${found}, and rows with the event ${doubtful_columns.join(', ')} were not read. If ${column} is one, call it ${metric} in your file; else leave its rows out.`
+  }
   const found = `no column was found for ${names}`
   return column === undefined
     ? `N${found.slice(1)}.`
