@@ -26,6 +26,20 @@ const maxPackedOverlap = 65_536
 /** Chance makes no text of so many bytes from others. */
 const minDeflatedText = 16
 
+/** So many bytes tell whether a body is compressed. */
+const minHead = 256
+
+/** Whether a text, such as a header, has a production key that is compressed and in base64. */
+export function holdsPackedKey(text: string): boolean {
+  try {
+    createPackedWatch()(text)
+    return false
+  } catch (error) {
+    if (error instanceof KeyError) return true
+    throw error
+  }
+}
+
 /** Whether bytes are not text, and deflate without a header: what comes out is. */
 function isDeflatedText(bytes: Buffer): boolean {
   if (isText(bytes)) return false
@@ -67,11 +81,13 @@ function createPackedWatch(): (text: string) => number {
 /** Returns a function that is called with each part of a text in turn. @throws KeyError by a production key, in two parts too, and for what is compressed */
 function createWatch(): (bytes: Buffer) => void {
   let end = ''
-  let isFirst = true
+  let head: Buffer | null = Buffer.alloc(0)
   const findPacked = createPackedWatch()
   return (bytes) => {
-    if (isFirst && (isCompressed(bytes) || isDeflatedText(bytes))) throw new KeyError('opaque')
-    isFirst = false
+    head = head && Buffer.concat([head, bytes])
+    if (head && (isCompressed(head) || isDeflatedText(head))) throw new KeyError('opaque')
+    // A first part can be too short to tell.
+    if (head && head.length >= minHead) head = null
     const text = end + bytes.toString('latin1')
     if (holdsLiveKey(text)) throw new KeyError('live_key')
     end = text.slice(-Math.max(keyOverlap, findPacked(text)))

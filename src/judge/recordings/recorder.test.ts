@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { HarEntry } from '#contract/recordings/har.ts'
@@ -364,6 +365,7 @@ describe('keys', () => {
     ['a body of zstd', post(zstdCompressSync(inJson), { 'content-encoding': 'zstd' })],
     ['a body compressed twice', post(gzipSync(gzipSync(inJson)), { 'content-encoding': 'gzip, gzip' })],
     ['a field of gzip in base64', post(JSON.stringify({ data: gzipSync(inJson).toString('base64') }))],
+    ['a header of gzip in base64', { headers: { ...withToken, 'x-data': gzipSync(inJson).toString('base64') } }],
     ['a field of zlib in base64', post(JSON.stringify({ data: deflateSync(inJson).toString('base64url') }))],
     ['a body of UTF-16', post(Buffer.from(inJson, 'utf16le'))],
     ['a body of UTF-16, big-endian', post(Buffer.from(inJson, 'utf16le').swap16())],
@@ -445,6 +447,26 @@ describe('keys', () => {
     expect(await on.finish()).toEqual([])
     expect([bodies, on.refusals]).toEqual([[], ['live_key']])
     expect(on.summary()).toMatchObject({ exchanges: 0, left_out: { request_refused: 1 } })
+  })
+
+  test('cannot be looked for in gzip whose first byte comes alone: the rest is not passed on', async () => {
+    const seen: Buffer[] = []
+    await using on = await stage((incoming, response) => {
+      incoming.on('data', (chunk: Buffer) => seen.push(chunk))
+      incoming.on('end', () => response.end())
+      incoming.on('error', () => undefined)
+    })
+    const packed = gzipSync(inJson)
+    const parts = async function* () {
+      yield packed.subarray(0, 1)
+      await setImmediate()
+      yield packed.subarray(1)
+    }
+    const init: unknown = { method: 'POST', headers: withToken, body: parts(), duplex: 'half' }
+    expect((await fetch(on.url + place, init as RequestInit)).status).toBe(403)
+    await on.finish()
+    expect(Buffer.concat(seen).length).toBeLessThanOrEqual(1)
+    expect(on.refusals).toEqual(['opaque'])
   })
 
   test('of production pass with --allow-live, and test keys always; the file has neither', async () => {
