@@ -29,7 +29,8 @@ try {
 
 let slower = 0
 for (const [name, share] of Object.entries(measured)) {
-  const min = (kept[name] ?? 0) * tolerance
+  // A share that none is recorded for cannot be met.
+  const min = (kept[name] ?? Number.POSITIVE_INFINITY) * tolerance
   const isMet = share >= min
   if (!isMet) slower++
   console.log(`${name.padEnd(38)}${share.toFixed(2)}   ${isMet ? 'ok    ' : 'SLOWER'}  (at least ${min.toFixed(2)})`)

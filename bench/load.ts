@@ -27,15 +27,21 @@ const placement = {
 }
 const consent = { semantic_targeting: true, prompt_shared: false, gdpr_applies: true }
 
+const targeting = Object.fromEntries(
+  Array.from({ length: 20 }, (_, index) => [`of_${index}`, { words: 'a few words', numbers: [1, 2, 3], index }]),
+)
+
 const plain = [JSON.stringify(placement)]
 
 /**
- * The bodies that are sent in turn: for one session, for one session with its consent each time, for 5,000 sessions.
+ * The bodies that are sent in turn: for one session, for one session with its consent each time, for 5,000 sessions; and with
+ * a field of words of its own, of 160 values.
  */
 export const placementBodies = {
   plain,
   consent: [JSON.stringify({ ...placement, session_id: 'bench-consent', consent })],
   sessions: Array.from({ length: 5_000 }, (_, n) => JSON.stringify({ ...placement, session_id: `bench-${n}` })),
+  open: [JSON.stringify({ ...placement, overrides: { ...placement.overrides, targeting } })],
 }
 
 /** The headers of every request that the generators send. */

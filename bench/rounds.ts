@@ -14,8 +14,8 @@ export interface Amounts {
   slots: number
 }
 
-/** The loads: placements as they arrive, with consent in each, for 5,000 sessions; and beacons. */
-export const kinds = ['placements', 'consent', 'sessions', 'beacons'] as const
+/** The loads: placements as they arrive, with consent in each, for 5,000 sessions, with a large open field; and beacons. */
+export const kinds = ['placements', 'consent', 'sessions', 'open', 'beacons'] as const
 export type Kind = (typeof kinds)[number]
 
 export interface Servers {
@@ -43,13 +43,14 @@ export interface Round {
 export async function measureRound({ limit, lean, sandbox }: Servers, { placements, slots }: Amounts): Promise<Round> {
   const place = (server: MeasuredServer, bodies: readonly string[]) =>
     measure(server, () => loadPlacements(server.url, placements, bodies))
-  const { plain, consent, sessions } = placementBodies
+  const { plain, consent, sessions, open } = placementBodies
   const round = {
     limit: await place(limit, plain),
     placements: await place(sandbox, plain),
     lean: await place(lean, plain),
     consent: await place(sandbox, consent),
     sessions: await place(sandbox, sessions),
+    open: await place(sandbox, open),
   }
   const tokens = await makeTokens(sandbox.url, slots)
   return {
@@ -58,6 +59,7 @@ export async function measureRound({ limit, lean, sandbox }: Servers, { placemen
       placements: round.placements,
       consent: round.consent,
       sessions: round.sessions,
+      open: round.open,
       beacons: await measure(sandbox, () => loadBeacons(sandbox.url, tokens)),
     },
     lean: round.lean,
@@ -97,6 +99,11 @@ export const shares: readonly { name: string; minRatio: number; of: (round: Roun
     name: 'with consent, of without',
     minRatio: 0.85,
     of: ({ sandbox }, figure) => figure(sandbox.consent) / figure(sandbox.placements),
+  },
+  {
+    name: 'with a large open field, of without',
+    minRatio: 0.6,
+    of: ({ sandbox }, figure) => figure(sandbox.open) / figure(sandbox.placements),
   },
 ]
 

@@ -141,7 +141,7 @@ export function verifyChain(
 /** Two values that differ only in properties that JSON drops would have the same hash. */
 function refuseDropped(whole: unknown): void {
   for (const { value } of walkJson(whole)) {
-    if (['undefined', 'function', 'symbol'].includes(typeof value))
+    if (value === undefined || typeof value === 'function' || typeof value === 'symbol')
       throw new TypeError(`${typeof value} is not allowed`)
   }
 }

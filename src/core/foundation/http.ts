@@ -207,9 +207,8 @@ function decodedPath(url: string): string {
 export function redactedFields(body: unknown): string[] {
   const isStored = ({ name }: Visited) => !redacted.test(name)
   return [...walkJson(body, isStored)].flatMap((visited) => {
-    const { value, path } = visited
-    const isText = typeof value === 'string' && redacted.test(value)
-    return isText || !isStored(visited) ? [path.join('.') || 'body'] : []
+    const isText = typeof visited.value === 'string' && redacted.test(visited.value)
+    return isText || !isStored(visited) ? [visited.path.join('.') || 'body'] : []
   })
 }
 

@@ -74,9 +74,10 @@ export function parseJson(body: Buffer, keepsDigits = false): SentJson {
  * pair, which has no canonical JSON. Both can be sent only as an escape (A103).
  */
 function refuseUnstorable(body: unknown): void {
-  for (const { value, name, path } of walkJson(body)) {
+  for (const visited of walkJson(body)) {
+    const { value, name } = visited
     if (!isUnstorable(name) && !(typeof value === 'string' && isUnstorable(value))) continue
-    throw new ApiError('schema_invalid', { fields: [withoutSecrets(unstorable(path))] })
+    throw new ApiError('schema_invalid', { fields: [withoutSecrets(unstorable(visited.path))] })
   }
 }
 
@@ -100,8 +101,8 @@ export function refuseUnstorableUrl({ url, params, query }: Pick<Request, 'url' 
 
 /** Objects lose a property of this name when they are copied: two different bodies would become the same. */
 function refuseProto(body: unknown): void {
-  for (const { path } of walkJson(body)) {
-    if (path.at(-1) !== '__proto__') continue
-    throw new ApiError('field_unknown', { fields: [withoutSecrets(unknownField(path))] })
+  for (const visited of walkJson(body)) {
+    if (visited.key !== '__proto__') continue
+    throw new ApiError('field_unknown', { fields: [withoutSecrets(unknownField(visited.path))] })
   }
 }

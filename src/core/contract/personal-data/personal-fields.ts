@@ -77,14 +77,19 @@ const noKinds: readonly PersonalKind[] = []
 
 function searchObject(object: object, part: readonly string[]): PersonalField[] {
   const found: PersonalField[] = []
-  for (const { value, path } of walkJson(object)) {
-    const last = path.at(-1)
-    if (last === undefined) continue
-    const { kinds: inName, words } = readName(String(last))
-    const kinds = [...new Set([...inName, ...fieldKinds(words, value)])]
-    if (kinds.length === 0) continue
-    const names = path.map((name) => (readName(String(name)).kinds.length > 0 ? '[name]' : name))
-    found.push({ path: [...part, ...names].join('.'), part, kinds, isSession: false })
+  for (const visited of walkJson(object)) {
+    const { value, key } = visited
+    if (value === object) continue
+    const { kinds: inName, words } = readName(String(key))
+    const inValue = fieldKinds(words, value)
+    if (inName.length === 0 && inValue.length === 0) continue
+    const names = visited.path.map((name) => (readName(String(name)).kinds.length > 0 ? '[name]' : name))
+    found.push({
+      path: [...part, ...names].join('.'),
+      part,
+      kinds: [...new Set([...inName, ...inValue])],
+      isSession: false,
+    })
   }
   return found
 }

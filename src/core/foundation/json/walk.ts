@@ -5,29 +5,34 @@ import { isExactNumber } from './exact-numbers.ts'
 
 /** A value inside another, and how it is reached. */
 export interface Visited {
-  value: unknown
+  readonly value: unknown
   /** The name of its field; of an item that of its array; empty for the whole value. */
-  name: string
+  readonly name: string
+  /** The name of its field, or its index in an array; empty for the whole value. */
+  readonly key: string | number
   /** Names of fields, and indices of items as numbers. */
   readonly path: readonly (string | number)[]
 }
 
-/** A value, and the one that it is in. The path is put together when it is read: copied at each level, it took the time of its depth. */
-interface Step extends Visited {
-  outer: Step | null
-  key: string | number
-}
+/** A value, and the one that it is in. Requests are walked: the path is put together only when it is read. */
+class Step implements Visited {
+  readonly value: unknown
+  readonly name: string
+  readonly key: string | number
+  readonly outer: Step | null
 
-function createStep(value: unknown, name: string, outer: Step | null, key: string | number): Step {
-  const step: Step = {
-    ...{ value, name, outer, key },
-    get path() {
-      const path: (string | number)[] = []
-      for (let at: Step = step; at.outer !== null; at = at.outer) path.push(at.key)
-      return path.reverse()
-    },
+  constructor(value: unknown, name: string, key: string | number, outer: Step | null) {
+    this.value = value
+    this.name = name
+    this.key = key
+    this.outer = outer
   }
-  return step
+
+  get path(): (string | number)[] {
+    const path: (string | number)[] = []
+    for (let at: Step = this; at.outer !== null; at = at.outer) path.push(at.key)
+    return path.reverse()
+  }
 }
 
 /**
@@ -35,16 +40,17 @@ function createStep(value: unknown, name: string, outer: Step | null, key: strin
  * deeper than the stack. @param isEntered whether to visit what is in a value; always by default
  */
 export function* walkJson(whole: unknown, isEntered: (visited: Visited) => boolean = () => true): Generator<Visited> {
-  const open = [createStep(whole, '', null, '')]
+  const open = [new Step(whole, '', '', null)]
   for (let step = open.pop(); step !== undefined; step = open.pop()) {
     yield step
     const { value, name } = step
     if (typeof value !== 'object' || value === null || isExactNumber(value) || !isEntered(step)) continue
-    const outer = step
-    const inner = Array.isArray(value)
-      ? value.map((item: unknown, index) => createStep(item, name, outer, index))
-      : Object.entries(value).map(([key, field]) => createStep(field, key, outer, key))
-    for (const each of inner.reverse()) open.push(each)
+    // The last is put down first, so that the first is taken up next.
+    if (Array.isArray(value)) {
+      for (let index = value.length - 1; index >= 0; index--) open.push(new Step(value[index], name, index, step))
+    } else {
+      for (const [key, field] of Object.entries(value).reverse()) open.push(new Step(field, key, key, step))
+    }
   }
 }
 
@@ -64,8 +70,8 @@ type Scalar = Exclude<Json, object>
  */
 export function mapJson(
   value: unknown,
-  replace: (value: Scalar, at: Omit<Visited, 'value'>) => Json,
-  at: Omit<Visited, 'value'> = { name: '', path: [] },
+  replace: (value: Scalar, at: Pick<Visited, 'name' | 'path'>) => Json,
+  at: Pick<Visited, 'name' | 'path'> = { name: '', path: [] },
 ): Json {
   if (typeof value !== 'object' || value === null || isExactNumber(value)) return replace(value as Scalar, at)
   const { name, path } = at
