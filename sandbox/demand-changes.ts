@@ -15,6 +15,7 @@ class DemandWarning extends Error {
 
 interface WatchedDemand {
   path: string
+  /** The files that were read. */
   read: readonly string[]
   replace(own: OwnDemand['market']): Promise<void>
   report(error: unknown): void

@@ -360,6 +360,7 @@ function hashKeys({ secret_key, live_secret_key, publishable_key }: SeededProjec
 
 type SeedKeys = Seed['projects'][number]['keys']
 
+/** Returns a warning about fault rules of an earlier run that are still in force. */
 function listFaultWarnings({ scenario, list }: Faults): string[] {
   const rules = list().length
   if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario use none`]

@@ -216,6 +216,7 @@ export function countAgain(
  * the rules it was counted with. Reports of sessions or a span of time are counted from scratch each time.
  */
 
+/** Reports that are kept, one per project. */
 const maxKeptReports = 64
 /** For each beacon that is named, so many are kept. */
 const spare = 10

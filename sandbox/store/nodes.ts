@@ -112,6 +112,7 @@ export interface SharedStore {
   nodes(): Promise<NodeRow[]>
   /** Resolves to all namespaces of the database, by name. It reads a table in each. */
   namespaces(): Promise<NamespaceRow[]>
+  /** Deletes a namespace with everything in it. */
   deleteNamespace(name: string): Promise<'deleted' | 'missing' | 'in_use'>
   /** Takes tokens from buckets, one round trip for all; the results are in the order of `takes`. */
   takeRates(takes: readonly RateTake[]): Promise<RateTaken[]>

@@ -19,6 +19,7 @@ export interface StateFiles {
 
 export interface StateFile {
   db: Database.Database
+  /** Adds the beacons of these identifiers, newer than any that it has, to their sessions. */
   addToSessions(table: 'beacon' | 'aside_beacon', first_id: number, last_id: number): void
   close(): void
 }

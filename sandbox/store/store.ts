@@ -357,6 +357,7 @@ export interface StoredDecision {
   trace: string
   /** Identifier of the catalogue used for the decision. */
   catalogue: number
+  /** The topic that was matched. */
   topic: string | null
 }
 
@@ -465,6 +466,7 @@ export interface PlacementStore {
     since_ms: number,
     most: number,
   ): Promise<number>
+  /** Whether a job that an interval keeps free of fills was filled. */
   hasFillWithin(interval: IntervalGuard): Promise<boolean>
   /** Resolves to a catalogue that decisions were made with, as JSON. */
   catalogue(id: number): Promise<string | null>

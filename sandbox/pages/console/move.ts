@@ -18,6 +18,7 @@ export interface Mover {
   settle(boxes: readonly Box[], findClickable: FindClickable, isChip: boolean): void
   /** Returns the place of the panel as it is when it is not collapsed. */
   findOpenBox(): Box
+  /** Returns whether a key has moved it. */
   moveByKey(event: KeyboardEvent): boolean
   close(): void
 }

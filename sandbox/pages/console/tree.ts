@@ -55,6 +55,7 @@ export function patchChildren(parent: Element, wanted: readonly (Branch | string
   while (parent.childNodes.length > wanted.length) parent.lastChild!.remove()
 }
 
+/** Returns a later child with the key that is wanted here. */
 function findKept(parent: Element, from: number, wanted: Branch | string): ChildNode | undefined {
   if (typeof wanted === 'string' || wanted.attributes['data-key'] === undefined) return undefined
   return [...parent.childNodes].slice(from).find((node) => matches(node, wanted))

@@ -41,6 +41,7 @@ export function listMilestones(turn: TurnRecord): Milestone[] {
   return path
 }
 
+/** Whether it is an accepted beacon of this event. */
 function isAccepted({ kind, sandbox }: TurnEntry, event: string): boolean {
   return kind === 'beacon' && sandbox?.event.type === 'beacon.accepted' && sandbox.event.data.event === event
 }

@@ -61,6 +61,7 @@ export function writeChoices(choices: Choices): string {
 export type State = 'idle' | 'listening' | 'thinking' | 'answering'
 
 export interface DemoProduct {
+  /** The invented product. */
   product: string
   tagline: string
   placeholder: string
@@ -69,6 +70,7 @@ export interface DemoProduct {
   hue: number
   /** Lightness of its colour on light paper, percent; 34 unless the hue is a bright one. */
   depth?: number
+  /** The canvas other than text. */
   canvas: 'editor' | 'gallery' | 'wave' | null
   /** The part that scrolls, with its name for screen readers. */
   scrolls: { part: 'body' | 'thread' | 'canvas'; label: string }

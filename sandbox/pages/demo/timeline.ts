@@ -231,6 +231,7 @@ function commandLine(command: string): HTMLElement {
   return html`<p class="command bar"><code class="grow tiny">${command}</code>${copyButton(() => command, 'Copy the command')}</p>`
 }
 
+/** Returns a value as JSON, with names and strings in different colours. */
 function highlight(value: object): (string | Node)[] {
   const text = JSON.stringify(value, null, 2)
   return text.split(/("(?:[^"\\]|\\.)*":?)/).map((part) => {

@@ -45,6 +45,7 @@ export function judgeBilling(
   }
 }
 
+/** Each metric in words, and the event that is evidence of it. */
 const metricNames: Readonly<Record<Metric, readonly [metric: string, event: string]>> = {
   viewable_impression: ['viewable impression', 'visible'],
   rendered_impression: ['rendered impression', 'render'],

@@ -19,7 +19,9 @@ export interface Offer {
   /** One bit per format, in the order of the contract's `formats`. */
   readonly formats: number
   readonly creatives: Readonly<Record<Format, readonly Creative[]>>
+  /** Its categories and their parents. */
   readonly categories: readonly string[]
+  /** Its landing domain and all parent domains. */
   readonly domains: readonly string[]
   readonly topics: ReadonlySet<string>
   readonly hash: number
@@ -68,6 +70,7 @@ export interface Query {
   readonly usd_rate: number
   /** Hash of seed, project, session and topic, 32 bits. */
   readonly hash: number
+  /** What a partner does with it. */
   readonly findAnswer: (partner: Partner) => Answer
   /** The bids of bidders, by campaign. */
   readonly bids: ReadonlyMap<string | null, JudgedBid>

@@ -124,6 +124,7 @@ function toBillingVerdict(reason: BillingCounts['missed'][number]['reason_code']
   return Object.hasOwn(acceptMeanings, reason) ? 'accepted' : 'rejected'
 }
 
+/** Collects the most recently received beacons. */
 function newestBeacons() {
   let items: BeaconItem[] = []
   const newest = () => items.toSorted((a, b) => b.received_at_ms - a.received_at_ms).slice(0, notCountedAtMost)

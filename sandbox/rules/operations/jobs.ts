@@ -266,6 +266,7 @@ function noteDecisions({ steps, attributes }: RequestTrace, slots: readonly NewS
   }
 }
 
+/** Schedules the pending slots, and delivers the decided ones to the callback URL. */
 function followSlots(
   { callbacks, pendingDecisions }: Services,
   { callback_url }: JobRow['facts'],

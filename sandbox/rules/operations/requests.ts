@@ -269,6 +269,7 @@ function findAlias(method: string, path: string): string | null {
   return aliases.find((alias) => alias.method === method && alias.pattern.test(bare))?.id ?? null
 }
 
+/** The trace of a response, or of a callback, which is a request. */
 function findTrace({ path, request_headers, response_headers }: ExchangeRow): string | null {
   if (path.startsWith('/')) return headerIn(response_headers, 'x-sandbox-trace')
   return headerIn(request_headers, 'traceparent')?.split('-')[1] ?? null

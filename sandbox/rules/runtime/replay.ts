@@ -197,6 +197,7 @@ interface RestoredBody extends StoredRequest {
 const assetToken = /\bast_([0-9a-z]{11})_redacted/g
 const removedText = /^\[removed: \d+ characters\]$/
 
+/** Returns the slots whose asset tokens a request contains, as their encoded integers. */
 function listSlots({ path, body }: StoredRequest): string[] {
   return [...`${path} ${body ?? ''}`.matchAll(assetToken)].map(([, slot]) => slot!)
 }

@@ -15,6 +15,7 @@ export interface Scenarios {
 
 const unchanged: ScenarioChanges = {}
 
+/** Returns the scenario that has the name of a campaign. */
 function forceCampaign(campaign_id: string): Scenario {
   return {
     name: campaign_id,

@@ -126,6 +126,7 @@ export async function respondTo(
   return { exchange, response: readableInFrame(request, response) }
 }
 
+/** Returns the response of a route, or of the fault rule that refuses the request. */
 function callRoute(services: Services, route: Route, exchange: OpenExchange): MaybePromise<PipelineResponse> {
   const { request } = exchange
   if (request.fault === null) return route.respond(exchange)

@@ -112,6 +112,7 @@ function requestHandler(pipeline: Pipeline) {
 
   return {
     handle,
+    /** Ends each connection with its next response. */
     endConnections() {
       isClosing = true
     },

@@ -81,6 +81,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
   }
 }
 
+/** The lists of accepted beacons and of the others, each of one table. */
 function beaconLists(connection: Connection, placements: PlacementTable) {
   return { listAccepted, listUnaccepted }
 

@@ -207,6 +207,7 @@ function parseVersion(headers: string | null): string | null {
   return typeof version === 'string' ? version : null
 }
 
+/** Adds the trace for a filter that compares it. */
 function withTrace(names: string, { trace_id }: ExchangeFilter): string {
   return trace_id === undefined ? names : `${names}, ${traced}`
 }

@@ -164,6 +164,7 @@ function toBeacon(stored: StoredBeacon | undefined): BeaconRow | null {
   return stored === undefined ? null : withMeasurements(stored)
 }
 
+/** The lists of accepted beacons and of the others, each of one table. */
 function beaconLists(db: Database.Database, placements: PlacementTable, sessions: SessionBeacons) {
   return { listAccepted, listUnaccepted }
 

@@ -249,6 +249,7 @@ function findEnd(db: Database.Database, range: Filter): number | null {
   return ids.length < 2 ? null : ids[0]!
 }
 
+/** Adds the trace for a filter that compares it. */
 function withTrace(names: string, { trace_id }: ExchangeFilter): string {
   return trace_id === undefined ? names : `${names}, ${traced}`
 }

@@ -48,6 +48,7 @@ export interface Needs {
   /** Sessions, which are created when missing, with their newest consent. */
   sessions?: readonly SessionName[]
   slots?: readonly number[]
+  /** Beacons that billing judges, and whether the slot has one of that beacon_id. */
   beacons?: readonly { slot_id: number; beacon_id: string }[]
   caps?: readonly CapGuard[]
   activations?: readonly number[]
@@ -62,7 +63,9 @@ export type NewCallback = Pick<
 export type AddedKey = NewKey & { id: number; project_id: number; created_at_ms: number }
 
 export interface Transaction {
+  /** Counts the fills that a cap limits, up to its most. */
   countFills(cap: FillGuard): number
+  /** Whether a job that an interval keeps free of fills was filled. */
   hasFillWithin(interval: IntervalGuard): boolean
 
   newestConsent(session: SessionName): ConsentRecord | null
@@ -103,6 +106,7 @@ export interface Transaction {
 
   /** Returns false, with nothing stored, when the slot has a beacon of that beacon_id, or is gone. */
   insertBeacon(beacon: BeaconRow): boolean
+  /** Returns the accepted beacons of a slot that billing judges. */
   judgedBeacons(slot_id: number): readonly AcceptedBeacon[]
   insertUnaccepted(beacon: UnacceptedBeaconRow): void
 

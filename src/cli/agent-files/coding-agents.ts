@@ -8,6 +8,7 @@ export interface CodingAgent {
   signs: readonly string[]
   /** The files that may name its MCP servers, the usual one first, and the object of servers in them. */
   servers: { files: readonly string[]; key: string; form: ServerForm }
+  /** The folder of its skills. */
   skills: string
 }
 

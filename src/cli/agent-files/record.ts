@@ -23,6 +23,7 @@ export type RecordedEntry = z.infer<typeof RecordedEntry>
 const Record = z.object({
   /** The version of svc that wrote it. */
   version: z.string(),
+  /** The names of the agents that it was for. */
   agents: z.array(z.string()),
   /** Files that svc wrote as a whole, with their checksums. */
   files: z.record(z.string(), z.string()),

@@ -13,6 +13,7 @@ import { checksum, keep, leave, type Plan, type PlannedFile } from './plan.ts'
 import type { ProjectFiles } from './project-files.ts'
 import { findRecord, type Record, type RecordedEntry, recordName, skillName, writeRecord } from './record.ts'
 
+/** The name of the server in the files of agents. */
 const serverName = 'svc'
 
 interface Setup {
@@ -90,6 +91,7 @@ function planSkill({ project, skill }: Setup, path: string, before: Record | und
   return { file: leave(path, what, why), recorded: [] }
 }
 
+/** Returns the file of servers that a project has, or else the usual one. */
 function chooseFile(project: ProjectFiles, { servers: { files } }: CodingAgent): string {
   return files.find((file) => project.has(file)) ?? files[0]!
 }

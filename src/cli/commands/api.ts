@@ -82,6 +82,7 @@ export const api: Noun = {
   ],
 }
 
+/** Returns the command of an operation, under the name that the contract has for it. */
 function operation<Id extends EndpointId>(id: Id, extra: Parameters<typeof endpointCommand<Id>>[1]): Command {
   return endpointCommand(id, { ...extra, name: id })
 }

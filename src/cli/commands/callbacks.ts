@@ -41,6 +41,7 @@ export interface ReceivedCallback {
   no_fill_reason: string | null
   /** `other_key`: valid, but made with a sandbox key other than the one in use. */
   signature: 'verified' | 'other_key' | 'wrong' | 'missing'
+  /** The status of the response. */
   status: number
   forwarded_to: string | null
   /** Why forwarding failed. */
@@ -110,6 +111,7 @@ function forwardUrl(text: string): URL {
   throw new InvalidArgumentError('It must be an http URL or a port, such as localhost:3000/hooks/decision.')
 }
 
+/** Returns the key in use, then the keys that the sandbox was started with. */
 function listSigningKeys({ system, settings }: CommandContext): string[] {
   noteOtherFolder(system, settings)
   const { secret_key, sandbox, source } = settings

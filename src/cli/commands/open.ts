@@ -22,6 +22,7 @@ const folders: readonly (readonly [prefix: string, folder: string])[] = [
   ['bun_', 'bundles'],
 ]
 
+/** Names the page about the console on a page. */
 const consolePage = 'console'
 
 /** Names the hosted frame of the last fill. */

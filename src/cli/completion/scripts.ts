@@ -322,6 +322,7 @@ function valueRules(places: readonly CompletionSlot[]): ValueRule[] {
   })
 }
 
+/** Returns the flags that take a value, at any place. */
 function valuedNames(places: readonly CompletionSlot[]): ReadonlySet<string> {
   const flags = places.flatMap((place) => place.flags)
   const without = new Set(flags.filter(({ takes }) => takes === 'nothing').flatMap(spellings))

@@ -14,6 +14,7 @@ export interface CompletionSlot {
   words: readonly Word[]
   /** Names on this computer that may also follow; null when there are none. */
   names: NameSource | null
+  /** Whether an argument is a file. */
   takesFile: boolean
   flags: readonly Flag[]
 }

@@ -37,6 +37,7 @@ export interface EndpointSchema
   readonly body_media_type?: string
   /** The media type of a response that is not JSON. */
   readonly response: { readonly media_type?: string }
+  /** The fields of an item, for an endpoint that lists. */
   readonly item_fields?: readonly string[]
   /** The description of each path parameter. */
   readonly params: Readonly<Record<string, string>>
@@ -78,6 +79,7 @@ function itemFields({ response }: Endpoint): Pick<EndpointSchema, 'item_fields'>
   return item instanceof z.ZodObject ? { item_fields: Object.keys(item.shape) } : {}
 }
 
+/** Returns a schema as JSON Schema, with the messages of its patterns. */
 function toJsonSchema(schema: z.ZodType): Field {
   return z.toJSONSchema(schema, {
     io: 'input',

@@ -15,6 +15,7 @@ export interface SandboxAccess {
   client(): Promise<Client>
   /** Returns the project that placements are made for. */
   clientId(): Promise<string>
+  /** Returns the target of a run of QA suites. */
   qaTarget(): Promise<Omit<TargetOptions, 'browser'>>
   /** The user's computer, for a server that runs on it; null for one that a sandbox serves over HTTP. */
   local: LocalAccess | null

@@ -157,6 +157,7 @@ function createMcpServer(access: SandboxAccess): Server {
   return server
 }
 
+/** Calls a tool. A failure is a result too. */
 async function callTool(
   access: SandboxAccess,
   tool: Tool,

@@ -106,6 +106,7 @@ export function toolsWith({ local }: SandboxAccess): readonly Tool[] {
   return local === null ? tools : localTools
 }
 
+/** Returns the tool that calls one endpoint. */
 function endpointTool(name: string, id: EndpointId, effect: Effect, more: string): Tool {
   const endpoint: Endpoint = contract[id]
   const { params, query, summary, description, method, response } = endpoint

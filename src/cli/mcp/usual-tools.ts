@@ -23,6 +23,7 @@ export interface UsualTool extends Pick<Tool, 'name' | 'title' | 'description' |
   effect: Effect
   /** The names of the full tools that it stands for. */
   standsFor: readonly string[]
+  /** Returns the call that an input means. */
   choose(input: Readonly<Record<string, unknown>>, access: SandboxAccess): FullCall | Promise<FullCall>
 }
 
@@ -194,6 +195,7 @@ export const usualTools: readonly UsualTool[] = [
   same('read_docs', 'A page, or a code such as key_class or no-fill/below_floor. Without topic: all topics.'),
 ]
 
+/** The short tool for the name of each full one that a text may name. */
 const shortNames = new Map(
   usualTools.flatMap(({ name, standsFor }) => standsFor.filter((each) => each !== name).map((each) => [each, name])),
 )

@@ -35,7 +35,9 @@ export interface OutputOptions {
 
 export interface Output {
   readonly format: OutputFormat
+  /** The style of stdout. */
   readonly style: Style
+  /** The style of stderr. */
   readonly noteStyle: Style
   /** Whether notes are left out. */
   readonly quiet: boolean

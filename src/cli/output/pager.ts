@@ -36,6 +36,7 @@ export function showInPager(system: System, text: string): boolean {
   return isStarted && !notFound.includes(status ?? 0)
 }
 
+/** Returns the number of rows that a text takes on a screen of this width. */
 function countRows(text: string, columns: number): number {
   return text
     .trimEnd()

@@ -148,6 +148,7 @@ export function commandHelp(
 /** The help of a command shows at most this many flags, as many as fit beside its text on one screen. */
 const maxUsualFlags = 12
 
+/** Returns the flags that the help of a command shows. */
 function usualOptions({ options = [], usualFlags }: CommandNode): readonly OptionNode[] {
   if (usualFlags === undefined) return options.slice(0, maxUsualFlags)
   return usualFlags.split(' ').flatMap((name) => options.find(({ flags }) => new Option(flags).long === name) ?? [])

@@ -112,6 +112,7 @@ async function explainError(error: unknown, system: System, { base_url, sandbox 
   return (await brokenResponse(system)) ?? error
 }
 
+/** Returns the settings of a command. A format specific to this command counts as text for everything else. */
 async function loadCommandSettings(command: Command, values: Flags, system: System): Promise<Settings> {
   const flags = { ...values }
   if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'

@@ -29,6 +29,7 @@ function listFiles(root: string, files: readonly string[]): string[] {
   return ['package.json', ...inside.filter((path) => !left_out.some((out) => path.startsWith(`${out}/`))).toSorted()]
 }
 
+/** Returns the file at this path, or the files below it. */
 function filesAt(root: string, path: string): string[] {
   const info = statSync(join(root, path), { throwIfNoEntry: false })
   if (info === undefined) return []

@@ -110,6 +110,7 @@ function listSources(template: Template): Map<string, string> {
   return sources
 }
 
+/** Returns a style sheet with the shared ones that it includes. */
 function styleSheet(source: string, shared: string): Uint8Array {
   const include = /^\/\* include \.\.\/_shared\/(\S+) \*\/\n/gm
   return Buffer.from(

@@ -108,6 +108,7 @@ const footRows = 1
 /** The title, a blank line and the columns; and a line for each field. */
 const filterRows = 3
 
+/** Returns the number of rows between head and foot. */
 function countListRows({ screen }: TailState, { rows }: ScreenSize): number {
   const head = !isList(screen) ? headRows.other : rows < minRows ? headRows.low : headRows.list
   return Math.max(1, rows - head - footRows)
@@ -237,6 +238,7 @@ const connections = {
   loading: { color: 'cyan', text: '◌ loading' },
 } as const
 
+/** Returns the base URL and the state of the connection. */
 function titleLine(state: TailState, base_url: string, style: Style): string {
   const { status } = state.connection
   const { color, text } = connections[state.is_loading && status === 'live' ? 'loading' : status]

@@ -40,14 +40,18 @@ export type RequestState =
 export interface TailSource<Item extends TailItem = TailItem> {
   /** The fields of the filter that can be chosen, with their values. */
   choices: Readonly<Record<string, readonly string[]>>
+  /** The groups that are counted. */
   groups: readonly string[]
   /** Further counts, in the order of the screen. */
   tallies: readonly string[]
   findGroup(item: Item): string | null
+  /** Returns the tallies that an item counts for. */
   listTallies(item: Item): readonly string[]
+  /** Returns the value of a field of the filter. */
   readValue(item: Item, field: string): string | null
   /** Returns the texts that a search looks through. */
   listSearched(item: Item): readonly (string | null)[]
+  /** Returns the names of the columns. */
   renderHead(columns: number, style: Style): string
   /** Returns the line of an item. The selected one is marked by a sign as well as by colour. */
   renderLine(item: Item, columns: number, style: Style, isSelected: boolean): string
@@ -58,5 +62,6 @@ export interface TailSource<Item extends TailItem = TailItem> {
   readPageId(item: Item): string | null
   /** Returns the id of the request that brought an item; null when the journal no longer has it. */
   findRequestId(item: Item, client: Client, signal: AbortSignal): Promise<string | null>
+  /** Returns the outcome of a replayed request, in words. */
   describeOutcome(exchange: RequestDetail): string
 }

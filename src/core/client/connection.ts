@@ -95,6 +95,7 @@ const certificateProblems: readonly (readonly [RegExp, string, string])[] = [
   ],
 ]
 
+/** Returns an error with its causes, from the outermost. */
 function listCauses(error: unknown): (Error & { code?: unknown })[] {
   if (!(error instanceof Error)) return []
   return [error, ...listCauses(error.cause), ...listInnerErrors(error).flatMap(listCauses)]

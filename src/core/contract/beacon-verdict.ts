@@ -116,6 +116,7 @@ export function judgeBeacons(
   return verdicts
 }
 
+/** What a project bills by. */
 interface BillingRule {
   billing_model: BillingModel
   viewability: ViewabilityThresholds
@@ -211,6 +212,7 @@ interface Size {
   readonly height: number
 }
 
+/** The measurements of a client. */
 type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
 
 /**

@@ -139,6 +139,7 @@ export type GenerationEvent = (typeof generationEvents)[number]
 
 const text = z.string().max(256)
 
+/** The path for reporting a generation, which replaces the paths of old clients. */
 const reportPath = '/v1/jobs/{job_id}/generation/{event}'
 
 const jobIdParam = observed(z.string(), 'C05', 'Job identifier, as returned by POST /v1/jobs.')

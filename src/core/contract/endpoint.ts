@@ -226,6 +226,7 @@ interface HeaderRow {
   description: string
 }
 
+/** A request header of one endpoint. */
 interface RequestHeader extends HeaderRow {
   required: boolean
 }

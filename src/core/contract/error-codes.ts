@@ -60,6 +60,7 @@ interface ReasonRow<Code extends ErrorCode = ErrorCode> {
   hint: string
 }
 
+/** Returns the causes of one error code, each given as [message, hint]. */
 function causes<Code extends ErrorCode, Name extends string>(
   error: Code,
   rows: Record<Name, readonly [message: string, hint: string]>,

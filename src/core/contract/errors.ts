@@ -157,6 +157,7 @@ export function unknownField(at: readonly PropertyKey[], meant: string | null = 
   return { path: formatPath(at), message: 'is unknown', expected, at, isUnknown: true }
 }
 
+/** The fields that names of other APIs are meant for. */
 const fieldsByOtherNames = new Map([
   ['format', 'allowed_formats'],
   ['formats', 'allowed_formats'],

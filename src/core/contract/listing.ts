@@ -111,6 +111,7 @@ function listField(field: z.ZodType, path: string, { endpoint, where, variant }:
   }
 }
 
+/** Returns the schema inside optional and nullable ones, and the output of a pipe. */
 function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrap(schema.unwrap())
   if (schema instanceof z.ZodPipe) return unwrap(schema.out)

@@ -57,6 +57,7 @@ const refusedCalls: Readonly<Record<string, string>> = {
   ...{ connect: 'reached', getaddrinfo: 'found', listen: 'listened on', bind: 'listened on', spawn: 'started' },
 }
 
+/** Returns a failure of the system with the file, program or address that it is about. */
 function systemFailure(error: SystemError): Failure {
   const { code, syscall = '', path, address, port, hostname } = error
   const [call = '', ...program] = syscall.split(' ')

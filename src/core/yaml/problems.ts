@@ -127,6 +127,7 @@ function unwrapDefinition(schema: z.ZodType): Definition {
   return def.innerType === undefined ? def : unwrapDefinition(def.innerType)
 }
 
+/** Returns the definitions of the objects, lists and records that a schema allows. */
 function listBranches(schema: z.ZodType): Definition[] {
   const definition = unwrapDefinition(schema)
   return definition.options?.flatMap(listBranches) ?? [definition]

@@ -120,6 +120,7 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
   ]
 }
 
+/** Returns a request with its time of day, UTC. */
 function requestLine({ request_id, at_ms, method, path, status }: JournaledExchange, paint: Paint): string {
   const time = new Date(at_ms).toISOString().slice(11, 23)
   return `${paint.dim(time)}  ${method} ${oneLine(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`

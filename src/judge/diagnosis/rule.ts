@@ -39,6 +39,7 @@ export interface Facts {
   journal: Observed
   page: { page: PageSeen; observed: Observed }
   served: ServedFiles & RendererSource
+  /** A single beacon of a file. */
   beacon: FileBeacon
   /** The beacons of a file with the same asset token that the service would not refuse. */
   beacons: readonly AcceptedInFile[]
@@ -50,6 +51,7 @@ export interface RuleText {
   /** Public and permanent: reports, suppressions and scripts name it. */
   id: string
   severity: Severity
+  /** The fix of a violation. */
   fix: string
   /** The requirement: the name of its case in reports of `svc observe`. */
   title?: string

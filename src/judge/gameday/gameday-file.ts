@@ -140,6 +140,7 @@ function milliseconds(text: string): number {
   return Math.round(parseDuration(text) ?? 0)
 }
 
+/** The fields that a fault needs, and those that it may have. */
 const faultFields: Record<FaultName, { needed: readonly FaultField[]; allowed: readonly FaultField[] }> = {
   partner_slow: { needed: ['latency'], allowed: ['latency'] },
   rate_limited: { needed: [], allowed: ['share', 'retry_after'] },

@@ -65,6 +65,7 @@ interface RunningTurn {
   failed: { reason: string | null }
 }
 
+/** Returns a client that notes each attempt that failed. */
 function noteFailures(client: Client, failed: RunningTurn['failed']): Client {
   const noting =
     <Args extends unknown[], T>(call: (...args: Args) => Promise<T>) =>

@@ -13,6 +13,7 @@ interface PageApp {
   /** Base URLs of the sandbox. */
   bases: readonly string[]
   browser: Pick<Browser, 'newContext'>
+  /** What the browser is called. */
   browser_name: string
   /** Uses each page after it was opened. */
   drive: PageSteps | undefined

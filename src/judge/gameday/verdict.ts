@@ -46,6 +46,7 @@ interface Loss {
 }
 
 interface Recovery {
+  /** The faults that ended. */
   fault: string
   ended_ms: number
   /** Until the start of the last turn that was worse than without faults; null when the last one still was. */

@@ -4,6 +4,7 @@ import { findEntry } from '#foundation/table-entry.ts'
 import type { SeenRequest } from './passthrough.ts'
 
 export interface Blocker {
+  /** The number of its rules. */
   count: number
   /** Returns the rule that blocks a request, or null. */
   findBlock(request: Pick<SeenRequest, 'url' | 'destination' | 'from'>): string | null

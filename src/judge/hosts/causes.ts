@@ -27,10 +27,12 @@ export interface CauseRow {
   missing: string | null
   /** What was imitated, and how; null for the real thing. */
   simulated: string | null
+  /** What was looked at. */
   looked_at: string
 }
 
 export interface Judging {
+  /** The origin that the service has. */
   service: string
   /** Origins that the project allows. */
   allowed_origins: readonly string[]

@@ -9,6 +9,7 @@ import type { PassedDocument, PassthroughOptions } from './passthrough.ts'
 export interface Scene {
   /** The address of the page. */
   url: string
+  /** The origin of the service. */
   service: string
   /** The port of the proxy: it serves pages around the page there. */
   port: number

@@ -35,7 +35,9 @@ export interface PassedDocument {
 }
 
 export interface PassthroughOptions {
+  /** Whether a URL is one of the service. */
   isOfService: (url: string) => boolean
+  /** The origin of the page. */
   origin: string
   /** Changes the documents of the page's origin. */
   changeDocument?: (document: PassedDocument) => PassedDocument

@@ -124,6 +124,7 @@ export function countKnownColumns(names: readonly string[], mapped: readonly str
   return known.some(isKey) && known.some(isCount) ? known.length : 0
 }
 
+/** Whether a column has values of a field. */
 type HasValues = (field: OwnField, column: string) => boolean
 
 /**

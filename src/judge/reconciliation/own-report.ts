@@ -9,6 +9,7 @@ import { shortText } from './own-file-error.ts'
 
 /** What the user of a file says about it; null and none where the file decides. */
 export interface OwnSettings {
+  /** Columns by the field that they hold. */
   columns: ReadonlyMap<OwnField, string>
   /** Columns that are left out on purpose. */
   ignored?: readonly string[]
@@ -18,6 +19,7 @@ export interface OwnSettings {
 
 const noSettings: OwnSettings = { columns: new Map(), decimal: null, order: null }
 
+/** A column that was read. */
 interface ReadColumn {
   column: string
   field: OwnField

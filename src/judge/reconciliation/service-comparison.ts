@@ -88,6 +88,7 @@ function refuseExample(name: string, examples: string): never {
 }
 
 interface LoadOptions {
+  /** The counts that are compared. */
   own: OwnCounts
   signal: AbortSignal
   /** Called with the number of turns read so far. */

@@ -9,6 +9,7 @@ import { findCounted, type Turn, type TurnBeacon } from './turns.ts'
 
 /** When the integrator's events happened, by the sandbox's clock, epoch milliseconds; null where its file has no times. */
 interface OwnTimes {
+  /** The event that is explained. */
   event_ms: number | null
 }
 

@@ -25,6 +25,7 @@ import {
 } from './upstream.ts'
 
 export interface Passage {
+  /** The origin of the service. */
   service: URL
   agent: Agent
   rewriting: Rewriting

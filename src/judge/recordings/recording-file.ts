@@ -81,6 +81,7 @@ export function createRecordingFile(
   }
 }
 
+/** Opens a new file in place of the one that is there. */
 function openInPlace(path: string): number {
   const present = lstatSync(path, { throwIfNoEntry: false })
   if (present !== undefined && !present.isFile() && !present.isSymbolicLink()) {

@@ -19,6 +19,7 @@ export interface Rewriting {
   readonly longest: number
 }
 
+/** Request headers that name the page. */
 const pageHeaders = /^(?:origin|referer)$/i
 /** Response headers with addresses. */
 const addressHeaders =

@@ -69,6 +69,7 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
 }
 
 interface Index {
+  /** Returns whether a spelling is new. */
   add(spelling: string, replacement: string, isText: boolean): boolean
   /** Adds the spelling of a secret, or beyond the limits its beginning alone. */
   addSecret(spelling: string, replacement: string): void

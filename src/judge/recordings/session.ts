@@ -6,6 +6,7 @@ import type { RecordingFile } from './recording-file.ts'
 import { createSecretMemory } from './secret-memory.ts'
 
 export interface RecordingSummary {
+  /** The file. */
   file: string
   exchanges: number
   /** By endpoint; `file` for media and scripts of the service, `other` for what is not of the API. */
@@ -23,6 +24,7 @@ export interface RecordingSession {
 }
 
 interface SessionOptions {
+  /** The origin of the service. */
   origin: string
   file: RecordingFile
   /** Called for each exchange that is in the file. */

@@ -16,6 +16,7 @@ import type { Rewriting } from './rewriting.ts'
 export const maxHeaderBytes = 262_144
 
 interface Upstream {
+  /** The origin of the service. */
   service: URL
   agent: HttpAgent
 }

@@ -132,6 +132,7 @@ export async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter
 
 type BeaconSubject = Pick<BeaconItem, 'slot_id' | 'session_id' | 'client_id' | 'format'>
 
+/** Returns the slot that a request names, directly or by its asset token, which contains the number of the slot. */
 function readSlot(request: ListedRequest | null): string | null {
   const { slot_id, asset_token } = parseJsonObject(request?.request_body ?? '') ?? {}
   if (typeof slot_id === 'string') return slot_id

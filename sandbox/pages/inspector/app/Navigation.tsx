@@ -86,6 +86,7 @@ function Version() {
 /** Milliseconds off system time that still count as system time: `svc trigger expired` moves the clock by two. */
 const negligibleOffsetMs = 1_000
 
+/** The sandbox time, while it differs from system time. */
 function Clock() {
   const { state } = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
   const now_ms = useSandboxTime(state.data)

@@ -225,6 +225,7 @@ function fitCard(creative: HTMLElement, declared: FrameSettings, onHeight: (heig
   }
 }
 
+/** Returns the reader's size of text, by that of the declared size. */
 function readTextScale(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
 }

@@ -103,6 +103,7 @@ export function findErrorBody(body: unknown): { response?: object } {
   return isObject(body) && typeof body.reason_code === 'string' ? { response: body } : {}
 }
 
+/** Returns the names of the fields of a body that is an object. */
 function listFields(body: unknown): { got?: string[] } {
   return isObject(body) ? { got: Object.keys(body) } : {}
 }

@@ -18,6 +18,7 @@ import { type FrameCreative, previewFrame } from '../render.ts'
 import { requestDetail } from '../requests.ts'
 import { withoutPersonalData } from './privacy.ts'
 
+/** Turns of a session in one bundle. */
 const maxTurns = 20
 /** Exchanges of a turn in a bundle. */
 const maxRequests = 1_000
@@ -229,6 +230,7 @@ function listFiles(creative: FrameCreative): CreativeFile[] {
   return [...poster, { use: 'clip', url: video_url }]
 }
 
+/** Returns the settings that differ from the defaults, by path. */
 function listChanges(prefix: string, own: object, defaults: object): Bundle['settings'] {
   const known = new Map<string, unknown>(Object.entries(defaults))
   return Object.entries(own).flatMap(([name, value]: [string, unknown]) => {

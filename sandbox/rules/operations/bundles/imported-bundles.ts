@@ -6,6 +6,7 @@ import type { ImportedBundle } from '#contract/resources/bundles.ts'
 import type { Platform } from '#platform/platform.ts'
 
 export interface ImportedBundles {
+  /** Returns the import, with its identifier. */
   add(bundle: Bundle, verdict: ImportVerdict): ImportedBundle
   /** Newest first. */
   list(): ImportedBundle[]

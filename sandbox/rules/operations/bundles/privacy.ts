@@ -51,6 +51,7 @@ function listTexts(value: unknown): string[] {
   return [...walkJson(value)].flatMap(({ value, name }) => [name, ...readLeaf(value)])
 }
 
+/** Returns a text as JSON has it, inside as many JSON texts. */
 function escapedText(text: string, depth: number): string {
   return depth === 0 ? text : escapedText(JSON.stringify(text).slice(1, -1), depth - 1)
 }

@@ -118,6 +118,7 @@ interface JudgedFilter {
   isListed: ((services: Services, slot: SlotRow, beacons: readonly BeaconRow[]) => boolean | Promise<boolean>) | null
 }
 
+/** The events that a fill that got this far has. */
 const eventsOfStep: Readonly<Record<FillStep, readonly BeaconEvent[]>> = {
   framed: [],
   rendered: ['render'],
@@ -178,6 +179,7 @@ function judgedFilter(
   return { candidates, isListed }
 }
 
+/** Returns which steps a fill has reached. */
 function findSteps(
   { first_frame_at_ms }: SlotRow,
   beacons: readonly BeaconRow[],

@@ -137,6 +137,7 @@ function addExpected(expected: Set<number>, slot_id: number): void {
   if (expected.size > maxExpectedSlots) expected.delete(expected.values().next().value!)
 }
 
+/** The attempts to deliver callbacks whose keys are in memory. */
 function createDeliveries(services: CallbackServices, keys: Keys) {
   const { store, platform } = services
   const { shared } = store

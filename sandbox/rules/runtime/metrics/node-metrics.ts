@@ -38,9 +38,11 @@ export interface NodeMetrics {
   countError(endpoint: string, reason_code: ReasonCode): void
   /** Counts a slot that was created, and its decision where it has one. */
   countSlot(decision: StoredDecision | null): void
+  /** Counts the decision of a slot that was pending. */
   countDecision(decision: StoredDecision): void
   /** @param event null for a beacon without a valid one */
   countBeacon(event: BeaconEvent | null, verdict: 'accepted' | 'duplicate' | 'rejected', reason_code: string): void
+  /** Counts an attempt to deliver a callback by the status that it led to. */
   countCallback(status: CallbackStatus): void
   countTransaction(duration_s: number, isStored: boolean): void
 }

@@ -52,6 +52,7 @@ export interface PlayedExchange {
   release(): void
 }
 
+/** The response of the emulator. */
 interface PresentResponse {
   body: Json | null
   headers: Readonly<Record<string, string>>

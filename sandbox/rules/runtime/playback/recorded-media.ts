@@ -19,6 +19,7 @@ interface CreativePaths {
 export interface RecordedMedia {
   /** The paths of all files, without queries. */
   readonly paths: readonly string[]
+  /** Returns the file of a path with its query. */
   find(path: string): RecordedFile | null
   /** Returns the recorded files of a creative; null for a creative of the emulator. */
   findCreative(creative_id: string): CreativePaths | null

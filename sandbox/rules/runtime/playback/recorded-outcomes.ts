@@ -8,6 +8,7 @@ import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '#foundation/json.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 
+/** The consent that a recorded decision is bound to. */
 interface RecordedConsent {
   isGranted: boolean
   semantic_targeting: boolean

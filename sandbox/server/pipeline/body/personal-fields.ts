@@ -26,6 +26,7 @@ function toFieldError({ path, kinds }: PersonalField) {
   return { path, message: `seems to contain ${listPersonalKinds(kinds)}`, expected: 'no personal data' }
 }
 
+/** Returns a copy with the length of a part instead of it. */
 function removePart(value: unknown, [name, ...rest]: readonly string[]): unknown {
   if (name === undefined) {
     const { length } = typeof value === 'string' ? value : JSON.stringify(value)

@@ -28,6 +28,7 @@ import type { SlotRow } from '#store/store.ts'
 import { internalRequest } from '../exchange.ts'
 import { type Pipeline, respondTo } from '../pipeline.ts'
 
+/** A page with a confirmed grant. */
 interface GrantedPage {
   pipeline: Pipeline
   grant: ConsoleGrant

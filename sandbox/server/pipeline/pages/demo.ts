@@ -86,6 +86,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
   ]
 }
 
+/** Returns the routes that the demo's page calls on its server. */
 function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   const { services } = pipeline
   const { post, relay } = projectServer(services, project)

@@ -150,6 +150,7 @@ async function loadSlots(link: Link, ids: readonly number[]): Promise<Loaded['sl
   return new Map(rows.map((row) => [row.id, row]))
 }
 
+/** Loads the beacons of slots that billing judges, and which of the wanted ones are stored already. */
 async function loadBeacons(
   link: Link,
   beacons: Wanted['beacons'],
@@ -199,6 +200,7 @@ async function loadCallbacks(link: Link, ids: readonly number[]): Promise<Loaded
 
 type Registry = Pick<Loaded, 'projects' | 'keys' | 'lastIds'>
 
+/** Loads projects and keys, and the largest numbers of both. */
 async function loadRegistry(link: Link, { projectRows, keys }: Wanted): Promise<Registry> {
   if (projectRows.length + keys.length === 0) return { projects: new Map(), keys: new Map(), lastIds: noIds }
   const ids = projectRows.filter((wanted) => typeof wanted === 'number')

@@ -173,6 +173,7 @@ function reportLines(result: Reconciliation, style: Style, isShort: boolean): st
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
 }
 
+/** Returns what to change, once for each cause. */
 function changeLines(causes: readonly (Explanation & { meaning: string; change: string })[], style: Style): string[] {
   if (style.view.columns !== null) return []
   const changes = new Map(causes.map((group) => [nameCause(group), `${group.meaning} ${group.change}`]))

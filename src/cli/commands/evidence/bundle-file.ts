@@ -16,6 +16,7 @@ export type BundleVerification = EvidenceVerification & {
 }
 
 interface VerifyOptions {
+  /** The name of its file. */
   file?: string
   /** The key that must have signed it; null for any. */
   public_key: string | null

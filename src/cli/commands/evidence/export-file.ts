@@ -156,6 +156,7 @@ function findLineProblem(read: ReadExport, bytes: Buffer, isWhole: boolean): str
   return earlierFormat
 }
 
+/** Adds an entry to its chain, or returns its problem. */
 function addEntry(read: ReadExport, line: Line<'entry'>): string | null {
   const chain = openChain(read, line.client_id)
   if (typeof chain === 'string') return chain
@@ -164,6 +165,7 @@ function addEntry(read: ReadExport, line: Line<'entry'>): string | null {
   return problem
 }
 
+/** Ends a chain with its checkpoint, or returns the problem of it. */
 function addCheckpoint(read: ReadExport, line: Line<'checkpoint'>): string | null {
   const chain = openChain(read, line.client_id)
   if (typeof chain === 'string') return chain
@@ -180,6 +182,7 @@ function addCheckpoint(read: ReadExport, line: Line<'checkpoint'>): string | nul
   return null
 }
 
+/** Ends the export with its manifest, or returns the problem of it. */
 function addManifest(read: ReadExport, line: Line<'manifest'>): string | null {
   const { chains, checkpoints } = read
   const open = findOpenChain(read)

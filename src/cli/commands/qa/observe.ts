@@ -31,6 +31,7 @@ import { suiteFailure } from './suites.ts'
 import { browserPathOption, browserProgram, parseEngine, startBrowser } from './targets.ts'
 import { explainNothing, explainUnseen, isOfApp } from './unseen-app.ts'
 
+/** The maximum number of exchanges of the journal that are judged. */
 const maxExchanges = 5_000
 /** The maximum number of ads of a page of which the billing verdict is read. */
 const maxBills = 200

@@ -222,6 +222,7 @@ function findNamespace({ store, namespace, name }: StartOptions): string | undef
   return namespace ?? (store === undefined ? undefined : name)
 }
 
+/** Returns the failure with the process that holds the port, or the sandbox that has the database open. */
 async function startFailure(
   context: CommandContext,
   error: SandboxFailure,

@@ -17,6 +17,7 @@ export interface StartDetails {
   stop_options?: string
   /** What the start was given, which is repeated. */
   chosen?: StartOptions
+  /** Whether it reads keys. */
   has_keys?: boolean
 }
 

@@ -33,6 +33,7 @@ import { alignPairs } from '#text/text.ts'
 
 /** The profile that `config set` creates when there is none. */
 const firstProfile = 'default'
+/** The JSON schema of svc.config.json, relative to a project that has this package installed. */
 const schemaInProject = './node_modules/svc-sandbox/fixtures/svc.config.schema.json'
 
 const nameArgument = () => new Argument('<name>', 'the setting').choices(fileSettingNames)

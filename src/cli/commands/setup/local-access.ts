@@ -71,6 +71,7 @@ function requireProject({ cwd, home }: Pick<System, 'cwd' | 'home'>): string {
   )
 }
 
+/** Returns a path relative to the folder, with forward slashes. */
 function requireInside(folder: string, file: string): string {
   const path = relative(folder, resolve(folder, file)).split(sep).join('/')
   // On another drive, the relative path of a file is absolute.

@@ -10,6 +10,7 @@ export interface TriggerScenario {
   what: string
   /** The one format that it plays; null for any. */
   format: Format | null
+  /** Whether it needs the control plane of a sandbox. */
   needsSandbox?: true
   play(turn: Turn, format: Format): Promise<void>
 }
@@ -191,6 +192,7 @@ function fault(name: string, status: number, expected: string, what: string): Tr
   }
 }
 
+/** A scenario about one beacon that is refused. */
 function refused(
   name: string,
   what: string,

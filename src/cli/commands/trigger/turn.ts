@@ -19,6 +19,7 @@ export interface Step {
   step: string
   /** Whether it went as the scenario expects. */
   ok: boolean
+  /** The status of the response. */
   status: number
   /** The result: `fill`, `accepted`, the reason of a refusal. */
   result: string

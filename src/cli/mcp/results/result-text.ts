@@ -43,6 +43,7 @@ export function limitedText(text: string, hint: string): string {
 
 /** A failure as a result has it. */
 interface Failed {
+  /** The reason code, or a code of this program. */
   code: string
   message: string
   fix: string | null

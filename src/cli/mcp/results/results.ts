@@ -113,6 +113,7 @@ function openFields(tool: Tool): ReturnType<typeof findOpenFields> {
 /** What was left out at a place of a result. */
 interface Cut {
   path: string
+  /** Items of a list, or characters of a text. */
   unit: 'items' | 'characters'
   kept: number
   total: number
@@ -161,6 +162,7 @@ function inResult({ output }: Tool, override: (node: SchemaNode) => void): JsonO
   return { type: 'object', properties: { result }, ...($defs === undefined ? {} : { $defs }) }
 }
 
+/** Returns the JSON Schema of what a schema produces. */
 function writeSchema(schema: z.ZodType, override: (node: SchemaNode) => void): JsonObject {
   const { $schema: _, ...written } = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any', override })
   return written as JsonObject

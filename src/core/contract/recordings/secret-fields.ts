@@ -22,6 +22,7 @@ const maxInner = 3
 /** An object or an array that is open. */
 interface Level {
   isArray: boolean
+  /** The name of its field. */
   name: string
   secrecy: Secrecy
   /** The name in a pair of name and value, if it is that of a secret; of an array its last string. */

@@ -19,6 +19,7 @@ interface DecodedConsentString {
   cmp_id: number | null
   /** TCF purposes that are consented to, 1 to 11. */
   purposes: number[]
+  /** The number of vendors that are consented to. */
   vendors: number
   /** GPP sections: `tcfeuv2`, `usnat`. */
   sections: string[]
@@ -103,9 +104,11 @@ function shownCharacter(character: string): string {
   return character.replace(/\s/u, escapeCharacter).replace(unsafe, escapeCharacter)
 }
 
+/** A choice in a consent tool. */
 interface ConsentChoice {
   /** The TCF purposes that are consented to. */
   purposes: readonly number[]
+  /** The vendors that are consented to. */
   vendors: readonly number[]
   /** Epoch milliseconds. */
   now_ms: number

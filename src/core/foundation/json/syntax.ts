@@ -106,6 +106,7 @@ export function findRepeatedName(text: string): string | null {
   return null
 }
 
+/** Describes a syntax error in one sentence. */
 function describeSyntaxError({ error, offset, length }: ParseError, text: string): string {
   const name = printParseErrorCode(error)
   const character = text[offset]

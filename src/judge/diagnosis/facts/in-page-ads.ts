@@ -5,6 +5,7 @@
 
 /** An ad that the page took out of a slot that stayed, and that render.js mounted there again. */
 interface DroppedAd {
+  /** The slot, as a selector. */
   slot: string
   slot_id: string
 }

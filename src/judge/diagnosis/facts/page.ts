@@ -101,6 +101,7 @@ export interface RefusedCall {
 
 export interface WatchOptions {
   url: string
+  /** What the browser is called. */
   browser_name: string
   /** Base URLs of the service, without a trailing slash: a page may call it localhost or 127.0.0.1. */
   bases: readonly string[]

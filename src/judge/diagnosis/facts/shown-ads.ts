@@ -31,6 +31,7 @@ export interface AdBeacon {
   visible_ratio: number | null
   visible_ms: number | null
   page_visible: boolean | null
+  /** The request of a journal, or the beacon of a file. */
   source: JournaledExchange | AcceptedInFile
 }
 

@@ -280,6 +280,7 @@ function isRepetition(text: string, { blocked, renderer_errors }: PageSeen): boo
   return isBlocked && /Content Security Policy|ERR_BLOCKED/.test(text)
 }
 
+/** Returns one finding for each mount with a problem. */
 function judgeMounts({ page, observed }: Facts['page'], findProblem: (mount: Mount) => string | null): Judgement {
   const findings = page.mounts.flatMap((mount) => {
     const problem = findProblem(mount)

@@ -59,6 +59,7 @@ function findRefused(requests: readonly JournaledExchange[]): RuleFinding[] {
   return findingPerField(found).map((finding) => ({ ...finding, severity: 'error', reason }))
 }
 
+/** Returns one finding for each field of each route, and what is wrong with it. */
 function findingPerField(found: readonly Found[]): RuleFinding[] {
   const groups = groupBy(found, ({ exchange, path, problem }) => `${formatRoute(exchange)} ${path} ${problem}`)
   return [...groups.values()].map((group) => {

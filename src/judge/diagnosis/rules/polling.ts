@@ -104,6 +104,7 @@ function isPollOfNoSlot(exchange: JournaledExchange): boolean {
   return polledSlot(exchange)?.startsWith('slot_') === false
 }
 
+/** Returns the judge of a rule about the polls of each slot. */
 function judgePolledSlots(
   find: (slots: readonly NonEmpty<JournaledExchange>[], observed: Observed) => readonly RuleFinding[],
   isConcerned: (polls: readonly JournaledExchange[]) => boolean = () => true,

@@ -152,6 +152,7 @@ function isUnknown({ message }: FieldError): boolean {
 /** The service refuses a body for its fields: it gives one of these reasons, whatever else is wrong in it. */
 const fieldReasons: readonly ReasonCode[] = reasonsAbout.fields
 
+/** Returns one finding for each refused field, among the wanted ones. */
 function fieldFindings(
   exchanges: readonly JournaledExchange[],
   isWanted: (field: RefusedField) => boolean,

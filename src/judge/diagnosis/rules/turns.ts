@@ -39,6 +39,7 @@ export const countedTwice = {
   needs: 'a reported view',
 } as const satisfies Omit<RuleText, 'id'>
 
+/** Returns the ads of each turn, by session and id. */
 function groupTurns(ads: readonly ShownAd[]): NonEmpty<ShownAd>[] {
   const named = ads.filter(({ turn_id }) => turn_id !== null)
   return [...groupBy(named, ({ session, turn_id }) => JSON.stringify([session, turn_id])).values()]

@@ -25,6 +25,7 @@ export interface HostPageOptions extends Omit<Open, 'of' | 'set' | 'unset' | 'tu
   substitute?: { isMeant(url: URL): boolean; respond(route: Route): Promise<void> }
 }
 
+/** A request of the page to the service. */
 interface PageRequest {
   method: string
   path: string
@@ -39,7 +40,9 @@ export interface HostPage {
   readonly requests: PageRequest[]
   /** Requests to further paths of the page: `POST /api/placement`. */
   readonly served: string[]
+  /** Errors on the console, and uncaught errors. */
   readonly console_errors: string[]
+  /** Warnings on the console. */
   readonly console_warnings: string[]
   /** Addresses that clicks have opened. */
   readonly landings: string[]
@@ -67,6 +70,7 @@ function newPage(browser: Browser, context: BrowserContext): Promise<Page> {
   return page
 }
 
+/** Returns a User-Agent as Chrome sends it, for pages of a browser of this version. */
 function chromeUserAgent(browser: Browser): string {
   return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${browser.version()} Safari/537.36`
 }
@@ -137,6 +141,7 @@ function serveWith(options: HostPageOptions, served: string[]): (route: Route, r
   }
 }
 
+/** Records the requests of the page and its popups. */
 function watch(
   context: BrowserContext,
   service: string,

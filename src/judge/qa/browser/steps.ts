@@ -134,6 +134,7 @@ function neededPreferences(browser: Json | undefined): Preference[] {
   ]
 }
 
+/** Whether the turn is activated with the publishable key of the project. */
 function usesPublishableKey(browser: Json | undefined): boolean {
   return isObject(browser) && 'turn' in browser && !('endpoint' in browser) && !('publishable_key' in browser)
 }

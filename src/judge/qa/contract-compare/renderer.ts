@@ -14,6 +14,7 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import { openHostPage, type PageEvent } from '../browser/host-page.ts'
 import { readRecordedJson } from './sendable.ts'
 
+/** The parts of a renderer that a recording has. */
 interface RecordedRenderer {
   /** Scripts by path: `/v1/render.js` and those that it loads. */
   files: ReadonlyMap<string, RecordedFile>
@@ -71,6 +72,7 @@ export interface RendererComparison {
   recorded: ('script' | 'frame')[]
   service: RendererRun
   sandbox: RendererRun
+  /** The parts of both runs that differ. */
   differs: (keyof RendererRun)[]
 }
 

@@ -154,6 +154,7 @@ function serviceGone(base_url: string): QaError {
   return new QaError('target_missing', `No response comes from ${base_url}.`, 'Check the URL. Is the service running?')
 }
 
+/** The clock of the other service. */
 interface ServiceClock {
   now(): number
   /** Notes the Date header of a response. */

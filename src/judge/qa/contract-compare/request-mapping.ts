@@ -104,6 +104,7 @@ interface BodyMapping {
   move(time_ms: number): number
 }
 
+/** Fields that name a project. */
 const projectFields: ReadonlySet<string> = new Set(['client_id', 'project_id'])
 /** Identifiers that clients create. */
 const clientFields: ReadonlySet<string> = new Set(['session_id', 'chat_session_id', 'beacon_id', 'render_instance_id'])

@@ -13,6 +13,7 @@ export interface Known {
   withheld: Set<string>
   /** When a text was given out, in the recording and by the other service. */
   times: Map<string, { recorded_ms: number; now_ms: number }>
+  /** The projects of the recording. */
   projects: ReadonlySet<string>
   /** Identifiers that stand for those of clients. */
   created: number
@@ -51,6 +52,7 @@ function isRedacted(text: string): boolean {
   return /^[a-z]+_[\w-]+_redacted$/.test(text)
 }
 
+/** Returns the texts of a body that name something. */
 function listTexts(body: Json): string[] {
   return [...walkJson(body)].flatMap(({ value, name }) =>
     typeof value === 'string' && isNaming(name) && name !== 'publishable_key' ? [value] : [],

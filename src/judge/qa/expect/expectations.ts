@@ -90,6 +90,7 @@ export function findExpectedSilence(expect: Json | undefined): 'response' | 'ans
 export type Locate = (path: readonly (string | number)[]) => Pick<Check, 'place'>
 
 interface JudgeContext {
+  /** Returns the response of an earlier step. */
   findResponse: (name: string) => StepResponse | undefined
   locate: Locate
   /** Statuses of reasons that are shown as a page. */

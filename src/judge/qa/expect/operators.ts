@@ -110,6 +110,7 @@ export function describeExpected(expected: Json): Json {
   return isOperators(expected) ? expectedWords(expected) : expected
 }
 
+/** Whether a value consists of operators. */
 function isOperators(value: Json): value is { [name: string]: Json } {
   if (!isObject(value)) return false
   const names = Object.keys(value)

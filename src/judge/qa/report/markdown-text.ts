@@ -46,6 +46,7 @@ export function htmlCode(text: string): string {
   return `<code>${escapeHtml(briefLine(text))}</code>`
 }
 
+/** Returns the beginning of a text on one line. */
 function briefLine(text: string): string {
   const line = oneLine(text.slice(0, 2 * widest)).trim()
   if (line.length <= widest && text.length <= 2 * widest) return line

@@ -62,6 +62,7 @@ export function targetText({ kind, version, base_url, key_mode, browser }: Targe
   return oneLine(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key${where}`)
 }
 
+/** Returns a value on one line. */
 function scalarText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

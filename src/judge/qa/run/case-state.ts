@@ -51,6 +51,7 @@ export class CaseState {
   readonly session: string
   client_id: string
   origin: string
+  /** Keys of a project that was made for this case. */
   own_keys: ProjectKeys | null = null
   /** How a script gets the key of the project; null for that of the first project. */
   key_source: KeySource | null = null
@@ -91,6 +92,7 @@ export class CaseState {
     if (!Number.isNaN(date_ms)) this.#skew_ms = measurableSkew(date_ms - this.#options.hostNow())
   }
 
+  /** Returns the response of an earlier step by its name. */
   findResponse(name: string): StepResponse | undefined {
     return this.#responses.get(name)
   }

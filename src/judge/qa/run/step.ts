@@ -24,8 +24,10 @@ import { type CaseContext, createStepContext, type Recording, redactValue } from
 import { NoResponseError } from './http-client.ts'
 import { StepTime } from './step-time.ts'
 
+/** The fields of a step with its variables filled in. */
 type StepFields = Pick<CommonFields, 'name' | 'as'> & RequestFields
 
+/** A step that runs. */
 interface StepRun {
   step: LoadedStep
   context: CaseContext

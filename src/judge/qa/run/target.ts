@@ -64,12 +64,14 @@ export async function openTarget(options: TargetOptions) {
     /** Projects of the sandbox when the run began; empty for another service. */
     projects: (info?.projects ?? []).map((each) => each.client_id),
     origin: options.origin ?? pageOrigin(project?.allowed_origins ?? []) ?? 'http://localhost:3000',
+    /** The prefix of the sessions of cases. */
     session_prefix: options.session_prefix ?? 'qa_',
     browser,
     keys,
     http,
     /** Secrets that must not reach another service. */
     secrets: [given.secret, admin_token].filter((secret) => secret !== null && secret !== undefined),
+    /** Headers that the control plane requires. */
     control_headers,
     /** Returns what is missing, in words, or null when the target has it. */
     missing: (need: Need) => missing[need],
@@ -128,6 +130,7 @@ function summarizeTarget(
   }
 }
 
+/** Returns what is missing in a target, in words, by the need of a case. */
 function listMissing(
   { keys, browser }: TargetOptions,
   { kind, key_mode }: TargetSummary,

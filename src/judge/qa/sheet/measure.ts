@@ -9,6 +9,7 @@ export interface MeasuredText {
   text: string
   size_px: number
   is_bold: boolean
+  /** Whether it is shown at all. */
   is_shown: boolean
   /** Whether a part of it lies outside of what can be seen. */
   is_cut: boolean

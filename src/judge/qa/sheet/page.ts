@@ -89,6 +89,7 @@ ${findings.map(
 `
 }
 
+/** Returns how far a variant is from the earlier sheet, in words. */
 function differenceText({ what, difference }: SheetDifference): string {
   if (what === 'added') return 'The earlier sheet has no such variant.'
   if (what === 'removed') return 'Only the earlier sheet has it.'

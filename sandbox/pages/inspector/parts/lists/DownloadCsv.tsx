@@ -37,6 +37,7 @@ export function DownloadCsv({ id, query }: DownloadCsvProps) {
 
 interface SaveRowsProps {
   rows: readonly object[]
+  /** The name of the file. */
   name: string
 }
 

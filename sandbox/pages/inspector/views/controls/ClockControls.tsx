@@ -155,6 +155,7 @@ function MovePanel({ action }: { action: Action }) {
   )
 }
 
+/** The time now, ticking with the clock that was read. */
 function TimeDisplay({ clock }: { clock: SandboxClock }) {
   const date = new Date(useSandboxTime(clock) ?? clock.now_ms)
   return (

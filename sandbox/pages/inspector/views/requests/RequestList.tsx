@@ -113,6 +113,7 @@ export function RequestList() {
   )
 }
 
+/** The column that picks two requests to compare. */
 function createPickColumn(
   picked: readonly string[],
   setPicked: (change: (before: readonly string[]) => readonly string[]) => void,

@@ -97,6 +97,7 @@ function RequestEntry({ entry }: { entry: RequestDetail }) {
   )
 }
 
+/** The other requests of the trace. */
 function traceLink(trace_id: string) {
   return (
     <Link key="trace" className="link" href={`/requests?trace_id=${trace_id}`}>

@@ -28,6 +28,7 @@ export const maxConsoleCampaigns = 100
 
 /** Response of POST /_sandbox/console/page/act. */
 export interface ConsoleActResult {
+  /** What was done, in a sentence. */
   done: string
   /** What is in force after it. */
   state: ConsoleState
@@ -42,6 +43,7 @@ export interface ConsoleState {
   is_no_fill: boolean
   /** The only format that test traffic fills in. */
   format: Format | null
+  /** The campaign that is forced. */
   campaign_id: string | null
   /** What can be forced, your own first, at most `maxConsoleCampaigns`. */
   campaigns: { campaign_id: string; sponsor_name: string }[]

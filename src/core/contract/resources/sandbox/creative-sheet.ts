@@ -28,6 +28,7 @@ const SheetVariant = z.object({
   label_text: z.string(),
   /** What is special about it, in a few words; '' for the plain one. */
   about: z.string(),
+  /** The path of its frame. */
   frame_path: z.string(),
 })
 export type SheetVariant = z.infer<typeof SheetVariant>

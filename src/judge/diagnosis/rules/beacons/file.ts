@@ -35,6 +35,7 @@ export function findingAt({ title }: Words, { place }: Pick<FileBeacon, 'place'>
   return { message: title, ...texts, place: { ...(own ?? place(at, isName)), path } }
 }
 
+/** Returns a rule about one beacon. */
 function beaconRule(rule: Words, find: (file: FileBeacon) => readonly Found[]): RuleBody<'beacon'> {
   return {
     ...rule,
@@ -48,6 +49,7 @@ export function refused(code: ReasonCode): Words {
   return { severity: 'error', title: message, fix: hint }
 }
 
+/** Returns a rule about the properties of a body that could be read. */
 function bodyRule(rule: Words, find: FindIn<ReadBody>): RuleBody<'beacon'> {
   return beaconRule(rule, (file) => (file.body.status === 'read' ? find(file.body, file) : []))
 }

@@ -214,6 +214,7 @@ export function bar(start: number, length: number, kind: string): Markup {
   return html`<svg class="bar ${kind}" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect x="${x}" width="${width}" height="4"/></svg>`
 }
 
+/** Returns code with a button that copies it. */
 function copyable(text: string, name: string): Markup {
   return html`<div class="copyable"><pre><code>${text}</code></pre><button type="button" class="copy" data-copy aria-label="Copy ${name}">Copy</button></div>`
 }
