@@ -1,7 +1,6 @@
 /** A clip's life: when it plays, what counts as started and completed, what its viewer can do, and what cannot play. */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
@@ -9,7 +8,11 @@ import { beaconPosts, until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage({ demand: oneCampaign() }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ demand: oneCampaign() })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const place = { format: 'clip', max_width: 320, max_height: 180 } as const
 const media = '**/v1/test-assets/clip?**'

@@ -4,18 +4,21 @@
  *
  * Over 300 lines because the tables are one list.
  */
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ConsentReason } from '#renderer/host/consent.ts'
 import type { ErrorCode, RendererEvent } from '#renderer/host/events.ts'
 import { type ManualClock, manualClock, type SandboxOptions } from '#sandbox/index.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { honestly, replaceFrames } from './hostile-frame.ts'
 import { type Host, type OpenOptions, openStage, type Stage } from './stage.ts'
 import { blockedLine, endTurn, expectNothing, nothing, startTurn, until, view, warnings } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage())
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 interface Given {
   on: Stage

@@ -1,13 +1,16 @@
 /** A placement from request to billing: a page with a publishable key, a page with a backend, and what neither gets. */
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Format } from '#contract/fields.ts'
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { type Host, openStage } from './stage.ts'
+import { type Host, openStage, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 
-const stage = await forAllTests(openStage())
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** Requests placements as a page does, with a publishable key only, and mounts each on the element of its format. */
 function renderFromBrowser(host: Host, formats: readonly Format[]): Promise<PlacementResponse[]> {

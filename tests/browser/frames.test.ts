@@ -1,7 +1,6 @@
 /** What a user does inside the hosted frame of the emulator by keyboard and on a clip's controls. How it looks: tests/pages. */
 import type { Frame, Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { violations } from './axe.ts'
 import { about } from './catalogue.ts'
 import { framesCatalogue } from './frames-catalogue.ts'
@@ -9,7 +8,11 @@ import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage({ demand: framesCatalogue(), rate_limit: 'off' }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** Opens a page with an ad, rendered. */
 async function openAd(

@@ -1,10 +1,13 @@
 /** A successful placement on a host page: its frame, its size, its API, and the fields of each beacon. */
-import { describe, expect, test } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { openStage } from './stage.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStage, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 
-const stage = await forAllTests(openStage())
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 describe.concurrent('a placement on a host page', () => {
   test('is rendered, then visible, with distinct beacons', async () => {

@@ -1,15 +1,18 @@
 /** Beacons of a page that is closed, left or hidden: what was sent or seen arrives, what was not seen does not. */
 import type { Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openBeaconProxy } from './beacon-proxy.ts'
-import { type Host, openStage, type PlaceOptions } from './stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { rendered_only, viewed } from './turn-path.ts'
 import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage({ rate_limit: 'off' }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ rate_limit: 'off' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const banner: PlaceOptions = { format: 'banner', max_width: 300, max_height: 250 }
 /** A slot out of view: what is on it is rendered, and never viewed. */

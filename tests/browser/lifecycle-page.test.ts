@@ -4,9 +4,8 @@
  * The Chromium of these tests has no back/forward cache (its embedder does not support it), so entering and
  * leaving it is simulated with the events of the page; leaving the page and going back is real.
  */
-import { describe, expect, test, vi } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { openStage } from './stage.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openStage, type Stage } from './stage.ts'
 import {
   banner,
   htmlWithOther,
@@ -21,7 +20,11 @@ import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage({ rate_limit: 'off' }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ rate_limit: 'off' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const open = () => openTurnHost(stage, { html: htmlWithOther })
 

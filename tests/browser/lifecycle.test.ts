@@ -3,17 +3,20 @@
  *
  * It is long because it is one state machine: every transition is a test, and the list is complete only in one place.
  */
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Format } from '#contract/fields.ts'
 import type { EventType } from '#renderer/host/events.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { openStage } from './stage.ts'
+import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnRequest, viewed } from './turn-path.ts'
 import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage({ rate_limit: 'off' }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ rate_limit: 'off' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const open = () => openTurnHost(stage)
 const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }

@@ -1,11 +1,14 @@
 /** The observer of an integrator's page in a real browser, in short: a page that is right, and one that is not. All of it: tests/pages. */
-import { expect, test } from 'vitest'
-import { startSandbox } from '#sandbox/index.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { judgePage, nameOf, steps } from '#tests/observe/judged.ts'
 import { cleanPage, wrongPages } from '#tests/observe/pages.ts'
 
-const sandbox = await forAllTests(startSandbox({ database: ':memory:', seed: 1 }))
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ database: ':memory:', seed: 1 })
+})
+afterAll(() => sandbox?.[Symbol.asyncDispose]())
 
 test('a correct page violates no rule, and its ad was brought into view', async () => {
   const seen = steps('- wait_for: { type: beacon, event: visible }', 100_000)

@@ -4,13 +4,12 @@
  *
  * Over 300 lines because every outcome of a turn is tested here.
  */
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import { manualClock } from '#sandbox/index.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { letTimeSkip, openSlowStage } from './slow-stage.ts'
-import { type Host, openStage } from './stage.ts'
+import { type Host, openStage, type Stage } from './stage.ts'
 import {
   endTurn,
   expectNothing,
@@ -26,7 +25,11 @@ import {
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage())
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** Returns a response of the integrator's backend that is an error of the service. */
 const refusal = (status: number, reason_code: string, headers: Record<string, string> = {}) => ({

@@ -4,15 +4,18 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stubLines } from '#foundation/page-snippet.ts'
 import { freePort } from '#tests/cli/process.ts'
 import { blocksOf, docFiles } from '#tests/docs/markdown.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { openStage } from './stage.ts'
+import { openStage, type Stage } from './stage.ts'
 
-const stage = await forAllTests(openStage({}, undefined, 'held'))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({}, undefined, 'held')
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const usesTurn = /SponsoredPlacement\.(withTurn|startTurn)\(\s*\{ target: '#ad'/
 

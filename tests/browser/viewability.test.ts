@@ -3,19 +3,22 @@
  * through every exposure that must not count, and then through one that does, each to the millisecond.
  */
 import type { Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { BeaconRequest } from '#contract/resources/beacons.ts'
 import { viewability } from '#contract/viewability.ts'
 import { manualClock } from '#sandbox/index.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { clip_ms, oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
-import { type Host, openStage, type PlaceOptions } from './stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage({ demand: oneCampaign() }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ demand: oneCampaign() })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const kinds = {
   banner: { format: 'banner' },

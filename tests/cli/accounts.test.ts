@@ -1,11 +1,14 @@
 /** Projects, keys and consent as the command line administers them. */
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli } from './test-cli.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 describe('svc projects', () => {
   test('list prints a table', async () => {

@@ -1,12 +1,15 @@
 /** `beacons tail`: line by line, and once on the whole screen of a terminal; tests/processes has the rest of its screens. */
-import { expect, test } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { follow } from './follow.ts'
 import { openScript } from './script-terminal.ts'
 import { listed, openStage, restored, shows, textOf } from './tail-stage.ts'
-import { startTestCli } from './test-cli.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 test('in a terminal the list follows on a screen of its own, and q gives the terminal back', async () => {
   const { terminal, fill, beacon, reject } = await openStage(openScript)

@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli } from './test-cli.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 test('svc beacons billing shows what counted, the sum, and why the rest did not', async () => {
   expect((await cli.svc('beacons billing')).stdout).toBe('Nothing counted yet.\n')

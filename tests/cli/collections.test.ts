@@ -4,16 +4,19 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Collection, type CollectionRequest, demoProject, describeCollection } from '#collections/collection.ts'
 import { collectionTools } from '#collections/tools.ts'
 import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
 import { contract, type EndpointId, v1 } from '#contract/index.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { PostmanCollection } from './postman-collection.ts'
-import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 const none = { SVC_HOME: temporaryDirectory() }
 const settings = { base_url: 'http://127.0.0.1:4010', ...demoProject, control_token: null }

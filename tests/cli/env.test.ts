@@ -3,11 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { describe, expect, test } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 const names = ['SVC_BASE_URL', 'SVC_CLIENT_ID', 'SVC_SECRET_KEY', 'SVC_PUBLISHABLE_KEY', 'SVC_ORIGIN']
 

@@ -3,17 +3,20 @@
  * free text and named here. A new flag is one of the two.
  */
 import { InvalidArgumentError, type Option } from 'commander'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endpoints } from '#cli/endpoint/facts.ts'
 import { loadAll, tableOptions } from '#cli/run/command.ts'
 import { commonOptions } from '#cli/run/common-options.ts'
 import { keptCommands, renamedCommands } from '#cli/run/renamed-commands.ts'
 import { mapTable } from '#foundation/table-entry.ts'
 import { commands } from '#src/program.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli } from './test-cli.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 /** Flags whose value may be any text, with what it is. */
 const freeText: Readonly<Record<string, string>> = {

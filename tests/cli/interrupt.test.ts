@@ -1,11 +1,14 @@
 /** What a Ctrl-C and other signals do to each kind of command. Those of real processes are in start, exec and tests/processes. */
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Signal, System } from '#cli/run/system.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { follow } from './follow.ts'
-import { startTestCli, temporaryDirectory } from './test-cli.ts'
+import { startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 /** A Host whose signals, clock and forced exits the test controls. */
 function interruptible() {

@@ -1,11 +1,14 @@
 /** Two things of one kind are one: two commands say how sandboxes are, one word names the judge. */
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
 import { commands } from '#src/program.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 const isRunning = { system: { isRunning: () => true } }
 const json = async (line: string) => JSON.parse((await cli.svc(`${line} -o json`, isRunning)).stdout) as object

@@ -2,13 +2,16 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SystemStream } from '#text/terminal.ts'
 import { openScript } from './script-terminal.ts'
-import { keptStream, startTestCli, temporaryDirectory } from './test-cli.ts'
+import { keptStream, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 /** The catalogue of scenarios is longer than 24 lines. */
 const long = 'sandbox scenario list'

@@ -2,11 +2,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli } from './test-cli.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 test.each([
   ['qa hosts --only strict-scp', 'There is no condition', 'Did you mean strict-csp?'],

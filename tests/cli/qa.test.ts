@@ -2,12 +2,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, request } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CaseResult, RunResult } from '#qa/result.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 const head = 'suite: shop\ntitle: A shop\n'
 let files = 0

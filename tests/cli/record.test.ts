@@ -2,18 +2,21 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ownCertificate } from '#cli/process/certificate.ts'
 import { createClient } from '#client/index.ts'
 import { readRecording } from '#contract/recordings/recording.ts'
 import { startSandbox } from '#sandbox/index.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { recordingLeaks } from '#tests/reliability/recording-leaks.ts'
 import { runInProcess } from './in-process.ts'
 import { keptStream, noon, startTestCli, type TestCli, temporaryDirectory, testHost } from './test-cli.ts'
 
 const key = 'sk_test_sandbox_demo'
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 const fields = { client_id: 'proj_demo', session_id: 'sess_1' }
 

@@ -6,15 +6,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createOutput, type OutputOptions } from '#cli/output/output.ts'
 import { guardStreams } from '#cli/run/guarded-streams.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { follow } from './follow.ts'
 import { startScriptedService } from './scripted-service.ts'
-import { keptStream, startTestCli, testHost } from './test-cli.ts'
+import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 beforeEach(async () => {
   await cli.svc('sandbox reset')
   await cli.svc('sandbox snapshot delete one')

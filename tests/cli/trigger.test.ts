@@ -1,11 +1,14 @@
 /** `svc trigger`: whole turns over HTTP, each step as the scenario says, and nothing of the sandbox changed by it. */
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { triggerScenarios } from '#commands/trigger/scenarios.ts'
 import type { Step } from '#commands/trigger/turn.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { startTestCli, svc } from './test-cli.ts'
+import { startTestCli, svc, type TestCli } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 const listSteps = (stdout: string) =>
   stdout

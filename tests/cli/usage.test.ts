@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Option } from 'commander'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Command, type CommandGroup, findProvenance, loadAll, tableOptions } from '#cli/run/command.ts'
 import { parseCommandLine } from '#cli/run/command-line.ts'
 import { type CommandNode, commandHelp, commandTree, describeCommand } from '#cli/run/help.ts'
@@ -9,12 +9,15 @@ import { settingNames, settingsTable } from '#cli/settings/table.ts'
 import { errorCodes } from '#contract/errors.ts'
 import { builtinNames } from '#qa/suite/builtin.ts'
 import { commands } from '#src/program.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { exitCodes } from '#text/cli-error.ts'
 import { plainStyle } from '#text/terminal.ts'
-import { keptStream, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
+import { keptStream, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 describe('svc --help', () => {
   test('fits a terminal of 80 by 24, with twelve commands in words; svc help commands has every one', async () => {

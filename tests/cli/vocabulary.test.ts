@@ -1,14 +1,17 @@
 /** One vocabulary: what one flag takes, every flag of its kind takes, and what lists print is accepted as input. */
 import type { Option } from 'commander'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
 import { startBlock } from '#commands/sandbox/start-block.ts'
 import { commands } from '#src/program.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { plainStyle } from '#text/terminal.ts'
-import { startTestCli } from './test-cli.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 /** Every flag of every command, with its command. */
 async function flags(): Promise<{ path: string; option: Option }[]> {

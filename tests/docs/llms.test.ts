@@ -1,9 +1,12 @@
 /** The documentation for language models, as a sandbox serves it: its form, and its pages. */
-import { expect, test } from 'vitest'
-import { startSandbox } from '#sandbox/index.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 
-const sandbox = await forAllTests(startSandbox())
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox()
+})
+afterAll(() => sandbox?.[Symbol.asyncDispose]())
 
 const read = async (path: string) => {
   const response = await fetch(sandbox.url + path)

@@ -2,20 +2,23 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { curlExport, type ExportedCall, pythonExport, typescriptExport } from '#inspector/views/playground/exports.ts'
 import { playgroundSuite } from '#inspector/views/playground/playground-suite.ts'
 import { defaultState, type PlaygroundState, placementBody } from '#inspector/views/playground/state.ts'
 import { suiteText } from '#inspector/views/requests/qa-suite.ts'
 import { expand } from '#qa/run/plan.ts'
 import { loadSuite } from '#qa/suite/load.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { key, publishable, stage } from '#tests/http/stage.ts'
+import { key, publishable, type Stage, stage } from '#tests/http/stage.ts'
 import { runCases } from '#tests/mutations/suites.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
-const here = await forAllTests(stage())
+let here: Stage
+beforeAll(async () => {
+  here = await stage()
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 /** Text that ends a string, a command, a comment or a variable of any of the languages. */
 const hostile = `it's "x" \`y\` $(id) \${z} {{secret_key}} \\ </script> # */\u2028é\n\t😀`

@@ -1,14 +1,17 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { contractListing } from '#contract/listing.ts'
 import { suiteOfEntry, suiteText } from '#inspector/views/requests/qa-suite.ts'
 import { expand } from '#qa/run/plan.ts'
 import { loadSuite } from '#qa/suite/load.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
-import { beacon, fill, key, origin, publishable, stage } from '#tests/http/stage.ts'
+import { beacon, fill, key, origin, publishable, type Stage, stage } from '#tests/http/stage.ts'
 import { runCases } from '#tests/mutations/suites.ts'
 
 const { endpoints } = contractListing()
-const here = await forAllTests(stage())
+let here: Stage
+beforeAll(async () => {
+  here = await stage()
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
 
 /** Saves the newest request of the journal as a suite, and runs that. */
 async function saveAndRun(): Promise<{ text: string; outcomes: string[]; failures: string }> {

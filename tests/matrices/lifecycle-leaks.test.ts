@@ -1,14 +1,17 @@
 /** What fifty turns leave behind in the page: nothing. Counted by the page itself and by the browser. */
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TurnOptions } from '#renderer/host/turn.ts'
 import { countOpenThings } from '#tests/browser/open-things.ts'
-import { openStage } from '#tests/browser/stage.ts'
+import { openStage, type Stage } from '#tests/browser/stage.ts'
 import { nothing, openTurnHost, type TurnHost, type TurnRequest } from '#tests/browser/turn-path.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-const stage = await forAllTests(openStage({ rate_limit: 'off' }, undefined, 'flows'))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ rate_limit: 'off' }, undefined, 'flows')
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
 const html = '<main><div id="slot"></div></main>'

@@ -1,14 +1,17 @@
 /** What the renderer does with a beacon that is refused, limited, lost or not sent: sent again under its own id, or given up. */
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { manualClock } from '#sandbox/index.ts'
 import { honestly, replaceFrames } from '#tests/browser/hostile-frame.ts'
-import { type Host, type OpenOptions, openStage } from '#tests/browser/stage.ts'
+import { type Host, type OpenOptions, openStage, type Stage } from '#tests/browser/stage.ts'
 import { beaconPosts, startTurn, view } from '#tests/browser/turns.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage())
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const place = { format: 'banner' } as const
 /** A page whose slot is out of view: what is mounted there is rendered and not viewed. */

@@ -1,14 +1,17 @@
 /** Turns of a page without a backend: its publishable key is exchanged for a token, which is renewed and refused. */
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { manualClock } from '#sandbox/index.ts'
 import { letTimeSkip, openSlowStage } from '#tests/browser/slow-stage.ts'
-import { type Host, openStage } from '#tests/browser/stage.ts'
+import { type Host, openStage, type Stage } from '#tests/browser/stage.ts'
 import { endTurn, expectNothing, passUntil, runTurn, startTurn } from '#tests/browser/turns.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage())
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 describe.concurrent('a browser integration', () => {
   const activate = (host: Host, publishableKey: string): Promise<boolean> =>

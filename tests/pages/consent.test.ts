@@ -4,7 +4,7 @@
  *
  * Over 300 lines because every place where consent is checked is tested here.
  */
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { ConsentRequest } from '#contract/resources/consent.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
@@ -25,14 +25,17 @@ import {
   view,
   warnings,
 } from '#tests/browser/turns.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
 const minute_ms = 60_000
 const day_ms = 24 * 60 * minute_ms
 
-const stage = await forAllTests(openStage())
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** Stores consent of a session as the integrator's backend does. */
 async function store({ client, sandbox }: Stage, given: Host | string, more: Partial<ConsentRequest>) {

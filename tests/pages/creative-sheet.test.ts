@@ -1,13 +1,16 @@
 /** `svc creatives sheet` in a real browser: a good creative, a bad one, and a sheet compared with an earlier one. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SheetFinding } from '#qa/sheet/checks.ts'
-import { startTestCli } from '#tests/cli/test-cli.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { startTestCli, type TestCli } from '#tests/cli/test-cli.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 const creatives = join(import.meta.dirname, '../../fixtures/creatives/larkfield-coffee')
 const good = { title: 'Tea', description: 'Fresh tea.', cta_text: 'Buy' }

@@ -1,12 +1,15 @@
 /** The pages of the documentation in a browser: both themes, wide and narrow, found by search, copied, accessible. */
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
-import { startSandbox } from '#sandbox/index.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { violations } from '#tests/browser/axe.ts'
 import { sharedChromium } from '#tests/browser/chromium.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
-const sandbox = await forAllTests(startSandbox({ seed: 1 }))
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 1 })
+})
+afterAll(() => sandbox?.[Symbol.asyncDispose]())
 
 async function open(
   topic: string,

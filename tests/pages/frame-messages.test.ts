@@ -1,14 +1,17 @@
 /** What the frame of an ad reports to its page, and how often. Clips play in real time here. */
 import type { Frame, Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FrameMessage, HostMessage } from '#renderer/messages.ts'
 import { about } from '#tests/browser/catalogue.ts'
 import { framesCatalogue } from '#tests/browser/frames-catalogue.ts'
-import { type Host, openStage, type PlaceOptions } from '#tests/browser/stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { until } from '#tests/browser/turns.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
-const stage = await forAllTests(openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'flows'))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' }, undefined, 'flows')
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 async function frameIn(page: Page, target: string): Promise<Frame> {
   const element = await page.locator(`${target} iframe`).elementHandle()

@@ -1,6 +1,6 @@
 /** What a user sees and reaches inside the hosted frame of the emulator. */
 import type { Frame, Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { nativeHeight } from '#contract/facts/native-size.ts'
 import { type NativeTemplateId, nativeTemplates } from '#contract/fields.ts'
 import { violations } from '#tests/browser/axe.ts'
@@ -8,11 +8,14 @@ import { about } from '#tests/browser/catalogue.ts'
 import { framesCatalogue, type Topic, texts } from '#tests/browser/frames-catalogue.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { startTurn, until } from '#tests/browser/turns.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
 vi.setConfig({ maxConcurrency: 4 })
 
-const stage = await forAllTests(openStage({ demand: framesCatalogue(), rate_limit: 'off' }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const topics = Object.keys(texts) as Topic[]
 const schemes = ['light', 'dark'] as const

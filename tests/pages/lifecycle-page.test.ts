@@ -1,7 +1,7 @@
 /** Ads in shadow roots and in pages in frames, and each way in which a page takes one out. */
 import type { Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
-import { openStage } from '#tests/browser/stage.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openStage, type Stage } from '#tests/browser/stage.ts'
 import {
   banner,
   htmlWithOther,
@@ -13,11 +13,14 @@ import {
   viewed,
 } from '#tests/browser/turn-path.ts'
 import { until } from '#tests/browser/turns.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
-const stage = await forAllTests(openStage({ rate_limit: 'off' }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ rate_limit: 'off' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const open = () => openTurnHost(stage, { html: htmlWithOther })
 

@@ -1,17 +1,20 @@
 /** What `svc observe` says of ads that people cannot bear: for each rule pages on which it must be silent, then those it names. */
 import type { BrowserContextOptions } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { FrameLoad } from '#diagnosis/facts/frame-loads.ts'
 import { type AroundAds, readAroundAds, recordAroundAds } from '#diagnosis/facts/in-page-ads.ts'
 import type { Facts } from '#diagnosis/rule.ts'
 import { pageAdRules } from '#diagnosis/rules/page-ads.ts'
-import { type Host, openStage, type PlaceOptions } from '#tests/browser/stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { startTurn } from '#tests/browser/turns.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 
 vi.setConfig({ maxConcurrency: 4 })
 
-const stage = await forAllTests(openStage({ rate_limit: 'off' }))
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ rate_limit: 'off' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 type RuleId = keyof typeof pageAdRules
 

@@ -1,13 +1,12 @@
 /** Every command with closed streams, and what follows without a reader. */
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { loadAll } from '#cli/run/command.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { commands } from '#src/program.ts'
 import { goesOn } from '#tests/cli/every-example.ts'
 import { shell, spawnSvc } from '#tests/cli/process.ts'
-import { noon, startTestCli } from '#tests/cli/test-cli.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
+import { noon, startTestCli, type TestCli } from '#tests/cli/test-cli.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { exitCodes } from '#text/cli-error.ts'
 
@@ -15,7 +14,11 @@ const short: Readonly<Record<string, string>> = { 'qa run': 'qa run formats', 'q
 /** Exit codes of commands that end by themselves; 1 would be a bug. */
 const known = Object.values(exitCodes).flatMap(({ exit_code }) => (exit_code === 1 ? [] : [exit_code]))
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 test('no command hangs or crashes with stdin and stdout closed', async () => {
   const home = temporaryDirectory()

@@ -10,17 +10,20 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as clientModule from '#client/index.ts'
 import * as contractModule from '#contract/exports.ts'
 import * as sandboxModule from '#sandbox/index.ts'
 import { keptStream, noon, type Result, type RunOptions, startTestCli, type TestCli } from '#tests/cli/test-cli.ts'
-import { forAllTests } from '#tests/for-all-tests.ts'
 import { createShapePrinter, type JsonObject } from './shape.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-const cli = await forAllTests(startTestCli())
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli?.[Symbol.asyncDispose]())
 
 test('commands, exit codes, settings', async () => {
   const listed = [...(await readStdout('--help')).matchAll(/^ {2}svc (\S+(?: \S+)?) {2,}/gm)].map(
