@@ -1,7 +1,7 @@
 /**
  * Evidence (A77): one append-only hash chain per project. Each entry is RFC 8785 canonical JSON; its hash is SHA-256
- * over the previous hash and the entry (`chainHash` of the contract), so a changed, removed or moved entry breaks the chain there. A chain with its
- * end cut off is still valid: compare its head with a signed checkpoint.
+ * over the previous hash and the entry (`chainHash` of the contract), so a changed, removed or moved entry breaks the chain
+ * there. A chain with its end cut off is still valid: compare its head with a signed checkpoint.
  *
  * Entries are built on the hot path: their properties are written in sorted order, which makes plain JSON canonical.
  * Asset tokens appear only as hashes.
@@ -111,8 +111,9 @@ type ChainVerification = { entries: number; facts: JsonObject[] } & (
 
 /**
  * Verifies the chain of a project from its first entry: positions from 1 without a gap, hashes, canonical form, and that
- * each entry names its own position, project, kind and time, unless its text was built from them. A long chain can be verified in parts: `start` is the end of
- * the previous part. `facts` are empty for an entry that was built. `entries` counts the valid entries; `broken_at` is the position of the first invalid one.
+ * each entry names its own position, project, kind and time, unless its text was built from them. A long chain can be
+ * verified in parts: `start` is the end of the previous part. `entries` counts the valid entries; `broken_at` is the
+ * position of the first invalid one. The facts of an entry that was built are empty.
  */
 export function verifyChain(
   client_id: string,

@@ -1,4 +1,5 @@
 /** The digests by which an entry of the evidence proves its row: a row that was changed has another digest. */
+import { recordText } from '#contract/resources/evidence.ts'
 import type { Platform } from '#platform/platform.ts'
 import type { BeaconRow, StoredDecision } from '#store/store.ts'
 
@@ -28,5 +29,5 @@ function listFacts({ outcome, decided_at_ms, topic, trace, catalogue, consent }:
 
 /** Returns the SHA-256, base64url, over measurements and extras of a stored beacon. */
 export function recordDigest(platform: Digests, { measurements, extras }: BeaconRow): string {
-  return platform.digest(`${JSON.stringify(measurements)}${extras}`)
+  return platform.digest(recordText(JSON.stringify(measurements), extras))
 }

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { encodeId } from '#contract/ids.ts'
-import { type BeaconEvidence, beaconEntry } from '#contract/resources/evidence.ts'
+import { type BeaconEvidence, beaconEntry, recordText } from '#contract/resources/evidence.ts'
 import { requiredText } from '../rows.ts'
 import type { EvidenceListRow } from '../store.ts'
 
@@ -70,6 +70,6 @@ function buildEntry(stored: StoredEntry, slot_id: number): string {
     received_at_ms,
     consent_revision: stored.consent_revision,
     body_sha256: stored.body_sha256,
-    record_sha256: hash('sha256', `${measurements}${extras}`, 'base64url'),
+    record_sha256: hash('sha256', recordText(measurements, extras), 'base64url'),
   })
 }

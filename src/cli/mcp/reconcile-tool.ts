@@ -102,7 +102,11 @@ const output = z.strictObject({
       'The days of the file, UTC, of which turns are compared; null for all turns, or those of since and until.',
     ),
   missing_metrics: z.array(Metric).describe('Counted here; no column or event of the file was found.'),
-  doubtful_columns: z.array(z.string()).describe('Not read, and may count a missing metric: ok is false. Give map.'),
+  doubtful_columns: z
+    .array(z.string())
+    .describe(
+      'Columns or events that were not read and may count a missing metric: ok is false. Give map for a column.',
+    ),
   clock_offset_ms: z.number(),
   day_shift_ms: z.number(),
   day_shift_range_ms: z

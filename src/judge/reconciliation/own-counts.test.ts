@@ -336,9 +336,9 @@ describe('a sum without a label', () => {
   })
 
   test('is left out at the beginning too, only as the sum of all', () => {
-    const begun = (total: string) => lines(total, one, two, '2026-01-31,A,9,7')
-    expect(begun(',,19,16')).toEqual(['2 sum of lines 3 to 5'])
-    expect(() => begun(',,10,9')).toThrow('One row cannot be read')
+    const started = (total: string) => lines(total, one, two, '2026-01-31,A,9,7')
+    expect(started(',,19,16')).toEqual(['2 sum of lines 3 to 5'])
+    expect(() => started(',,10,9')).toThrow('One row cannot be read')
   })
 
   test('is left out, and named: of a group, and of all; of one row where the file has others', () => {

@@ -126,6 +126,11 @@ export interface BeaconEvidence {
   record_sha256: string
 }
 
+/** Returns the text that `record_sha256` is the hash of. @param measurements as JSON; null: the body had none */
+export function recordText(measurements: string | null, extras: string): string {
+  return `${measurements}${extras}`
+}
+
 /** Returns the entry of a beacon. All of it follows from stored rows, so a database need not keep the text. */
 export function beaconEntry(facts: BeaconEvidence): string {
   return JSON.stringify({
