@@ -294,7 +294,7 @@ test('a metric without a column is not ok where a column that counts was not rea
   expect(missing('slot,event\na,impression\na,play_started\na,request\n')[0]).toBe(true)
   expect(missing('slot,event\na,impression\na,ad_seen_long\n')).toEqual([
     ...[false, true],
-    'Not all was compared: no event was found for viewable_impression, which counts here, and rows with the event ad_seen_long were not read. If ad_seen_long is one, call it viewable_impression in your file; else leave its rows out.',
+    'Not all was compared: no event was found for viewable_impression, which counts here, and rows with the event ad_seen_long were not read. Name an event that is one as its metric, such as viewable_impression; leave out the rows of others.',
   ])
   expect(missing('slot,impressions,Seen\na,1,1\n')).toEqual([
     ...[false, true],

@@ -137,7 +137,7 @@ export function describeMissing(
     const found = `o event was found for ${names}, which counts here`
     return column === undefined
       ? `N${found}.`
-      : `Not all was compared: n${found}, and rows with the event ${doubtful_columns.join(', ')} were not read. If ${column} is one, call it ${metric} in your file; else leave its rows out.`
+      : `Not all was compared: n${found}, and rows with the event ${doubtful_columns.join(', ')} were not read. Name an event that is one as its metric, such as ${metric}; leave out the rows of others.`
   }
   const found = `no column was found for ${names}`
   return column === undefined
