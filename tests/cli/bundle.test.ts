@@ -1,4 +1,6 @@
 /** A turn as a file: written, verified offline, changed, and looked at in another sandbox. */
+import { execFileSync, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -26,6 +28,14 @@ test('the last turn is written, verified without a sandbox, and shown by another
     0,
     expect.stringMatching(/^The bundle is as it was signed, with \d/),
   ])
+  const [pipe, chain] = [join(folder, 'pipe'), join(folder, 'chain.jsonl')]
+  writeFileSync(chain, (await cli.svc('evidence export')).stdout)
+  execFileSync('mkfifo', [pipe])
+  for (const each of [file, chain]) {
+    const writer = spawn('sh', ['-c', 'cat "$1" > "$2"', 'sh', each, pipe], { stdio: 'ignore' })
+    expect(await svc(`evidence verify ${pipe}`, offline)).toEqual(await svc(`evidence verify ${each}`, offline))
+    writer.kill()
+  }
   await using other = await startTestCli()
   const imported = await other.svc(`bundle import ${file}`)
   expect(imported.stdout).toMatch(

@@ -81,6 +81,13 @@ describe('as a process', () => {
     expect(stderr).not.toMatch(/\n {4}at |bug of svc|EBADF/)
   })
 
+  test('a config file that is a pipe is read once by each command', async () => {
+    for (const command of ['config list', 'config validate', 'config get base_url']) {
+      const script = `echo '{"client_id":"proj_demo"}' | "$@" --config /dev/stdin ${command} 2>&1`
+      expect(await shell(script, elsewhere()), command).toEqual({ code: 0, stderr: '' })
+    }
+  })
+
   test('a reader that closes the pipe ends a list silently', async () => {
     const { code, stderr } = await shell(`"$@" requests list --limit 1000 | head -c 1`, elsewhere())
     // A busy machine takes the second after which a command notes that it waits.

@@ -1,4 +1,5 @@
 /** The text files that users give to commands: every command reads every encoding, and names what is wrong by its place. */
+import { execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -156,6 +157,21 @@ test.each(Object.entries(read))('%s reads every encoding, and names the first wr
   expect(`${stdout}${stderr}`).toContain(name)
   expect(`${stdout}${stderr}`.replaceAll(/\s+/g, ' ')).toContain('at byte offset 4 (line 2)')
   expect(refused).toBe(2)
+})
+
+const finite = Object.entries(read).filter(([, { code }]) => code !== null)
+
+// A config file that is a named pipe is refused: tests/cli/settings.test.ts. A shell's is in tests/cli/streams.test.ts.
+test.each(finite.filter(([flag]) => !flag.startsWith('--config')))('%s reads a pipe, once', async (flag, file) => {
+  const name = `pipe ${finite.findIndex(([each]) => each === flag)}.${file.name}`.replaceAll(' ', '-')
+  execFileSync('mkfifo', [join(home, name)])
+  writeFileSync(join(home, file.name), file.text)
+  const plain = await run(file.line.replaceAll('FILE', file.name))
+  const writer = spawn('sh', ['-c', 'cat "$1" > "$2"', 'sh', file.name, name], { cwd: home, stdio: 'ignore' })
+  const piped = await run(file.line.replaceAll('FILE', name))
+  writer.kill()
+  expect(piped.code, piped.stderr).toBe(plain.code)
+  expect(`${piped.stdout}${piped.stderr}`.replaceAll(name, file.name)).toBe(`${plain.stdout}${plain.stderr}`)
 })
 
 test.each([

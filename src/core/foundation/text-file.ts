@@ -1,19 +1,33 @@
 /** Text files that a user names or writes. Everything reads them here, so that each accepts the same encodings. */
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, type Stats, statSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { decodeLoosely, decodeText, refuseLongText } from './encoding.ts'
 
 /** Resolves to the text of a file. @throws TextError, and the error of the file system */
 export async function readTextFile(path: string): Promise<string> {
-  // A file that no string can hold is not read at all.
-  refuseLongText((await stat(path)).size)
-  return decodeText(await readFile(path))
+  const info = await stat(path)
+  return findKnown(info) ?? decodeFile(await readFile(path), info)
 }
 
 /** Returns the text of a file. @throws TextError, and the error of the file system */
 export function readTextFileSync(path: string): string {
-  refuseLongText(statSync(path).size)
-  return decodeText(readFileSync(path))
+  const info = statSync(path)
+  return findKnown(info) ?? decodeFile(readFileSync(path), info)
+}
+
+/** The texts of pipes, such as `--config <(...)`: each gives its bytes once, and a command may read a file twice. */
+const pipes = new Map<string, string>()
+
+/** Returns the text of a pipe that was read before. A file that no string can hold is not read at all. */
+function findKnown({ dev, ino, size }: Stats): string | undefined {
+  refuseLongText(size)
+  return pipes.get(`${dev} ${ino}`)
+}
+
+function decodeFile(bytes: Buffer, info: Stats): string {
+  const text = decodeText(bytes)
+  if (info.isFIFO()) pipes.set(`${info.dev} ${info.ino}`, text)
+  return text
 }
 
 /** Resolves to the text of a file for a search: bytes that are no character are replaced. @throws the error of the file system */

@@ -9,9 +9,10 @@ import { callEndpoint, endpointCommand, namedProject, projectFilter } from '#cli
 import { endpointOptions } from '#cli/endpoint/flags.ts'
 import { countFromOne } from '#cli/endpoint/option-values.ts'
 import { type Command, type CommandContext, type CommandInput, type Noun, textOption } from '#cli/run/command.ts'
-import { readUserText } from '#cli/run/user-file.ts'
+import { readFailure } from '#cli/run/user-file.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
+import { decodeText } from '#foundation/encoding.ts'
 import { CliError, exitCodes, nothingChecked } from '#text/cli-error.ts'
 import { type Column, paintDim, tableLines } from '#text/table.ts'
 import type { Style } from '#text/terminal.ts'
@@ -176,11 +177,18 @@ function verify(): Command {
       }
       if (file === undefined) return live.run(context, input)
       const public_key = textOption(input.options, 'publicKey') ?? null
-      const page = await readPage(context, file)
-      if (page !== null) return printBundle(context, verifyBundle(page, { file, public_key, svc_version: version }))
+      const path = resolve(context.system.cwd, file)
+      // A pipe is read once: what follows the first line comes from the same stream.
+      const lines = readLines(path)
+      const first = await lines.next()
+      if (isPage(first.value?.bytes)) {
+        const page = await readPage(path, first.value, lines)
+        return printBundle(context, verifyBundle(page, { file, public_key, svc_version: version }))
+      }
       const reader = createExportReader(public_key)
-      for await (const { bytes, isWhole } of readLines(resolve(context.system.cwd, file)))
-        if (!reader.add(bytes, isWhole)) break
+      for (let { value } = first; value; { value } = await lines.next())
+        if (!reader.add(value.bytes, value.isWhole)) break
+      await lines.return(undefined)
       const verification = reader.finish()
       const text = (style: Style) => [
         ...chainTable(verification, style),
@@ -192,13 +200,25 @@ function verify(): Command {
   }
 }
 
-/** Resolves to the text of a bundle; null for an export. */
-async function readPage({ system }: CommandContext, file: string): Promise<string | null> {
-  for await (const { bytes } of readLines(resolve(system.cwd, file))) {
-    const isPage = bytes.subarray(0, 15).toString('latin1').toLowerCase() === '<!doctype html>'
-    return isPage || bytes.toString('latin1', 0, 22) === '{"kind":"svc_bundle","' ? readUserText(system, file) : null
+/** Whether a bundle begins with these bytes. */
+function isPage(bytes = Buffer.alloc(0)): boolean {
+  const start = bytes.toString('latin1', 0, 22)
+  return start.slice(0, 15).toLowerCase() === '<!doctype html>' || start === '{"kind":"svc_bundle","'
+}
+
+type Line = { bytes: Buffer; isWhole: boolean }
+
+/** Resolves to the text of a bundle. Throws CliError. */
+async function readPage(path: string, first: Line, rest: AsyncIterable<Line>): Promise<string> {
+  const parts: Buffer[] = []
+  const add = ({ bytes, isWhole }: Line) => parts.push(bytes, Buffer.from(isWhole ? '\n' : ''))
+  add(first)
+  for await (const line of rest) add(line)
+  try {
+    return decodeText(Buffer.concat(parts))
+  } catch (error) {
+    throw readFailure(error, path)
   }
-  return null
 }
 
 function printBundle({ out }: CommandContext, verification: BundleVerification): number {
