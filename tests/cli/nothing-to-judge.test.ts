@@ -41,6 +41,19 @@ async function silentService() {
   }
 }
 
+const unchangedConfig = JSON.stringify({
+  log: {
+    version: '1.2',
+    entries: [
+      {
+        startedDateTime: '2026-01-31T12:00:00.000Z',
+        request: { method: 'GET', url: 'https://api.test/v1/projects/proj_demo/config', headers: [], queryString: [] },
+        response: { status: 304, headers: [{ name: 'etag', value: '"a"' }], content: { size: 0 } },
+      },
+    ],
+  },
+})
+
 const observeNothing = `observe -- ${process.execPath} -e 0`
 
 const day =
@@ -79,6 +92,10 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
   ],
   'contract compare': [
     [() => `contract compare ${file('empty.har', '{"log":{"entries":[]}}')}`, /Nothing of empty\.har was compared\./],
+    [
+      () => `contract compare ${file('304.har', unchangedConfig)} --with ${file('same.har', unchangedConfig)}`,
+      /No response of 304\.har was compared: 1 exchange without a body/,
+    ],
   ],
   'sandbox gameday': [
     [() => `sandbox gameday ${file('day.yaml', day)} -- ${process.execPath} -e 0`, /the app requested no ad/],

@@ -139,7 +139,7 @@ function nothingCompared({ service, comparison, not_compared, left_out }: Compar
   const { without_body } = comparison
   if (without_body > 0) {
     const message = `No response of ${service} was compared: ${plural(without_body, 'exchange')} without a body, of which only status and headers are known.`
-    return nothingChecked(message, 'Record it with the contents of responses.')
+    return nothingChecked(message, 'Record it with the contents of responses and without a cache: a 304 has no body.')
   }
   const hint =
     not_compared.length + left_out.length === 0

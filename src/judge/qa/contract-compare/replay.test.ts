@@ -127,6 +127,14 @@ test('a service that is always over its rate limit ends the comparison; one that
   })
 })
 
+test.each([200, 304, 204])('an exchange without a body is not called compared: %i', async (status) => {
+  const { pairs } = await replay(
+    [placement, entry(0, '/v1/placements', { client_id: 'proj_demo' }, null, status)],
+    true,
+  )
+  expect(compareExchanges(pairs)).toMatchObject({ compared: 1, without_body: 1 })
+})
+
 test('an exchange without a body is not called compared, and its status still is', async () => {
   const withoutBody = entry(0, '/v1/placements', { client_id: 'proj_demo' }, null, 403)
   const { pairs } = await replay([placement, withoutBody], true)
