@@ -101,7 +101,12 @@ test('the server of the README serves its page, and asks for its ad with the key
         ),
       )
       .toBe(200)
-    expect(await (await fetch(url)).text()).toContain('<div id="ad"></div>')
+    const page = await fetch(`${url}/?svc_console=1`)
+    expect([page.headers.get('content-type'), await page.text()]).toEqual([
+      'text/html',
+      expect.stringContaining('<div id="ad"></div>'),
+    ])
+    expect((await fetch(`${url}/favicon.ico`)).status).toBe(404)
     const body = JSON.stringify({ client_id: 'proj_demo', session_id: 'readme', job_type: 'chat' })
     const response = await fetch(`${url}/api/placement`, { method: 'POST', body })
     const { slot_id, decision } = (await response.json()) as { slot_id: string; decision: { fill: boolean } }
