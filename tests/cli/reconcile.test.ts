@@ -153,5 +153,7 @@ hint: Correct these rows, or leave them out: nothing was compared.
     stderr: expect.stringContaining('Did you mean --map views=click?'),
   })
   expect((await cli.svc('beacons reconcile none.csv', { cwd: cli.home })).code).toBe(2)
+  for (const flag of ['--tolerance 7,9', '--tolerance 7,9%'])
+    expect((await reconcile(flag, 'slot_id,views', 'a,1')).stderr).toContain('with a decimal point, such as 7.9%.')
   expect((await reconcile('--tolerance much', 'slot_id,views', 'a,1')).stderr).toContain('It must be a percentage')
 })

@@ -5,7 +5,7 @@ import { withoutUndefined } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { causes } from '#reconciliation/causes.ts'
 import { metrics, ownFields } from '#reconciliation/columns.ts'
-import { parsePercent } from '#reconciliation/difference.ts'
+import { describeBadPercent, parsePercent } from '#reconciliation/difference.ts'
 import { compareWithTurns, loadTurns, readOwnBytes } from '#reconciliation/service-comparison.ts'
 import { CliError } from '#text/cli-error.ts'
 import { requireLocal, type SandboxAccess } from './access.ts'
@@ -212,5 +212,5 @@ async function reconcile(
 function readTolerance(text = '0%'): number {
   const percent = parsePercent(text)
   if (percent !== null) return percent
-  throw new CliError('usage', 'input_invalid', `tolerance is ${text}.`, 'Give a percentage, such as 1% or 0.5%.')
+  throw new CliError('usage', 'input_invalid', `tolerance is ${text}.`, describeBadPercent(text))
 }

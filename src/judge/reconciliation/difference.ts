@@ -107,3 +107,10 @@ function percentage(part: number, whole: number): number | null {
 export function parsePercent(text: string): number | null {
   return /^\d{1,4}(\.\d{1,6})? ?%?$/.test(text.trim()) ? Number.parseFloat(text) : null
 }
+
+/** Returns what a percentage that cannot be read must be, a sentence. */
+export function describeBadPercent(text: string): string {
+  const [, whole, part] = /^\s*(\d{1,4}),(\d{1,6}) ?%?\s*$/.exec(text) ?? []
+  const example = whole === undefined ? '1% or 0.5%' : `${whole}.${part}%`
+  return `It must be a percentage${whole === undefined ? '' : ' with a decimal point'}, such as ${example}.`
+}

@@ -11,7 +11,7 @@ import { parseDayExample } from '#reconciliation/calendar.ts'
 import type { Explanation } from '#reconciliation/causes.ts'
 import { quoteColumn } from '#reconciliation/columns.ts'
 import { describeDays } from '#reconciliation/compared-span.ts'
-import { parsePercent } from '#reconciliation/difference.ts'
+import { describeBadPercent, parsePercent } from '#reconciliation/difference.ts'
 import { parseNumberExample } from '#reconciliation/numbers.ts'
 import { describeReading } from '#reconciliation/own-report.ts'
 import {
@@ -145,7 +145,7 @@ async function runReconcile(context: CommandContext, { args, options }: CommandI
 function readTolerance(text: string): number {
   const percent = parsePercent(text)
   if (percent !== null) return percent
-  throw new InvalidArgumentError('It must be a percentage, such as 1% or 0.5%.')
+  throw new InvalidArgumentError(describeBadPercent(text))
 }
 
 /** Turns that are listed without --all. */
