@@ -426,7 +426,7 @@ describe('a count', () => {
 
   test('a total that is no sum is refused: the file is not whole', () => {
     expect(failure(`slot_id,clicks\n${a},1\n${b},2\nGrand Total,951\n`).join()).toContain(
-      'line 4: Grand Total is 951 of clicks, and the other rows add up to 3: is the file whole?',
+      'line 4: Grand Total is 951 of clicks, and lines 2 and 3 add up to 3: is the file whole?',
     )
   })
 

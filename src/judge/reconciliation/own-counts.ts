@@ -4,11 +4,12 @@ import type { Metric } from '#contract/resources/beacons.ts'
 import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { type DayOrder, describeWrongDay, expectedDay, parseLocalTime } from './calendar.ts'
-import { findMetric, metrics, metricWords, type OwnColumns, type OwnField } from './columns.ts'
+import { findMetric, metrics, metricWords, type OwnColumns, type OwnField, quoteColumn } from './columns.ts'
+import { findRowsLeftOut, type LeftOutRow } from './left-out/rows-left-out.ts'
+import type { WrongTotal } from './left-out/total-rows.ts'
 import { type DecimalSign, parseWhole } from './numbers.ts'
 import { isEmpty, type OwnFile, type OwnRow } from './own-file.ts'
 import { OwnFileError, type RowProblem, rowFailure, shortText } from './own-file-error.ts'
-import { findRowsLeftOut, findWrongTotals, type LeftOutRow, type WrongTotal } from './rows-left-out.ts'
 
 type Counts = Readonly<Partial<Record<Metric, number>>>
 
@@ -46,6 +47,8 @@ export interface UnreadColumn {
 interface ValueFormat {
   decimal: DecimalSign
   order: DayOrder | null
+  /** Columns that are left out on purpose. */
+  ignored: readonly string[]
 }
 
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
@@ -55,12 +58,12 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const others = new Map<string, number>()
   const zeros = new Map<string, number>()
   const reader = createReader(file, columns, format)
-  const left_out = findRowsLeftOut(file, reader)
-  for (const total of findWrongTotals(file, left_out, reader))
-    problems.push({ line: total.line, message: describeWrongTotal(total, columns) })
+  const { left_out, wrong } = findRowsLeftOut(file, reader)
+  for (const total of wrong) problems.push({ line: total.line, message: describeWrongTotal(total, columns) })
+  const isWrong = new Set(wrong.map(({ line }) => line))
   const isLeftOut = new Set(left_out.map(({ line }) => line))
   for (const row of file.rows) {
-    if (isLeftOut.has(row.line)) continue
+    if (isLeftOut.has(row.line) || isWrong.has(row.line)) continue
     try {
       const counts = reader.readCounts(row, others, zeros)
       if (counts !== null) rows.push({ line: row.line, counts, ...reader.readKey(row) })
@@ -71,7 +74,11 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   }
   if (problems.length > 0) {
     const hint = 'Correct these rows, or leave them out: nothing was compared.'
-    throw rowFailure(problems, hint, file.kind === 'json' ? 'item' : 'line')
+    const doubtful = wrong.find(({ has_key }) => has_key)
+    const name = doubtful === undefined ? '' : file.names[doubtful.column]!
+    const command_hint =
+      name === '' ? hint : `${hint} If ${doubtful!.text} is no total: --map ${quoteColumn(name, 'none')}`
+    throw rowFailure(problems, { hint, command_hint }, file.kind === 'json' ? 'item' : 'line')
   }
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
   if (rows.length === 0 && other_events.length > 0) throw noMetric(other_events.map(({ event }) => event))
@@ -86,10 +93,12 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   }
 }
 
-function describeWrongTotal({ text, counts, sums }: WrongTotal, { counts: read }: OwnColumns): string {
-  const columns = read.layout === 'columns' ? read.columns : []
-  const wrong = columns.flatMap(({ column }, index) =>
-    counts[index] === sums[index] ? [] : [`${counts[index]} of ${column}, and the other rows add up to ${sums[index]}`],
+function describeWrongTotal({ text, counts, sums, parts }: WrongTotal, { counts: read }: OwnColumns): string {
+  const columns = read.layout === 'columns' ? read.columns.map(({ column }) => column) : [read.count_column ?? '']
+  const wrong = columns.flatMap((column, index) =>
+    counts[index] === null || counts[index] === sums[index]
+      ? []
+      : [`${counts[index]} of ${column}, and ${parts} add up to ${sums[index] ?? 0}`],
   )
   return `${text} is ${wrong.join('; ')}: is the file whole?`
 }
@@ -138,12 +147,16 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
     return found
   }
   const noLabels = new Set([keyIndex, timeIndex, metricIndex, countIndex, ...counted.map(({ index }) => index)])
+  const summed = countColumn === null ? counted : [{ column: countColumn, index: countIndex }]
   return {
-    labels: names.map((_, index) => index).filter((index) => names[index] !== '' && !noLabels.has(index)),
-    listCounts(row: OwnRow): readonly number[] | null {
-      if (counts.layout === 'rows') return null
+    labels: names.flatMap((name, index) => (noLabels.has(index) || format.ignored.includes(name) ? [] : [index])),
+    metric_index: metricIndex,
+    isWhole: (text: string) => parseWhole(text, '.') !== null || parseWhole(text, ',') !== null,
+    listCounts(row: OwnRow): readonly (number | null)[] | null {
       try {
-        return counted.map(({ column, index }) => readCount(row.cells[index], column, format.decimal))
+        return summed.map(({ column, index }) =>
+          isNoNumber(row.cells[index]) ? null : readCount(row.cells[index], column, format.decimal),
+        )
       } catch (error) {
         if (!(error instanceof BadValue)) throw error
         return null
@@ -151,8 +164,10 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
     },
     key: columns.key,
     key_column: columns.key_column,
+    key_index: keyIndex,
+    isAnyKey: columns.key === 'session_id',
     keyCell: (row: OwnRow) => cellAt(row, keyIndex),
-    isKey: (value: unknown) => !isEmpty(value) && findKey(value, columns, format) !== null,
+    findKey: (value: unknown) => findKey(value, columns, format),
     /**
      * Returns what a row counts; null for an event that is no metric, which is added to `others`. Cells without a number
      * that are 0 are added to `zeros`.

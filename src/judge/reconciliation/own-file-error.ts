@@ -31,12 +31,17 @@ export interface RowProblem {
 const maxListed = 10
 
 /** Returns the failure of a file with rows that cannot be read. @param unit what a row is numbered by */
-export function rowFailure(problems: readonly RowProblem[], hint: string, unit = 'line'): OwnFileError {
+export function rowFailure(
+  problems: readonly RowProblem[],
+  hint: string | { hint: string; command_hint: string },
+  unit = 'line',
+): OwnFileError {
   const listed = problems.slice(0, maxListed).map(({ line, message }) => `${unit} ${line}: ${message}`)
   const more = problems.length - listed.length
   const count = problems.length === 1 ? 'One row' : `${problems.length} rows`
   const rest = more > 0 ? [`and ${more} more`] : []
-  return new OwnFileError(`${count} cannot be read:`, hint, { rows: [...listed, ...rest] })
+  const hints = typeof hint === 'string' ? { hint } : hint
+  return new OwnFileError(`${count} cannot be read:`, hints.hint, { ...hints, rows: [...listed, ...rest] })
 }
 
 const maxShownLength = 40

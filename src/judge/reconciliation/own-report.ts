@@ -48,7 +48,7 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
     settings.decimal,
   )
   const order = findDayOrder(listCells(isDate), settings.order)
-  const counts = readOwnCounts(file, columns, { decimal, order })
+  const counts = readOwnCounts(file, columns, { decimal, order, ignored: settings.ignored ?? [] })
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
   return {
     counts: { ...counts, unread: findUnread(file, read, settings.ignored ?? []) },

@@ -1,0 +1,130 @@
+/** Rows of totals in any column: what they cover decides, at their level. Innocent files first. */
+import { describe, expect, test } from 'vitest'
+import { parseOwnFile } from '../own-file.ts'
+import { OwnFileError } from '../own-file-error.ts'
+import { readOwnReport } from '../own-report.ts'
+
+const noSettings = { columns: new Map(), decimal: null, order: null }
+
+function read(rows: readonly string[], ignored: string[] = []) {
+  const report = readOwnReport(parseOwnFile(`${rows.join('\n')}\n`), { ...noSettings, ignored })!
+  return {
+    sum: report.counts.rows.reduce((sum, { counts }) => sum + (counts.rendered_impression ?? 0), 0),
+    left_out: report.counts.left_out.map(({ line, reason, text }) => `${line} ${reason} ${text}`),
+  }
+}
+
+function refusal(rows: readonly string[]): string {
+  try {
+    read(rows)
+  } catch (error) {
+    if (error instanceof OwnFileError) return [...error.rows, error.command_hint].join('\n')
+    throw error
+  }
+  return 'it was read'
+}
+
+const head = 'Date,Country,Impressions'
+const [one, two] = ['2026-11-27,DE,10', '2026-11-27,FR,20']
+
+describe('rows with the name of a total are counts', () => {
+  test.each<[string, number, string[]]>([
+    ['a name of two words', 60, ['2026-11-27,Total Wine,20', '2026-11-27,Subtotal Ltd,30', '2026-11-27,DE,10']],
+    ['the sum of a day by itself', 50, ['2026-11-27,All,30', '2026-11-28,All,20']],
+    ['of one day, beside the rows of another', 50, [one, two, '2026-11-28,Total,20']],
+    ['a name with the same sum by accident', 60, [one, two, '2026-11-27,Total Wine,30']],
+    ['a group without a name', 60, [one, two, '2026-11-27,All Stars,30']],
+    ['no counts', 30, [one, two, '2026-11-27,Total,0']],
+    ['of a label that is missing', 51, [one, two, '2026-11-27,,21']],
+  ])('%s', (_, sum, rows) => {
+    expect(read([head, ...rows])).toEqual({ sum, left_out: [] })
+  })
+
+  test('where another column says that they are: an advertiser named Total', () => {
+    const rows = ['Date,Advertiser,Campaign,Impressions', '2026-11-27,Total,Fuel,7', '2026-11-27,Shell,Gas,5']
+    expect(read(rows)).toEqual({ sum: 12, left_out: [] })
+  })
+
+  test('where its user leaves the column out', () => {
+    const rows = ['Date,Advertiser,Impressions', '2026-11-27,Total,7', '2026-11-27,Shell,5']
+    expect(refusal(rows)).toContain('If Total is no total: --map Advertiser=none')
+    expect(read(rows, ['Advertiser'])).toEqual({ sum: 12, left_out: [] })
+  })
+})
+
+describe('rows of totals are left out', () => {
+  test.each<[string, string[], string[]]>([
+    ['of a day', [one, two, '2026-11-27,Total,30'], ['4 total Total']],
+    [
+      'of one row',
+      [one, '2026-11-27,Summe,10', '2026-11-28,DE,20', '2026-11-28,Summe,20'],
+      ['3 total Summe', '5 total Summe'],
+    ],
+    ['before its rows', ['2026-11-27,小計,30', one, two], ['2 total 小計']],
+    [
+      'of a country, and of all',
+      [one, two, ',DE,10', ',FR,20', ',Subtotal,30'],
+      ['4 sum line 2', '5 sum line 3', '6 total Subtotal'],
+    ],
+    [
+      'of a country, named',
+      [one, two, '2026-11-27,DE Total,10', 'Total for 2026-11-27,,30'],
+      ['4 total DE Total', '5 total Total for 2026-11-27'],
+    ],
+    ['without a cell for a count', [one, two, '2026-11-27,Total,30', 'Total,,-'], ['4 total Total', '5 total Total']],
+  ])('%s', (_, rows, left_out) => {
+    expect(read([head, ...rows])).toEqual({ sum: 30, left_out })
+  })
+
+  test('of a cube, whose lower totals are no parts of the higher', () => {
+    const cube = ['DE,phone,10', 'FR,phone,20', 'DE,All,10', 'FR,All,20', 'All,phone,30', 'All,All,30']
+    const rows = ['Date,Country,Device,Impressions', ...cube.map((row) => `2026-11-27,${row}`)]
+    expect(read(rows)).toMatchObject({ sum: 30, left_out: { length: 4 } })
+    expect(read([...rows, ',DE,,10', ',FR,,20'])).toMatchObject({ sum: 30, left_out: { length: 6 } })
+  })
+
+  test('beside amounts, counts of something else, and a text of their own', () => {
+    const rows = ['Date,Campaign,Requests,CTR,Note,Impressions', '2026-11-27,A,7,1 %,,10', '2026-11-27,B,8,2 %,,20']
+    expect(read([...rows, '2026-11-27,Total,15,1 %,2 campaigns,30'])).toEqual({ sum: 30, left_out: ['4 total Total'] })
+    expect(read([...rows, '2026-11-27,Total,7,1 %,,30'])).toEqual({ sum: 30, left_out: ['4 total Total'] })
+  })
+
+  test('of each metric, where rows have one each', () => {
+    const rows = ['Date,Country,Event,Count', '2026-11-27,DE,imps,10', '2026-11-27,FR,imps,20', '2026-11-27,DE,click,1']
+    const read1 = read([...rows, '2026-11-27,Total,imps,30', '2026-11-27,Total,click,1'])
+    expect(read1).toEqual({ sum: 30, left_out: ['5 total Total', '6 total Total'] })
+  })
+
+  test('of JSON, as databases write a rollup: before its rows, with null', () => {
+    const items = [
+      [null, null, 30],
+      ['2026-11-27', null, 30],
+      ['2026-11-27', 'DE', 10],
+      ['2026-11-27', 'FR', 20],
+    ]
+    const text = JSON.stringify(items.map(([day, country, imps]) => ({ day, country, imps })))
+    expect(read([text])).toEqual({ sum: 30, left_out: ['1 sum lines 3 and 4', '2 sum lines 3 and 4'] })
+  })
+})
+
+test('a total that contradicts the rows that it covers is refused, at its level', () => {
+  const refuse = (...rows: string[]) => refusal([head, one, two, ...rows])
+  expect(refuse('2026-11-27,Total,31')).toBe(
+    'line 4: Total is 31 of Impressions, and lines 2 and 3 add up to 30: is the file whole?\n' +
+      'Correct these rows, or leave them out: nothing was compared. If Total is no total: --map Country=none',
+  )
+  expect(refuse('2026-11-28,DE,5', '2026-11-28,Total,5', '2026-11-27,Total,35')).toContain(
+    'line 6: Total is 35 of Impressions, and lines 2 and 3 add up to 30',
+  )
+  expect(refuse('2026-11-28,DE,5', 'Total,DE,16')).toContain(
+    'line 5: Total is 16 of Impressions, and 2 rows of lines 2 to 4 add up to 15',
+  )
+  const days = ['27', '28', '29'].flatMap((day) => [
+    `2026-11-${day},DE,10`,
+    `2026-11-${day},FR,20`,
+    `2026-11-${day},,30`,
+  ])
+  expect(refusal([head, ...days.with(-1, '2026-11-29,,29')])).toContain(
+    'line 10: A row without a label is 29 of Impressions, and lines 8 and 9 add up to 30',
+  )
+})

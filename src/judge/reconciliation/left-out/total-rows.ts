@@ -1,0 +1,302 @@
+/**
+ * Finds rows that are sums of other rows, which would count everything twice: subtotals and totals in any column, with a
+ * name or with none. A row covers those that have its values wherever it has one: a day and `Total` those of the day, no day
+ * and a country those of the country. Whether it is their sum decides; a name alone does not: `Total Wine` sells wine.
+ */
+import { isEmpty, type OwnRow } from '../own-file.ts'
+import { shortText } from '../own-file-error.ts'
+import { isTotalName, namesTotal, restOfTotal } from './total-names.ts'
+
+/** What is known of the columns of a file. */
+export interface RowReader {
+  key_index: number
+  keyCell(row: OwnRow): unknown
+  /** Returns what a cell of the key column names, or null. */
+  findKey(value: unknown): string | null
+  /** A session may have any name: only a whole one is that of a total. */
+  isAnyKey: boolean
+  /** Which cells are labels: neither a key nor a time nor a count. */
+  labels: readonly number[]
+  /** The cell that says what is counted; -1 where columns do. */
+  metric_index: number
+  /** Whether a text is a whole number. */
+  isWhole(text: string): boolean
+  /** The counts of a row, null where a cell has none; null for a row that has no counts. */
+  listCounts(row: OwnRow): readonly (number | null)[] | null
+}
+
+interface TotalRow {
+  row: OwnRow
+  reason: 'total' | 'sum'
+  /** The cell that names it; of a sum, its rows: `lines 2 to 4`. */
+  text: string
+}
+
+/** A row that is named a total, and is not the sum of the rows that it covers. */
+export interface WrongTotal {
+  line: number
+  text: string
+  /** The index of the column that names it. */
+  column: number
+  counts: readonly (number | null)[]
+  sums: readonly number[]
+  /** The rows that it covers: `lines 2 to 4`. */
+  parts: string
+  /** Whether it may be a count of its own, as it has a key. */
+  has_key: boolean
+}
+
+interface Entry {
+  row: OwnRow
+  counts: readonly (number | null)[]
+  /** Of the key and each label; null covers all. */
+  values: readonly (string | null)[]
+  /** The column with the name of a total; null without one. */
+  named: number | null
+}
+
+interface Group {
+  sums: readonly number[]
+  rows: readonly OwnRow[]
+}
+
+/** Returns the rows that are totals or sums, and those that claim to be. @param rows without notes and headers */
+export function findTotalRows(
+  rows: readonly OwnRow[],
+  reader: RowReader,
+): { found: readonly TotalRow[]; wrong: readonly WrongTotal[] } {
+  const found: TotalRow[] = []
+  const wrong: WrongTotal[] = []
+  const dimensions = findDimensions(rows, reader)
+  const entries = rows.flatMap((row) => readEntry(row, dimensions, reader) ?? [])
+  for (const entry of entries) if (isBareTotal(entry)) found.push(nameTotal(entry))
+  const isWhole = ({ named, values }: Entry) => named === null && !values.includes(null)
+  const withCounts = entries.filter(({ counts }) => counts.length > 0)
+  const [counted, candidates] = [withCounts.filter(isWhole), withCounts.filter((entry) => !isWhole(entry))]
+  let singles = 0
+  for (const [pattern, tried] of listPatterns(candidates, counted.length)) {
+    const level = createLevel({ dimensions, rows: counted, pattern }, tried)
+    for (const { entry, verdict, group } of judgeEntries(tried, level)) {
+      if (verdict === 'counted') counted.push(entry)
+      if (verdict === 'wrong') wrong.push(describeWrong(entry, group, counted))
+      if (verdict !== 'sum') continue
+      found.push(entry.named === null ? nameSum(entry, group, counted) : nameTotal(entry))
+      if (entry.named === null && group.rows.length < 2) singles++
+    }
+  }
+  // One row alone is summed up only in a file that has other sums: by itself it lacks its key.
+  return { found: singles === found.length ? [] : found, wrong: wrong.toSorted((a, b) => a.line - b.line) }
+}
+
+/** Whether a row is named a total and has no count to hold against others. */
+function isBareTotal({ counts, named, values }: Entry): boolean {
+  return counts.length === 0 && named !== null && values[0] === null
+}
+
+/** Each pattern costs the time of all rows. */
+const maxRowsTried = 1_000_000
+
+/**
+ * Returns rows by the columns in which they have a value, those with most first: what is no sum there is a part of those above. A
+ * file of totals has few such patterns, one of sparse columns many: then only those with names are tried.
+ */
+function listPatterns(candidates: readonly Entry[], rows: number): readonly (readonly [string, readonly Entry[]])[] {
+  const patterns = Map.groupBy(candidates, ({ values }) => values.map((value) => (value === null ? '-' : '+')).join(''))
+  const width = (pattern: string) => pattern.replaceAll('+', '').length
+  return [...patterns]
+    .toSorted(([a], [b]) => width(a) - width(b))
+    .filter(([, entries], index) => index * rows < maxRowsTried || entries.some(({ named }) => named !== null))
+}
+
+function nameTotal({ row, named }: Entry): TotalRow {
+  return { row, reason: 'total', text: shortText(row.cells[named!] ?? '') }
+}
+
+function nameSum({ row }: Entry, { rows }: Group, counted: readonly Entry[]): TotalRow {
+  return { row, reason: 'sum', text: nameLines(rows, counted) }
+}
+
+function describeWrong(
+  { row, named, counts, values }: Entry,
+  { sums, rows }: Group,
+  counted: readonly Entry[],
+): WrongTotal {
+  const column = named ?? 0
+  const text = named === null ? 'A row without a label' : shortText(row.cells[named] ?? '')
+  return { line: row.line, text, column, counts, sums, parts: nameLines(rows, counted), has_key: values[0] !== null }
+}
+
+/** Returns some rows by their lines; with their number where others are between them. */
+function nameLines(rows: readonly OwnRow[], counted: readonly Entry[]): string {
+  const [first, last] = [rows[0]?.line ?? 0, rows.at(-1)?.line ?? 0]
+  if (rows.length < 2) return rows.length === 0 ? 'no rows' : `line ${first}`
+  const isWhole = counted.filter(({ row: { line } }) => line >= first && line <= last).length === rows.length
+  if (!isWhole) return `${rows.length} rows of lines ${first} to ${last}`
+  return `lines ${first} ${rows.length === 2 ? 'and' : 'to'} ${last}`
+}
+
+interface Dimension {
+  index: number
+  /** Whether it holds whole numbers alone: identifiers, or counts of something else. */
+  isWhole: boolean
+  values: ReadonlySet<string>
+}
+
+/** Returns the key and the labels; not those of amounts and rates, which are sums of their own. */
+function findDimensions(rows: readonly OwnRow[], reader: RowReader): readonly Dimension[] {
+  const indices = [reader.key_index, ...reader.labels, ...(reader.metric_index < 0 ? [] : [reader.metric_index])]
+  return indices.flatMap((index, position) => {
+    const values = new Set<string>()
+    for (const { cells } of rows)
+      if (!isEmpty(cells[index]) && !isTotalName(cells[index])) values.add(normalize(cells[index]))
+    if (position === 0) return [{ index, isWhole: false, values }]
+    const texts = [...values].filter((text) => !/^[-–—]+$/.test(text))
+    const isWhole = texts.length > 0 && texts.every(reader.isWhole)
+    const isAmount = !isWhole && texts.length > 0 && texts.every((text) => amount.test(text))
+    return values.size === 0 || isAmount ? [] : [{ index, isWhole, values }]
+  })
+}
+
+const amount = /^[-+(€$£¥\s]{0,4}\d[\d.,\s'’]{0,30}[€$£¥%)\s]{0,4}$/
+
+function normalize(cell: unknown): string {
+  return String(cell).trim().toLowerCase()
+}
+
+/** Returns a row as its values and counts; null where its key is neither one nor a total. */
+function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowReader): Entry | null {
+  let named: number | null = null
+  const cell = reader.keyCell(row)
+  const findKey = (text: unknown) => (isEmpty(text) ? null : reader.findKey(text))
+  const isNamed = reader.isAnyKey ? isTotalName(cell) : namesTotal(cell) && findKey(cell) === null
+  const key = isNamed ? findKey(restOfTotal(cell)) : findKey(cell)
+  if (isNamed) named = reader.key_index
+  else if (key === null && !isEmpty(cell)) return null
+  const values = dimensions.map(({ index, values }, position) => {
+    if (position === 0) return key
+    const label = row.cells[index]
+    if (isEmpty(label)) return null
+    if (index === reader.metric_index || !namesTotal(label)) return normalize(label)
+    const rest = normalize(restOfTotal(label))
+    // `Spring Total` is one of Spring, and `Total Wine` a name.
+    const isOfGroup = rest !== '' && values.has(rest)
+    if (!isTotalName(label) && !isOfGroup && key !== null) return normalize(label)
+    named ??= index
+    return isOfGroup ? rest : null
+  })
+  return { row, counts: reader.listCounts(row) ?? [], values, named }
+}
+
+/** Where the rows of one pattern are looked for. */
+interface Level {
+  /** Returns the rows with the same values. */
+  all(entry: Entry): Group
+  /** The same without those of whole numbers, which may be counts. */
+  texts(entry: Entry): Group
+  /** In the order of the file. */
+  counted: readonly Entry[]
+  /** Whether another row has a value. */
+  isShared(value: string, position: number): boolean
+}
+
+function createLevel(
+  { dimensions, rows, pattern }: { dimensions: readonly Dimension[]; rows: readonly Entry[]; pattern: string },
+  entries: readonly Entry[],
+): Level {
+  const counted = rows.toSorted((a, b) => a.row.line - b.row.line)
+  const isGiven = dimensions.map((_, position) => pattern[position] === '+')
+  const isText = isGiven.map((given, position) => given && !dimensions[position]!.isWhole)
+  const all = indexGroups(entries, counted, isGiven)
+  const known: ReadonlySet<string | null>[] = []
+  return {
+    ...{ all, texts: isText.join() === isGiven.join() ? all : indexGroups(entries, counted, isText), counted },
+    isShared(value, position) {
+      known[position] ??= new Set(counted.map(({ values }) => values[position]!))
+      return known[position].has(value)
+    },
+  }
+}
+
+interface Judged {
+  entry: Entry
+  verdict: 'sum' | 'wrong' | 'counted' | 'unknown'
+  group: Group
+}
+
+const noGroup: Group = { sums: [], rows: [] }
+
+/** Judges the rows that have a value in the same columns. */
+function judgeEntries(entries: readonly Entry[], level: Level): readonly Judged[] {
+  const judged = entries.map((entry): Judged => {
+    const groups = [level.all(entry), level.texts(entry)]
+    const sum = groups.find((group) => isSum(entry, group)) ?? findOther(entry, level)
+    const group = sum ?? groups.find(({ rows }) => rows.length > 0) ?? noGroup
+    if (sum !== undefined) return { entry, group, verdict: 'sum' }
+    const isNone = entry.counts.every((count) => (count ?? 0) === 0)
+    if (entry.values[0] !== null) return { entry, group, verdict: isNone || group === noGroup ? 'counted' : 'wrong' }
+    if (entry.named === null) return { entry, group, verdict: 'unknown' }
+    return { entry, group, verdict: isNone ? 'sum' : 'wrong' }
+  })
+  const isUnnamed = ({ entry }: Judged) => entry.named === null && entry.values[0] !== null
+  const unnamed = judged.filter(isUnnamed)
+  const sums = unnamed.filter(({ verdict, group }) => verdict === 'sum' && group.rows.length > 1).length
+  const others = unnamed.filter(({ verdict }) => verdict === 'wrong').length
+  // A label may be missing: one such row is no sum by accident, and one row is no sum of one.
+  if (sums > others) return judged
+  return judged.map((each) => (isUnnamed(each) ? { ...each, verdict: 'counted' } : each))
+}
+
+/** Returns the rows that each entry covers, by their values in some columns. */
+function indexGroups(entries: readonly Entry[], counted: readonly Entry[], isUsed: readonly boolean[]) {
+  const signature = ({ values }: Entry) => values.filter((_, position) => isUsed[position]).join('\n')
+  const parts = new Map(entries.map((entry): [string, Entry[]] => [signature(entry), []]))
+  for (const entry of counted) parts.get(signature(entry))?.push(entry)
+  const groups = new Map([...parts].map(([name, each]) => [name, addUp(each)]))
+  return (entry: Entry): Group => groups.get(signature(entry)) ?? noGroup
+}
+
+function addUp(entries: readonly Entry[]): Group {
+  if (entries.length === 0) return noGroup
+  const sums = entries[0]!.counts.map((_, index) => entries.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0))
+  return { sums, rows: entries.map(({ row }) => row) }
+}
+
+function isSum({ counts }: Entry, { sums, rows }: Group): boolean {
+  const isEqual = counts.every((count, index) => count === null || count === sums[index])
+  return rows.length > 0 && isEqual && counts.some((count) => count !== null && count > 0)
+}
+
+/**
+ * Returns the rows that a total sums up where its values do not say so: those right before or after one without a key, as
+ * programs write sections; or those with the same values but for texts that no other row has, such as `3 campaigns`.
+ */
+function findOther(entry: Entry, { counted, isShared }: Level): Group | undefined {
+  const { row, values, named } = entry
+  if (values[0] === null) {
+    const at = counted.findIndex((each) => each.row.line > row.line)
+    const [before, after] = at < 0 ? [counted, []] : [counted.slice(0, at), counted.slice(at)]
+    if (named === null) return values.every((value) => value === null) ? findRun(entry, before.toReversed()) : undefined
+    return findRun(entry, before.toReversed()) ?? findRun(entry, after)
+  }
+  if (named === null) return undefined
+  const shared = values.map((value, at) => (value !== null && isShared(value, at) ? value : null))
+  if (shared[0] === null || values.every((value, at) => value === shared[at])) return undefined
+  const group = addUp(
+    counted.filter((each) => shared.every((value, at) => value === null || value === each.values[at])),
+  )
+  return group.rows.length > 1 && isSum(entry, group) ? group : undefined
+}
+
+/** Returns the first rows, in their order in the file, if some of them add up to the counts of a row. */
+function findRun(entry: Entry, counted: readonly Entry[]): Group | undefined {
+  const sums = entry.counts.map(() => 0)
+  for (const [last, { counts }] of counted.entries()) {
+    for (const [index, count] of counts.entries()) sums[index]! += count ?? 0
+    if (isSum(entry, { sums, rows: [counted[0]!.row] })) {
+      const rows = counted.slice(0, last + 1).map(({ row }) => row)
+      return { sums, rows: rows.toSorted((a, b) => a.line - b.line) }
+    }
+    if (sums.some((sum, index) => sum > (entry.counts[index] ?? Number.POSITIVE_INFINITY))) return undefined
+  }
+  return undefined
+}
