@@ -233,10 +233,11 @@ async function write({ url }: { url: string }): Promise<void> {
 function damagePage(database: string): void {
   const db = new Database(database, { readonly: true })
   const page = db
-    .prepare("SELECT pageno FROM dbstat WHERE name = 'evidence' AND pagetype = 'leaf' LIMIT 1 OFFSET 20")
+    .prepare<[], number>("SELECT pageno FROM dbstat WHERE name = 'evidence' AND pagetype = 'leaf' LIMIT 1 OFFSET 10")
     .pluck()
-    .get() as number
+    .get()
   db.close()
+  if (page === undefined) throw new Error('The database has no such page.')
   const file = openSync(database, 'r+')
   writeSync(file, Buffer.alloc(page_bytes, 0x55), 0, page_bytes, (page - 1) * page_bytes)
   closeSync(file)

@@ -1,5 +1,7 @@
 /** Renders the variants of a campaign in a browser: each from the frame that a page would get, as a picture, measured. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { z } from 'zod'
+import { describeRequirement } from '#contract/errors.ts'
 import { labelSchemeStyle, labelStyle } from '#contract/facts/label-style.ts'
 import {
   CreativeSheet,
@@ -7,6 +9,7 @@ import {
   type SheetTheme,
   type SheetVariant,
 } from '#contract/resources/sandbox/creative-sheet.ts'
+import { parseAnyJson } from '#foundation/json.ts'
 import { QaError } from '../result.ts'
 import { describeFailure, judgeVariant, type SheetFinding, type Unmeasured } from './checks.ts'
 import { measurePictures, measureTexts } from './measure.ts'
@@ -116,19 +119,22 @@ function failed(variant: SheetVariant, message: string): RenderedVariant {
   return { ...variant, png: null, findings: [describeFailure(variant, message)], unmeasured: [] }
 }
 
-async function read<T>(
-  browser: Browser,
-  source: SheetSource,
-  path: string,
-  schema: { parse(value: unknown): T },
-): Promise<T> {
+async function read<T>(browser: Browser, source: SheetSource, path: string, schema: z.ZodType<T>): Promise<T> {
   const context = await browser.newContext()
   try {
     await allow(context, source)
     const response = await context.request.get(`${source.base_url}${path}`)
-    if (response.ok()) return schema.parse(await response.json())
-    const message = `${source.base_url}${path} responds with ${response.status()}.`
-    throw new QaError('target_invalid', message, 'Start the sandbox again with this version: svc start')
+    const fail = (problem: string) => {
+      const message = `${source.base_url}${path} responds with ${problem}.`
+      return new QaError('target_invalid', message, 'Start the sandbox again with this version: svc start')
+    }
+    if (!response.ok()) throw fail(`${response.status()}`)
+    const body = parseAnyJson(await response.text())
+    if (body === undefined) throw fail('something that is not JSON')
+    const { success, data, error } = schema.safeParse(body)
+    if (success) return data
+    const [issue] = error.issues
+    throw fail(`JSON whose ${issue?.path.join('.') || 'whole'} ${describeRequirement(issue)}`)
   } finally {
     await context.close()
   }
