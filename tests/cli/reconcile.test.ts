@@ -35,7 +35,7 @@ test('prints the totals, the causes with what they explain, what to change, and 
   expect({ code, stderr }).toEqual({
     code: 6,
     stderr: `\
-Not all was compared: no column was found for viewable_impression, and Ad views was not read. Name it: --map "Ad views=viewable_impression", or "Ad views=none" for another count
+Not all was compared: no column was found for viewable_impression, which counts here, and Ad views was not read. Name it: --map "Ad views=viewable_impression", or "Ad views=none" for another count
 Read rendered_impression from Impressions.
 Not read: Ad views. --map reads one.
 Compared are the days of your file, 2026-01-31 (UTC). Others: --since

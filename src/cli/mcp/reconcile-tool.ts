@@ -4,7 +4,7 @@ import type { Mode } from '#contract/fields.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { causes } from '#reconciliation/causes.ts'
-import { metrics, ownFields } from '#reconciliation/columns.ts'
+import { metrics, ownFields } from '#reconciliation/column-words.ts'
 import { describeBadPercent, parsePercent } from '#reconciliation/difference.ts'
 import { compareWithTurns, loadTurns, readOwnBytes } from '#reconciliation/service-comparison.ts'
 import { CliError } from '#text/cli-error.ts'
@@ -25,7 +25,7 @@ const options = {
     .max(20)
     .optional()
     .describe(
-      'Columns that are not found by their names, as own=theirs: Ad views=viewable_impression; =none leaves one out.',
+      'Columns and events that are not found by their names, as own=theirs: Ad views=viewable_impression; =none leaves one out.',
     ),
   numbers: z.string().max(20).optional().describe('How numbers are written: 1.234,5 or 1,234.5. Default: by the file.'),
   dates: z

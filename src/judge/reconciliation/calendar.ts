@@ -25,15 +25,32 @@ const clock = /^[\s,T]{1,3}(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?([
 export function findDayOrder(cells: Iterable<string>, chosen: DayOrder | null): DayOrder | null {
   if (chosen !== null) return chosen
   const examples: Partial<Record<DayOrder | 'either', string>> = {}
+  /** The first and the last part of days with a year of two digits. */
+  const short = { days: new Set<string>(), years: new Set<string>() }
   for (const cell of cells) {
-    const [, first, , second] = numeric.exec(cell.trim()) ?? []
+    const [, first, , second, year] = numeric.exec(cell.trim()) ?? []
     if (first === undefined || second === undefined || Number(first) === Number(second)) continue
+    if (year?.length === 2) {
+      short.days.add(first)
+      short.years.add(year)
+    }
     const order = Number(first) > 12 ? 'day_first' : Number(second) > 12 ? 'month_first' : 'either'
     examples[order] ??= cell.trim()
   }
-  const { day_first, month_first, either } = examples
+  // 28/11/26 is of 2028 where years come first: the part that changes is the day.
+  const isYearKnown = short.days.size === 0 || short.years.size < short.days.size
+  return decideOrder(examples, isYearKnown)
+}
+
+function decideOrder(
+  { day_first, month_first, either }: Partial<Record<DayOrder | 'either', string>>,
+  isYearKnown: boolean,
+): DayOrder | null {
   if (day_first !== undefined && month_first !== undefined) {
     throw ambiguous(`Its days are written in two ways: ${day_first} and ${month_first}.`)
+  }
+  if (day_first !== undefined && !isYearKnown) {
+    throw ambiguous(`It does not show which part of ${day_first} is the year.`)
   }
   if (day_first !== undefined) return 'day_first'
   if (month_first !== undefined) return 'month_first'
@@ -81,8 +98,7 @@ function findDate(text: string, order: DayOrder | null): CalendarDate | null {
   if (last !== null) {
     const isMonthFirst = order === 'month_first'
     const isShort = last[4]!.length === 2
-    // 11/30/26 is one day only; 30/11/26 could be one of 2030.
-    if (isShort && !isMonthFirst) return null
+    if (isShort && order === null) return null
     return create(last, [
       part(last, 4) + (isShort ? 2_000 : 0),
       part(last, isMonthFirst ? 1 : 3),
@@ -128,10 +144,15 @@ function monthNames(): ReadonlyMap<string, number> {
   return cachedMonths
 }
 
-/** Returns a sentence about a value that a spreadsheet has in place of a day; null for any other text. */
-export function describeWrongDay(text: string): string | null {
-  if (/^[34567]\d{4}([.,]\d+)?$/.test(text)) return 'the number of a day in a spreadsheet'
-  return /^\d{1,2}[./-]\d{1,2}[./-]\d{2}$/.test(text) ? 'a year of two digits' : null
+/** Returns what a text of several days is, `a month`; null for any other. */
+export function describePeriod(text: string): string | null {
+  if (/^(\d{4}[ -]?(W|KW|CW)[ -]?\d{1,2}|(W|KW|CW|Week|Woche|Semaine)\b.*)$/i.test(text)) return 'a week'
+  if (/^(Q[1-4]\b.*\d{4}|\d{4}[ -]?Q[1-4])$/i.test(text)) return 'a quarter'
+  if (/^\d{4}$/.test(text)) return 'a year'
+  const [, name = ''] = /^(\p{L}{3,12})\.?,?[\s-]+(\d{4}|'?\d{2})$/u.exec(text) ?? []
+  const isMonth = /^(\d{4}[./-]?(0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[./-]\d{4})$/.test(text)
+  if (isMonth || monthNames().has(name.toLowerCase())) return 'a month'
+  return /^[\d./-]{6,10}\s*(-|–|to|bis|au|\/)\s*[\d./-]{6,10}$/.test(text) ? 'a span of days' : null
 }
 
 /** Returns how days are written, as `day before month`; null where their order is not used. */

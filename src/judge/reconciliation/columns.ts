@@ -1,98 +1,22 @@
 /** Which column of an integrator's file holds what: by `--map`, by the name of a field, or by a usual name of it. */
 import type { Metric } from '#contract/resources/beacons.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { findEntry, tableNames } from '#foundation/table-entry.ts'
 import { parseLocalTime } from './calendar.ts'
+import {
+  fieldWords,
+  isCompound,
+  isNested,
+  isPeriod,
+  type KeyField,
+  keyFields,
+  metrics,
+  metricWords,
+  normalizeWord,
+  type OwnField,
+  ownFields,
+  suggestMetric,
+} from './column-words.ts'
 import { OwnFileError } from './own-file-error.ts'
-
-/** What a row counts for, the most precise first: with several of them, the first is used. */
-const keyFields = ['slot_id', 'asset_token', 'session_id', 'day'] as const
-export type KeyField = (typeof keyFields)[number]
-
-/** Other names of each metric: of its column, and of the event that is counted for it. */
-export const metricWords: Readonly<Record<Metric, readonly string[]>> = {
-  rendered_impression: [
-    'rendered_impressions',
-    'impressions',
-    'impression',
-    'imps',
-    'rendered',
-    'renders',
-    'render',
-    'begin_to_render',
-    'loaded',
-    'impressionen',
-    'einblendungen',
-  ],
-  viewable_impression: [
-    'viewable_impressions',
-    'viewables',
-    'viewable',
-    'visible',
-    'views',
-    'viewed',
-    'view',
-    'on_view',
-    'visible_started',
-    'sichtbar',
-    'sichtbare',
-  ],
-  click: ['clicks', 'clicked', 'tap', 'taps', 'klicks', 'klick', 'clics'],
-  completed_view: [
-    'completed_views',
-    'completions',
-    'completion',
-    'completes',
-    'completed',
-    'complete',
-    'play_completed',
-    'abgeschlossen',
-    'abgeschlossene_wiedergaben',
-  ],
-}
-export const metrics = tableNames(metricWords)
-
-const wordSet = (words: string) => new Set(words.split(' '))
-const impressionWords = wordSet('impressions impression imps imp impr impressionen einblendungen')
-
-/** Words of names with several, such as `Viewable imps`: one of each set, and no other word but those that add nothing. */
-const compoundWords: Readonly<Record<Metric, readonly ReadonlySet<string>[]>> = {
-  rendered_impression: [impressionWords],
-  viewable_impression: [wordSet('viewable viewed visible visibles sichtbar sichtbare sichtbaren'), impressionWords],
-  click: [wordSet('clicks klicks clics')],
-  completed_view: [
-    wordSet('completed complete completions completes abgeschlossene vollstandige'),
-    wordSet('views plays video videos wiedergaben'),
-  ],
-}
-const fillerWords = wordSet('ad ads total number of count counts sum rendered gesamt anzahl der gerenderte')
-
-/** Other names of the columns that are no metric. The first that a file has is used. */
-const columnWords = {
-  slot_id: ['slot', 'placement_id', 'placement', 'platzierung'],
-  asset_token: ['asset', 'token'],
-  session_id: ['session', 'chat_session_id', 'conversation_id', 'conversation', 'sitzung', 'sitzungs_id'],
-  day: ['date', 'day_utc', 'report_date', 'report_day', 'datum', 'tag', 'jour', 'fecha', 'giorno'],
-  time: [
-    'timestamp',
-    'occurred_at',
-    'occurred_at_ms',
-    'event_time',
-    'at',
-    'at_ms',
-    'when',
-    'ts',
-    'received_at',
-    'zeitpunkt',
-    'zeitstempel',
-  ],
-  metric: ['event', 'event_type', 'event_name', 'type', 'ereignis'],
-  count: ['counts', 'total', 'quantity', 'number', 'events', 'anzahl'],
-} as const satisfies Record<string, readonly string[]>
-
-const fieldWords: Readonly<Record<OwnField, readonly string[]>> = { ...columnWords, ...metricWords }
-export type OwnField = keyof typeof columnWords | Metric
-export const ownFields = tableNames(fieldWords)
 
 /** The columns that are read. */
 export interface OwnColumns {
@@ -110,12 +34,12 @@ export interface OwnColumns {
 class ColumnsError extends OwnFileError {}
 
 /** Returns how many of the columns are known: none where they could not be those of a header. */
-export function countKnownColumns(names: readonly string[], mapped: readonly string[]): number {
-  if (mapped.length > 0 && mapped.every((column) => names.includes(column))) return names.length
+export function countKnownColumns(names: readonly string[], map: readonly Mapping[]): number {
   const words = new Set(names.map(normalizeWord))
   const known = ownFields.filter(
     (field) =>
       words.has(field) ||
+      map.some((mapping) => mapping.field === field && names.includes(mapping.own)) ||
       fieldWords[field].some((word) => words.has(word)) ||
       names.some((name) => isCompound(field, name)),
   )
@@ -127,18 +51,14 @@ export function countKnownColumns(names: readonly string[], mapped: readonly str
 /** Whether a column has values of a field. */
 type HasValues = (field: OwnField, column: string) => boolean
 
-/**
- * Returns the columns of a file.
- * @param columns by the field that their user gives them; `ignored`: those that hold nothing to compare
- * @throws ColumnsError
- */
+/** Returns the columns of a file. @throws ColumnsError */
 export function findColumns(
   names: readonly string[],
-  { columns: mapped, ignored = [] }: { columns: ReadonlyMap<OwnField, string>; ignored?: readonly string[] },
+  { columns: mapped, ignored, events }: Mapped,
   hasValues: HasValues,
 ): OwnColumns {
   const taken = new Set([...mapped.values(), ...ignored])
-  for (const column of taken) if (!names.includes(column)) throw unknownColumn(column, names)
+  const [event] = events.keys()
   const find = (field: OwnField): string | null => {
     const column = mapped.get(field) ?? findColumn(field, names, taken)
     const isGuessed = column !== null && !mapped.has(field) && normalizeWord(column) !== field
@@ -150,15 +70,15 @@ export function findColumns(
   const mappedKey = keyFields.find((field) => mapped.has(field))
   const time_column = find('time')
   const key = mappedKey ?? keyFields.find((field) => find(field) !== null) ?? (time_column === null ? null : 'day')
-  if (key === null) {
-    const message = 'No column of it is a slot, an asset token, a session or a day.'
-    throw missingColumn(message, names, suggestKey(names, hasValues))
-  }
+  if (key === null) throw missingKey(names, hasValues)
+  if (key === 'day') refusePeriods([find(key) ?? ''])
   const counts = findCounts(find)
+  if (event !== undefined && counts?.layout !== 'rows') throw unknownColumn(event, names)
   if (counts === null) {
     const free = names.filter((name) => !ownFields.some((field) => find(field) === name))
-    const column = free.find((name) => name !== '' && hasValues('viewable_impression', name)) ?? 'Ad views'
-    throw missingColumn('No column of it counts anything.', names, quoteColumn(column, 'viewable_impression'))
+    const column =
+      free.find((name) => suggestMetric(name) !== null && hasValues('viewable_impression', name)) ?? 'Ad views'
+    throw missingColumn('No column of it counts anything.', names, quoteColumn(column, suggestMetric(column)!))
   }
   const columns = { key, key_column: find(key) ?? time_column!, time_column, counts }
   for (const { column } of listColumns(columns)) {
@@ -166,6 +86,13 @@ export function findColumns(
     throw new OwnFileError(`Two columns are named ${column}.`, 'Give each column a name of its own.')
   }
   return columns
+}
+
+function refusePeriods(names: readonly string[]): void {
+  const period = names.find(isPeriod)
+  if (period === undefined) return
+  const message = `Its column ${period} has weeks, months or other sums of several days, which are not compared.`
+  throw new ColumnsError(message, 'Export it by day.')
 }
 
 /** Returns the columns that are read, each with its field. */
@@ -215,79 +142,53 @@ function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySe
   return found[0] ?? null
 }
 
-/** Whether a name is that of a field in an object of counts or of keys: `counts.viewable`, `dimensions.date`. */
-function isNested(field: OwnField, name: string): boolean {
-  const [, inner] = /^(?:counts?|metrics|totals|dimensions|keys?)\.(.+)$/i.exec(name) ?? []
-  if (inner === undefined) return false
-  const word = normalizeWord(inner)
-  return word === field || fieldWords[field].includes(word) || isCompound(field, inner)
-}
+/** What `--map` calls a column or an event that is left out on purpose. */
+const noField = 'none' as const
 
-function isCompound(field: OwnField, name: string): boolean {
-  const words = normalizeWord(name)
-    .replace(/^(?:total_)?active_view_(?=viewable_)/, '')
-    .split('_')
-  const sets = findEntry(compoundWords, field) ?? []
-  return (
-    sets.length > 0 &&
-    sets.every((set) => words.some((word) => set.has(word))) &&
-    words.every((word) => fillerWords.has(word) || sets.some((set) => set.has(word)))
-  )
-}
-
-/** Returns the metric of an event by its name; null for one that is no metric. */
-export function findMetric(event: string): Metric | null {
-  const word = normalizeWord(event)
-  return (
-    metrics.find((metric) => metric === word || metricWords[metric].includes(word)) ??
-    metrics.find((metric) => isCompound(metric, event)) ??
-    null
-  )
+/** What the user of a file says about one of its columns, or one of its events. */
+export interface Mapping {
+  own: string
+  field: OwnField | typeof noField
 }
 
 /**
- * Returns a column or an event in the form of the names above: `Viewable Impressions` as `viewable_impressions`. A sign that makes
- * something else of it is a word: `Viewable %` is no count.
- */
-export function normalizeWord(text: string): string {
-  return text
-    .trim()
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replace(/[%‰]/g, '_percent_')
-    .replace(/\p{Sc}/gu, '_money_')
-    .replace(/[!Δ∆]|\p{Sm}/gu, '_sign_')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_|_$/g, '')
-}
-
-/** What `--map` calls a column that is left out on purpose. */
-const noField = 'none'
-
-/** Returns the columns that `--map Requests=none` leaves out. */
-export function parseIgnoredColumns(texts: readonly string[]): readonly string[] {
-  const end = `=${noField}`
-  return texts.filter((text) => text.endsWith(end)).map((text) => text.slice(0, -end.length).trim())
-}
-
-/**
- * Returns the columns that `--map own=theirs` gives to fields, such as `Ad views=viewable_impression`.
+ * Returns what `--map own=theirs` gives to fields, such as `Ad views=viewable_impression`.
  * @throws OwnFileError
  */
-export function parseColumnMap(texts: readonly string[]): ReadonlyMap<OwnField, string> {
-  const mapped = new Map<OwnField, string>()
-  for (const text of texts) {
+export function parseMap(texts: readonly string[]): readonly Mapping[] {
+  return texts.map((text) => {
     const at = text.lastIndexOf('=')
-    const [column, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
-    if (name === noField && at > 0) continue
-    const field = ownFields.find((each) => each === name)
-    if (at < 1 || field === undefined || column === '') throw unreadableMap(text, column, name)
-    if (mapped.has(field)) throw new OwnFileError(`--map names two columns for ${field}.`, 'Name one.')
-    mapped.set(field, column)
+    const [own, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+    const field = [...ownFields, noField].find((each): each is Mapping['field'] => each === name)
+    if (at < 1 || field === undefined || own === '') throw unreadableMap(text, own, name)
+    return { own, field }
+  })
+}
+
+/** What a user says, by what is meant. */
+interface Mapped {
+  columns: ReadonlyMap<OwnField, string>
+  /** Columns that are left out on purpose. */
+  ignored: readonly string[]
+  /** The metrics of events; null for one that is left out on purpose. */
+  events: ReadonlyMap<string, Metric | null>
+}
+
+/** Returns what is said of columns, and of events: what is no column of a file may be an event of it. @throws OwnFileError */
+export function splitMap(names: readonly string[], map: readonly Mapping[]): Mapped {
+  const columns = new Map<OwnField, string>()
+  const ignored: string[] = []
+  const events = new Map<string, Metric | null>()
+  for (const { own, field } of map) {
+    const metric = metrics.find((each) => each === field)
+    if (names.includes(own)) {
+      if (field === noField) ignored.push(own)
+      else if (columns.has(field)) throw new OwnFileError(`--map names two columns for ${field}.`, 'Name one.')
+      else columns.set(field, own)
+    } else if (metric !== undefined || field === noField) events.set(own, metric ?? null)
+    else throw unknownColumn(own, names)
   }
-  return mapped
+  return { columns, ignored, events }
 }
 
 function unreadableMap(text: string, column: string, name: string): OwnFileError {
@@ -304,10 +205,16 @@ function unreadableMap(text: string, column: string, name: string): OwnFileError
   )
 }
 
-function unknownColumn(column: string, names: readonly string[]): ColumnsError {
-  const near = nearestName(column, names)
-  const hint = `${near === null ? '' : `Did you mean ${near}? `}Its columns are: ${listNames(names)}`
-  return new ColumnsError(`There is no column ${column} in it.`, hint)
+/** @param events of a file with a row for each, which can be named as well */
+export function unknownColumn(
+  column: string,
+  names: readonly string[],
+  events: readonly string[] | null = null,
+): OwnFileError {
+  const near = nearestName(column, [...names, ...(events ?? [])])
+  const listed = events === null ? '' : `; its events: ${listNames(events)}`
+  const hint = `${near === null ? '' : `Did you mean ${near}? `}Its columns are: ${listNames(names)}${listed}`
+  return new ColumnsError(`There is no column ${events === null ? '' : 'and no event '}${column} in it.`, hint)
 }
 
 function missingColumn(message: string, names: readonly string[], example: string): ColumnsError {
@@ -321,13 +228,15 @@ function missingColumn(message: string, names: readonly string[], example: strin
   })
 }
 
-/** Returns an example of `--map` for a file without a key: the column with values of one, the most precise first. */
-function suggestKey(names: readonly string[], hasValues: HasValues): string {
-  for (const field of ['slot_id', 'asset_token', 'day'] as const) {
+/** The example is the column with values of a key, the most precise first. */
+function missingKey(names: readonly string[], hasValues: HasValues): ColumnsError {
+  refusePeriods(names)
+  const example = (['slot_id', 'asset_token', 'day'] as const).flatMap((field) => {
     const column = names.find((name) => name !== '' && hasValues(field, name))
-    if (column !== undefined) return quoteColumn(column, field)
-  }
-  return '"Chat ID=session_id"'
+    return column === undefined ? [] : [quoteColumn(column, field)]
+  })[0]
+  const message = 'No column of it is a slot, an asset token, a session or a day.'
+  return missingColumn(message, names, example ?? '"Chat ID=session_id"')
 }
 
 /** More names would hide the fix. */

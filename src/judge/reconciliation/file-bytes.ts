@@ -39,13 +39,13 @@ export function decodeOwnFile(bytes: Uint8Array): DecodedFile {
   const isUtf8 = bytes.includes(0) ? null : decodeUtf8(bytes)
   if (isUtf8 !== null) return { text: isUtf8, encoding: 'UTF-8' }
   const text = new TextDecoder('windows-1252').decode(bytes)
-  // Text has none of the control characters; pictures and archives do.
-  if (/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(text)) throw notText()
+  // Text has none of the control characters, nor of those that are none here; pictures, archives and text of East Asia do.
+  if (/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\x81\x8d\x8f\x90\x9d]/.test(text)) throw notText()
   return { text, encoding: 'Windows-1252' }
 }
 
 function notText(): OwnFileError {
-  return new OwnFileError('It is not text.', 'Save it as CSV in UTF-8.')
+  return new OwnFileError('It is not text in UTF-8, UTF-16 or Windows-1252.', 'Save it as CSV in UTF-8.')
 }
 
 function decodeUtf8(bytes: Uint8Array): string | null {

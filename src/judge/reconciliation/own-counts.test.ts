@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { formatToken } from '#contract/ids.ts'
+import type { Metric } from '#contract/resources/beacons.ts'
 import { separatedText } from '#contract/separated.ts'
 import { parseDayExample } from './calendar.ts'
-import { parseColumnMap, parseIgnoredColumns } from './columns.ts'
+import { suggestMetric } from './column-words.ts'
+import { parseMap } from './columns.ts'
 import { decodeOwnFile } from './file-bytes.ts'
 import { parseNumberExample } from './numbers.ts'
 import { parseOwnFile } from './own-file.ts'
@@ -17,14 +19,12 @@ interface Given {
 
 function report(content: string | Uint8Array, { map = [], numbers = '', dates = '' }: Given = {}) {
   const { text, encoding } = decodeOwnFile(typeof content === 'string' ? new TextEncoder().encode(content) : content)
-  const columns = parseColumnMap(map)
   const settings = {
-    columns,
-    ignored: parseIgnoredColumns(map),
+    map: parseMap(map),
     decimal: parseNumberExample(numbers),
     order: parseDayExample(dates),
   }
-  const found = readOwnReport(parseOwnFile(text, columns.values()), settings)
+  const found = readOwnReport(parseOwnFile(text, settings.map), settings)
   return found === null ? null : { ...found, encoding }
 }
 
@@ -94,6 +94,12 @@ describe('a file is read as programs write it', () => {
     ['old Macs', `slot_id,Views\r${a},1\r${b},2\r${c},3\r`, three, [read1]],
     ['rows of separators, blanks', `slot_id,Views,Note\n${a},1,\n  \n,,\n${b},2\n${c},3,\n,,\n`, three, [read1]],
     ['a separator more than the header', `slot_id,Views\n${a},1,\n${b},2,\n${c},3,,\n`, three, [read1]],
+    [
+      'marks that are not seen',
+      `\u200bslot_id,Views\u200b\n${a},\u00a01\u200b\n\u200e${b},2\n${c}\u2060,3\n`,
+      three,
+      [read1],
+    ],
     ['two columns of one name', `slot_id,Views,Name,Name\n${a},1,x,y\n${b},2,,\n${c},3,,\n`, three, [read1]],
     [
       'an ad server',
@@ -202,6 +208,7 @@ describe('a file is refused', () => {
     [Buffer.from([0x1f, 0x8b, 8, 0]), /gzip/],
     [Buffer.from('PAR1', 'latin1'), /Parquet/],
     [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0]), /^It is not text/],
+    [Buffer.from([0x93, 0xfa, 0x95, 0x74, 0x2c, 0x8d, 0x91, 0x0a]), /^It is not text in UTF-8, UTF-16 or Windows-1252/],
     ['<html><table><tr><td>slot_id</td></tr></table>', /HTML or XML/],
     ['[{"slot_id": "slot_00000000001", "views": 1}', /It begins as a JSON array, and is not JSON/],
     ['[["slot_id", "views"], ["slot_00000000001", 1]]', /JSON array of no objects/],
@@ -268,6 +275,36 @@ describe('columns are found', () => {
     expect(failure(`slot_id,event\n${a},purchase\n`)[0]).toBe('No event of it is a metric: purchase.')
   })
 
+  test('of events, by the choice of the user: several of one metric, and none', () => {
+    const text = `slot_id,event\n${a},imp_v2\n${b},imp_v3\n${b},gross_seen\n${a},ping\n`
+    const map = [
+      'imp_v2=rendered_impression',
+      'imp_v3=rendered_impression',
+      'gross_seen=viewable_impression',
+      'ping=none',
+    ]
+    expect(read(text, { map }).rows).toEqual([
+      [2, a, { rendered_impression: 1 }],
+      [3, b, { rendered_impression: 1 }],
+      [4, b, { viewable_impression: 1 }],
+    ])
+    expect(summary(report(text, { map }))[1]).toEqual([
+      'Read metric from event.',
+      'Read as events: imp_v2 as rendered_impression, imp_v3 as rendered_impression, gross_seen as viewable_impression, ping as none.',
+    ])
+    // A usual name can be another metric, or none.
+    expect(
+      read(`day,event,count\n2026-01-31,view,3\n2026-01-31,click,4\n`, {
+        map: ['view=rendered_impression', 'click=none'],
+      }).rows,
+    ).toEqual([[2, '2026-01-31', { rendered_impression: 3 }]])
+    expect(failure(text, { map: ['imp_v4=click'] })).toEqual([
+      'There is no column and no event imp_v4 in it.',
+      expect.stringMatching(/^Did you mean imp_v\d\? .*; its events: imp_v2, imp_v3, gross_seen, ping$/),
+    ])
+    expect(failure(`slot_id,clicks\n${a},1\n`, { map: ['tap_v2=click'] })[0]).toBe('There is no column tap_v2 in it.')
+  })
+
   test('of an asset token, which becomes its slot', () => {
     const token = formatToken('ast', 7, 'x'.repeat(43))
     expect(read(`asset_token,clicks\n${token},1\n`)).toMatchObject({
@@ -301,7 +338,7 @@ describe('columns are found', () => {
       expect.stringContaining('--map "Ad views=viewable_impression". Its columns'),
     ])
     expect(failure(`slot_id,colour,seen,Datum\n${a},red,2,31.01.2026\n`)[1]).toContain(
-      '--map seen=viewable_impression.',
+      '--map "Ad views=viewable_impression".',
     )
     expect(failure(`wer,Ort,views\nx,${a},1\n`)[1]).toContain('--map Ort=slot_id.')
     expect(failure('wer,Wann,views\nx,31.01.2026,1\n')[1]).toContain('--map Wann=day.')
@@ -315,8 +352,8 @@ describe('columns are found', () => {
     ])
     const mapped = (...map: string[]) => failure(`slot_id,clicks\n${a},1\n`, { map })
     expect(mapped('klicks=click')[1]).toContain('Did you mean clicks?')
-    expect(() => parseColumnMap(['clicks=klick'])).toThrow('--map cannot read clicks=klick.')
-    expect(() => parseColumnMap(['click=Taps'])).toThrow('--map cannot read click=Taps.')
+    expect(() => parseMap(['clicks=klick'])).toThrow('--map cannot read clicks=klick.')
+    expect(() => parseMap(['click=Taps'])).toThrow('--map cannot read click=Taps.')
   })
 })
 
@@ -398,6 +435,62 @@ describe('a name of several words', () => {
   ])('is read: %s', (name, field) => {
     expect(read(`Datum,${name}\n2026-01-31,5\n`).columns).toEqual({ Datum: 'day', [name]: field })
     expect(read(`Tag,Ereignis,Anzahl\n31.01.2026,${name},5\n`).metrics).toEqual([field])
+  })
+})
+
+describe('what a user is told to write is no wrong choice', () => {
+  test.each([
+    ...[
+      'Measurable Impressions',
+      'Viewable Rate',
+      'Viewable %',
+      'eCPM',
+      'Revenue',
+      'CTR',
+      'Clicks (unique)',
+      'Unique Views',
+    ],
+    ...[
+      'Video Starts',
+      'Video Views',
+      'Completion Rate',
+      'Ad Requests',
+      'Reach',
+      'Impressions (non-viewable)',
+      'Invalid Clicks',
+    ],
+    ...['Views 50%', 'Click Through Rate', 'Imps before dedup', 'First Quartile', 'Seen'],
+  ])('%s is proposed as no metric', (name) => {
+    expect(suggestMetric(name)).toBeNull()
+    expect(failure(`day,${name}\n2026-01-31,1\n`)[1]).toContain(
+      'such as --map "Ad views=viewable_impression". Its columns are',
+    )
+    expect(failure(`day,event\n2026-01-31,${name}\n`)[1]).toContain('Say which it is: --map EVENT=METRIC.')
+  })
+
+  test.each<[string, Metric]>([
+    ['Ad views', 'viewable_impression'],
+    ['in_view', 'viewable_impression'],
+    ['clk', 'click'],
+    ['Number of imps', 'rendered_impression'],
+    ['Total completes', 'completed_view'],
+  ])('%s is proposed as %s', (name, metric) => expect(suggestMetric(name)).toBe(metric))
+
+  test('a column of weeks or months is no day', () => {
+    for (const name of ['Week', 'Month', 'Report Month', 'Week Start Date', 'Kalenderwoche']) {
+      expect(failure(`${name},clicks\n2026-01-26,1\n`)).toEqual([
+        `Its column ${name} has weeks, months or other sums of several days, which are not compared.`,
+        'Export it by day.',
+      ])
+      expect(failure(`${name},clicks\n2026-01-26,1\n`, { map: [`${name}=day`] })[1]).toBe('Export it by day.')
+    }
+    expect(read('Day,Week,clicks\n2026-01-26,5,1\n').rows).toEqual([[2, '2026-01-26', { click: 1 }]])
+    const note = (...days: string[]) =>
+      summary(report(['day,clicks', ...days.map((day) => `${day},1`), ''].join('\n')))[1]
+    expect(note('2026-01-05', '2026-01-12', '2026-01-20')).toEqual(['Read click from clicks.'])
+    expect(note('2026-01-12', '2026-01-05', '2026-01-19')).toContain(
+      'Its days are a week apart, and those between are compared as 0: sums of weeks must be exported by day.',
+    )
   })
 })
 
@@ -509,7 +602,13 @@ describe('a day', () => {
     ['2026-02-30', 'there is no such day'],
     ['30.02.2026', 'it must be a day such as 2026-01-31'],
     ['46053', 'the number of a day in a spreadsheet. It must be a day such as 2026-01-31'],
-    ['31/1/26', 'a year of two digits. It must be a day such as 2026-01-31'],
+    ['2026-01', 'a month, and sums of several days are not compared. Export it by day'],
+    ['Jan 2026', 'a month'],
+    ['2026-W05', 'a week'],
+    ['Week of 2026-01-31', 'a week'],
+    ['KW 5', 'a week'],
+    ['Q1 2026', 'a quarter'],
+    ['2026-01-25 - 2026-01-31', 'a span of days'],
     ['31 Foo 2026', 'it must be a day such as 2026-01-31'],
     ['', 'day is empty'],
   ])('is none: %j', (cell, message) => {
@@ -522,6 +621,14 @@ describe('a day', () => {
     expect(days('05.11.2026', '28.11.2026')).toEqual(['2026-11-05', '2026-11-28'])
     expect(days('11/05/2026', '11/28/2026')).toEqual(['2026-11-05', '2026-11-28'])
     expect(days('11/11/2026')).toEqual(['2026-11-11'])
+    expect(days('28/11/26', '29/11/26')).toEqual(['2026-11-28', '2026-11-29'])
+    expect(days('30/12/26', '31/12/26', '1/1/27')).toEqual(['2026-12-30', '2026-12-31', '2027-01-01'])
+    expect(days('5.11.26', '28.11.26')).toEqual(['2026-11-05', '2026-11-28'])
+    expect(days('11/05/26', '11/28/26')).toEqual(['2026-11-05', '2026-11-28'])
+    // Of one day, and where the last part changes, the year may come first.
+    for (const cells of [['28/11/26'], ['26/11/28', '26/11/29'], ['28.11.26']])
+      expect(failure(text(...cells))[0]).toBe(`It does not show which part of ${cells[0]} is the year.`)
+    expect(day('28/11/26', { dates: '31.12.2026' })).toBe('2026-11-28')
     expect(failure(text('05.11.2026'))).toEqual([
       'It does not show whether the day or the month of 05.11.2026 comes first.',
       'Say how its days are written: --dates 31.12.2026 or --dates 12/31/2026',
@@ -547,9 +654,9 @@ test('the id of a session in JSON keeps all of its digits, and one that was roun
 })
 
 test('a column that is left out on purpose is not read, whatever its name', () => {
-  const file = parseOwnFile(`slot_id,impressions,clicks\n${a},1,1\n`)
-  const found = readOwnReport(file, { columns: new Map(), ignored: ['impressions'], decimal: null, order: null })!
+  const found = report(`slot_id,impressions,clicks\n${a},1,1\n`, { map: ['impressions=none'] })!
   expect([found.counts.metrics, found.counts.unread]).toEqual([['click'], []])
-  const wrong = () => readOwnReport(file, { columns: new Map(), ignored: ['imps'], decimal: null, order: null })
-  expect(wrong).toThrow('There is no column imps in it.')
+  expect(() => report(`slot_id,impressions\n${a},1\n`, { map: ['imps=none'] })).toThrow(
+    'There is no column imps in it.',
+  )
 })

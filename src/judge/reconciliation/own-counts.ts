@@ -3,8 +3,9 @@ import { encodeId, parseToken } from '#contract/ids.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { type DayOrder, describeWrongDay, expectedDay, parseLocalTime } from './calendar.ts'
-import { findMetric, metrics, metricWords, type OwnColumns, type OwnField, quoteColumn } from './columns.ts'
+import { type DayOrder, describePeriod, expectedDay, parseLocalTime } from './calendar.ts'
+import { findMetric, metrics, metricWords, type OwnField, suggestMetric } from './column-words.ts'
+import { type OwnColumns, quoteColumn, unknownColumn } from './columns.ts'
 import { findRowsLeftOut, type LeftOutRow } from './left-out/rows-left-out.ts'
 import type { WrongTotal } from './left-out/total-rows.ts'
 import { type DecimalSign, parseWhole } from './numbers.ts'
@@ -27,6 +28,8 @@ export interface OwnCounts {
   /** The metrics that the file counts. */
   metrics: readonly Metric[]
   rows: readonly OwnCount[]
+  /** The events that were read, each with its metric; null for one that is left out on purpose. */
+  read_events: ReadonlyMap<string, Metric | null>
   /** Rows of events that are no metric, by event: they are not compared. */
   other_events: readonly { event: string; rows: number }[]
   /** Cells of counts that were read as 0 though no number stands there, by their text; empty for none. */
@@ -49,6 +52,8 @@ interface ValueFormat {
   order: DayOrder | null
   /** Columns that are left out on purpose. */
   ignored: readonly string[]
+  /** The metrics of events; null for one that is left out on purpose. */
+  events: ReadonlyMap<string, Metric | null>
 }
 
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
@@ -56,6 +61,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const rows: OwnCount[] = []
   const problems: RowProblem[] = []
   const others = new Map<string, number>()
+  const read_events = new Map<string, Metric | null>()
   const zeros = new Map<string, number>()
   const reader = createReader(file, columns, format)
   const { left_out, wrong } = findRowsLeftOut(file, reader)
@@ -65,32 +71,37 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   for (const row of file.rows) {
     if (isLeftOut.has(row.line) || isWrong.has(row.line)) continue
     try {
-      const counts = reader.readCounts(row, others, zeros)
+      const counts = reader.readCounts(row, { others, read_events, zeros })
       if (counts !== null) rows.push({ line: row.line, counts, ...reader.readKey(row) })
     } catch (error) {
       if (!(error instanceof BadValue)) throw error
       problems.push({ line: row.line, message: error.message })
     }
   }
-  if (problems.length > 0) {
-    const hint = 'Correct these rows, or leave them out: nothing was compared.'
-    const doubtful = wrong.find(({ has_key }) => has_key)
-    const name = doubtful === undefined ? '' : file.names[doubtful.column]!
-    const command_hint =
-      name === '' ? hint : `${hint} If ${doubtful!.text} is no total: --map ${quoteColumn(name, 'none')}`
-    throw rowFailure(problems, { hint, command_hint }, file.kind === 'json' ? 'item' : 'line')
-  }
+  if (problems.length > 0) throw refuseRows(file, problems, wrong)
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
+  const unknown = [...format.events.keys()].find((event) => !read_events.has(event))
+  if (unknown !== undefined) throw unknownColumn(unknown, file.names, [...read_events.keys(), ...others.keys()])
   if (rows.length === 0 && other_events.length > 0) throw noMetric(other_events.map(({ event }) => event))
   return {
     key: columns.key === 'asset_token' ? 'slot_id' : columns.key,
     metrics: listMetrics(columns, rows),
     rows,
+    read_events,
     other_events,
     zeros: [...zeros].map(([text, cells]) => ({ text, cells })),
     left_out,
     layout: columns.counts.layout,
   }
+}
+
+function refuseRows(file: OwnFile, problems: readonly RowProblem[], wrong: readonly WrongTotal[]): OwnFileError {
+  const hint = 'Correct these rows, or leave them out: nothing was compared.'
+  const doubtful = wrong.find(({ has_key }) => has_key)
+  const name = doubtful === undefined ? '' : file.names[doubtful.column]!
+  const command_hint =
+    name === '' ? hint : `${hint} If ${doubtful!.text} is no total: --map ${quoteColumn(name, 'none')}`
+  return rowFailure(problems, { hint, command_hint }, file.kind === 'json' ? 'item' : 'line')
 }
 
 function describeWrongTotal({ text, counts, sums, parts }: WrongTotal, { counts: read }: OwnColumns): string {
@@ -108,7 +119,10 @@ class BadValue extends Error {}
 function noMetric(events: readonly string[]): OwnFileError {
   const words = metrics.map((metric) => `${metric} (also ${metricWords[metric].slice(0, 3).join(', ')})`)
   const message = `No event of it is a metric: ${events.slice(0, 10).join(', ')}.`
-  return new OwnFileError(message, `The metrics are: ${words.join('; ')}`)
+  const hint = `The metrics are: ${words.join('; ')}`
+  const event = events.find((each) => suggestMetric(each) !== null)
+  const example = event === undefined ? 'EVENT=METRIC' : quoteColumn(event, suggestMetric(event)!)
+  return new OwnFileError(message, hint, { command_hint: `Say which it is: --map ${example}. ${hint}` })
 }
 
 function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonly Metric[] {
@@ -172,7 +186,7 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
      * Returns what a row counts; null for an event that is no metric, which is added to `others`. Cells without a number
      * that are 0 are added to `zeros`.
      */
-    readCounts(row: OwnRow, others: Map<string, number>, zeros: Map<string, number>): Counts | null {
+    readCounts(row: OwnRow, { others, read_events, zeros }: Noted): Counts | null {
       if (row.cells.length > names.length && row.cells.slice(names.length).some((cell) => !isEmpty(cell))) {
         const message = `it has ${row.cells.length} cells, and the header ${names.length}: quote cells with the separator in them`
         throw new BadValue(message)
@@ -181,12 +195,12 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
       const event = cellAt(row, metricIndex)
       // Our own export of beacons has no metric where a beacon did not count.
       if (isEmpty(event)) return null
-      const metric = findMetric(String(event))
-      if (metric !== null) {
-        return { [metric]: countColumn === null ? 1 : readCell(row, { column: countColumn, index: countIndex }, zeros) }
-      }
-      addTo(others, shortText(event))
-      return null
+      const name = String(event).trim()
+      const metric = format.events.has(name) ? (format.events.get(name) ?? null) : findMetric(name)
+      if (metric !== null || format.events.has(name)) read_events.set(name, metric)
+      else addTo(others, shortText(name))
+      if (metric === null) return null
+      return { [metric]: countColumn === null ? 1 : readCell(row, { column: countColumn, index: countIndex }, zeros) }
     },
     readKey(row: OwnRow): Pick<OwnCount, 'key' | 'time_ms'> {
       const time = timeIndex === -1 ? null : cellAt(row, timeIndex)
@@ -194,6 +208,13 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
       return { key: readKey(cellAt(row, keyIndex), columns, format), time_ms }
     },
   }
+}
+
+/** What is noted of the rows of a file. */
+interface Noted {
+  others: Map<string, number>
+  read_events: Map<string, Metric | null>
+  zeros: Map<string, number>
 }
 
 function addTo(counts: Map<string, number>, text: string): void {
@@ -277,8 +298,9 @@ function readKey(value: unknown, columns: OwnColumns, format: ValueFormat): stri
 }
 
 function describeBadDay(text: string): string {
-  const wrong = describeWrongDay(text)
-  if (wrong !== null) return `${wrong}. It must be ${expectedDay}`
+  if (/^[34567]\d{4}([.,]\d+)?$/.test(text)) return `the number of a day in a spreadsheet. It must be ${expectedDay}`
+  const period = describePeriod(text)
+  if (period !== null) return `${period}, and sums of several days are not compared. Export it by day`
   return /^\d{4}.?\d{1,2}.?\d{1,2}$/.test(text) ? 'there is no such day' : `it must be ${expectedDay}`
 }
 

@@ -7,7 +7,7 @@ import Papa from 'papaparse'
 import { flattenRows } from '#contract/separated.ts'
 import { mayLoseDigits, parseExactly, replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
 import { isObject, maxNestingLevels, nestsDeeper, parseJson } from '#foundation/json.ts'
-import { countKnownColumns } from './columns.ts'
+import { countKnownColumns, type Mapping } from './columns.ts'
 import { OwnFileError, type RowProblem, rowFailure } from './own-file-error.ts'
 
 export interface OwnRow {
@@ -33,10 +33,10 @@ const separators = [',', ';', '\t', '|'] as const
 
 /**
  * Returns the rows of a file; none for an empty one.
- * @param mapped columns that are named by their user: the header has them
+ * @param map columns that are named by their user: the header has them
  * @throws OwnFileError that names each line that cannot be read
  */
-export function parseOwnFile(text: string, mapped: Iterable<string> = []): OwnFile {
+export function parseOwnFile(text: string, map: readonly Mapping[] = []): OwnFile {
   const content = text.startsWith('\ufeff') ? text.slice(1) : text
   const start = content.trimStart()
   if (start.startsWith('{')) return parseListDocument(content) ?? parseLines(content)
@@ -45,7 +45,7 @@ export function parseOwnFile(text: string, mapped: Iterable<string> = []): OwnFi
   if (start.startsWith('<')) {
     throw new OwnFileError('It is HTML or XML, as some programs save under .xls.', 'Save it as CSV.')
   }
-  return parseSeparated(content, [...mapped])
+  return parseSeparated(content, map)
 }
 
 /** Returns the rows of one JSON object with a list, as `-o json` prints it; null for any other text. */
@@ -114,11 +114,11 @@ function tabulate(read: readonly { line: number; value: object }[]): Omit<OwnFil
   }
 }
 
-function parseSeparated(text: string, mapped: readonly string[]): OwnFile {
+function parseSeparated(text: string, map: readonly Mapping[]): OwnFile {
   const lines = text.replace(/\r\n?/g, '\n')
   const [, stated, declaration = ''] = /^(?:"?sep=(.)"?[^\n]*)(\n|$)/i.exec(lines) ?? []
   const skipped = stated === undefined ? 0 : lines.indexOf(declaration === '' ? '' : '\n') + 1
-  const found = findHeader(lines.slice(skipped), stated, mapped)
+  const found = findHeader(lines.slice(skipped), stated, map)
   const records = readRecords(lines.slice(skipped), found.separator, skipped === 0 ? 1 : 2)
   const [head, ...rows] = records.slice(found.index)
   return {
@@ -146,7 +146,7 @@ interface FoundHeader {
 }
 
 /** Returns the separator and the header: the first record with most columns that are known, else the first with most cells. */
-function findHeader(text: string, stated: string | undefined, mapped: readonly string[]): FoundHeader {
+function findHeader(text: string, stated: string | undefined, map: readonly Mapping[]): FoundHeader {
   const end = text.lastIndexOf('\n', headerCharacters)
   const sample = text.length <= headerCharacters || end === -1 ? text : text.slice(0, end)
   const isStated = (separator: Separator) =>
@@ -154,7 +154,7 @@ function findHeader(text: string, stated: string | undefined, mapped: readonly s
   const candidates = separators.filter(isStated)
   const found = (candidates.length === 0 ? ([','] as const) : candidates).map((separator) => {
     const records = readRecords(sample, separator, 1, true)
-    const known = records.map(({ cells }) => countKnownColumns(trimmedNames(cells), mapped))
+    const known = records.map(({ cells }) => countKnownColumns(trimmedNames(cells), map))
     const most = Math.max(0, ...known)
     const width = modalWidth(records)
     const index = most > 0 ? known.indexOf(most) : records.findIndex(({ cells }) => trimmedNames(cells).length >= width)
@@ -187,7 +187,7 @@ function readRecords(text: string, separator: Separator, firstLine: number, isSa
   let line = firstLine
   for (const raw of data) {
     lineByRecord.push(line)
-    const cells = raw.map(readFormula)
+    const cells = raw.map((cell) => readFormula(cell.replace(unseen, '')))
     if (!isRuled(cells)) records.push({ line, cells })
     line++
     for (const cell of raw) if (cell.includes('\n')) line += cell.split('\n').length - 1
@@ -195,6 +195,9 @@ function readRecords(text: string, separator: Separator, firstLine: number, isSa
   if (errors.length > 0 && !isSample) throw quoteFailure(errors, lineByRecord)
   return records
 }
+
+/** Marks of no width around a text, which spreadsheets and web pages leave. */
+const unseen = /^[\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+|[\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+$/g
 
 /** Returns the text of a formula that is one text: `="0012"`, with which programs keep spreadsheets from reading a number. */
 function readFormula(cell: string): string {

@@ -1,7 +1,8 @@
 /** A file of own counts as a whole: its columns, how its values are written, and its counts. */
 import { beaconEvents } from '#contract/resources/beacons.ts'
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
-import { findColumns, listColumns, metrics, normalizeWord, type OwnColumns, type OwnField } from './columns.ts'
+import { metrics, normalizeWord, type OwnField } from './column-words.ts'
+import { findColumns, listColumns, type Mapping, type OwnColumns, splitMap } from './columns.ts'
 import { type DecimalSign, describeNumbers, findDecimalSign } from './numbers.ts'
 import { hasValues, type OwnCounts, readOwnCounts, type UnreadColumn } from './own-counts.ts'
 import type { OwnFile } from './own-file.ts'
@@ -9,15 +10,13 @@ import { shortText } from './own-file-error.ts'
 
 /** What the user of a file says about it; null and none where the file decides. */
 export interface OwnSettings {
-  /** Columns by the field that they hold. */
-  columns: ReadonlyMap<OwnField, string>
-  /** Columns that are left out on purpose. */
-  ignored?: readonly string[]
+  /** Which field a column holds, and which metric an event is. */
+  map: readonly Mapping[]
   decimal: DecimalSign | null
   order: DayOrder | null
 }
 
-const noSettings: OwnSettings = { columns: new Map(), decimal: null, order: null }
+const noSettings: OwnSettings = { map: [], decimal: null, order: null }
 
 /** A column that was read. */
 interface ReadColumn {
@@ -38,7 +37,8 @@ export interface OwnReport {
 /** Returns what a file counts; null when it has no rows. @throws OwnFileError */
 export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings): OwnReport | null {
   if (file.rows.length === 0) return null
-  const columns = findColumns(file.names, settings, (field, column) => hasValues(file, field, column))
+  const mapped = splitMap(file.names, settings.map)
+  const columns = findColumns(file.names, mapped, (field, column) => hasValues(file, field, column))
   const read = listColumns(columns)
   const listCells = (isWanted: (field: OwnField) => boolean) =>
     textsIn(file, new Set(read.filter(({ field }) => isWanted(field)).map(({ column }) => file.names.indexOf(column))))
@@ -48,10 +48,10 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
     settings.decimal,
   )
   const order = findDayOrder(listCells(isDate), settings.order)
-  const counts = readOwnCounts(file, columns, { decimal, order, ignored: settings.ignored ?? [] })
+  const counts = readOwnCounts(file, columns, { ...mapped, decimal, order })
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
   return {
-    counts: { ...counts, unread: findUnread(file, read, settings.ignored ?? []) },
+    counts: { ...counts, unread: findUnread(file, read, mapped.ignored) },
     columns: read.map(({ column, field }) => ({ column, field, format: describeFormat(field, column) })),
     header_line: file.header_line,
   }
@@ -124,6 +124,11 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
     const more = rows.length > maxNamed ? ` and ${rows.length - maxNamed} more` : ''
     yield `Left out as ${leftOutNames[reason]}: ${named.join(', ')}${more}.`
   }
+  const events = [...counts.read_events].filter(([event, metric]) => normalizeWord(event) !== metric)
+  if (events.length > 0)
+    yield `Read as events: ${events.map(([event, metric]) => `${shortText(event)} as ${metric ?? 'none'}`).join(', ')}.`
+  if (isWeekly(counts))
+    yield 'Its days are a week apart, and those between are compared as 0: sums of weeks must be exported by day.'
   const sums = counts.left_out.filter(({ reason }) => reason === 'sum')
   if (sums.length > 0) {
     const named = sums.slice(0, maxNamed).map(({ line, text }) => `line ${line} is the sum of ${text}`)
@@ -144,6 +149,15 @@ function* describeUnread({ unread }: OwnCounts, isCommand: boolean): Generator<s
   const [others, amounts] = [list((kind) => kind !== 'amount'), list((kind) => kind === 'amount')]
   if (others !== '') yield `Not read: ${others}.${isCommand ? ' --map reads one.' : ''}`
   if (amounts !== '') yield `Not compared: prices and amounts (${amounts})${isCommand ? ': svc beacons billing' : '.'}`
+}
+
+const day_ms = 86_400_000
+
+/** Whether the days of a file, two at least, are each a week after the one before. */
+function isWeekly({ key, rows }: OwnCounts): boolean {
+  if (key !== 'day') return false
+  const days = [...new Set(rows.map((row) => Date.parse(row.key)))].toSorted((a, b) => a - b)
+  return days.length > 1 && days.every((day, index) => index === 0 || day - days[index - 1]! === 7 * day_ms)
 }
 
 const leftOutNames = { total: 'a total', note: 'a note', header: 'the header again' } as const

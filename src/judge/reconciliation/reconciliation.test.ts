@@ -284,7 +284,7 @@ test('a metric without a column is not ok where a column that counts was not rea
     const result = compare(file, [turn('a')])
     return [result.ok, result.totals.every(({ is_within }) => is_within), describeMissing(result, readCounts(file))]
   }
-  const none = 'No column was found for viewable_impression.'
+  const none = 'No column was found for viewable_impression, which counts here.'
   expect(missing('slot,impressions,views,reach\na,1,1,7\n')).toEqual([true, true, null])
   expect(missing('slot,impressions,requests,rate\na,1,9,0.5\n')).toEqual([true, true, none])
   expect(missing('slot,event\na,impression\n')).toEqual([
@@ -294,11 +294,11 @@ test('a metric without a column is not ok where a column that counts was not rea
   expect(missing('slot,event\na,impression\na,play_started\na,request\n')[0]).toBe(true)
   expect(missing('slot,event\na,impression\na,ad_seen_long\n')).toEqual([
     ...[false, true],
-    'Not all was compared: no event was found for viewable_impression, which counts here, and rows with the event ad_seen_long were not read. Name an event that is one as its metric, such as viewable_impression; leave out the rows of others.',
+    'Not all was compared: no event was found for viewable_impression, which counts here, and rows with the event ad_seen_long were not read. Name each event as its metric, and leave out the rows of others.',
   ])
   expect(missing('slot,impressions,Seen\na,1,1\n')).toEqual([
     ...[false, true],
-    'Not all was compared: no column was found for viewable_impression, and Seen was not read. Choose its column.',
+    'Not all was compared: no column was found for viewable_impression, which counts here, and Seen was not read. Choose its column.',
   ])
 })
 

@@ -3,6 +3,7 @@ import type { Mode } from '#contract/fields.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import { causes, describeCause, describeChange, type Explanation } from './causes.ts'
+import { suggestMetric } from './column-words.ts'
 import { compareSums } from './compare-sums.ts'
 import { compareTurns, nearestZone } from './compare-turns.ts'
 import { type ComparedDays, selectTurns } from './compared-span.ts'
@@ -122,27 +123,22 @@ export function describeModes({ key, mode, modes: { file, sandbox } }: Pick<Reco
 
 /**
  * Returns which metrics the file lacks, a sentence; null for none.
- * @param example how a column is chosen, such as `Name it: --map "Ad views=click"`, by the column and the metric
+ * @param example how a column or an event is named, such as `Name it: --map "Ad views=click"`, by itself and the metric that it is likely
  */
 export function describeMissing(
   { missing_metrics, doubtful_columns }: Pick<Reconciliation, 'missing_metrics' | 'doubtful_columns'>,
   { layout }: Pick<OwnCounts, 'layout'>,
-  example: (column: string, metric: Metric) => string = () => 'Choose its column.',
+  example?: (name: string, metric: Metric | null) => string,
 ): string | null {
-  const [metric] = missing_metrics
-  if (metric === undefined) return null
-  const names = missing_metrics.join(', ')
-  const [column] = doubtful_columns
-  if (layout === 'rows') {
-    const found = `o event was found for ${names}, which counts here`
-    return column === undefined
-      ? `N${found}.`
-      : `Not all was compared: n${found}, and rows with the event ${doubtful_columns.join(', ')} were not read. Name an event that is one as its metric, such as ${metric}; leave out the rows of others.`
-  }
-  const found = `no column was found for ${names}`
-  return column === undefined
-    ? `N${found.slice(1)}.`
-    : `Not all was compared: ${found}, and ${doubtful_columns.join(', ')} was not read. ${example(column, metric)}`
+  if (missing_metrics.length === 0) return null
+  const isEvent = layout === 'rows'
+  const found = `o ${isEvent ? 'event' : 'column'} was found for ${missing_metrics.join(', ')}, which counts here`
+  const likely = (name: string) => missing_metrics.find((metric) => metric === suggestMetric(name)) ?? null
+  const name = doubtful_columns.find((each) => likely(each) !== null) ?? doubtful_columns[0]
+  if (name === undefined) return `N${found}.`
+  const unread = `${isEvent ? 'rows with the event ' : ''}${doubtful_columns.join(', ')} ${isEvent ? 'were' : 'was'} not read`
+  const advice = isEvent ? 'Name each event as its metric, and leave out the rows of others.' : 'Choose its column.'
+  return `Not all was compared: n${found}, and ${unread}. ${example?.(name, likely(name)) ?? advice}`
 }
 
 /** Returns how the clock and the time zone of a file differ from those of the sandbox, a sentence each. */

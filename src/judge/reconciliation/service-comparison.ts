@@ -7,7 +7,7 @@ import { withoutUndefined } from '#foundation/json.ts'
 import { CliError, nothingChecked } from '#text/cli-error.ts'
 import { oneLine } from '#text/terminal.ts'
 import { parseDayExample } from './calendar.ts'
-import { parseColumnMap, parseIgnoredColumns } from './columns.ts'
+import { parseMap } from './columns.ts'
 import type { Scope } from './difference.ts'
 import { type DecodedFile, decodeOwnFile } from './file-bytes.ts'
 import { parseNumberExample } from './numbers.ts'
@@ -45,7 +45,7 @@ interface ServiceComparison extends Reconciliation {
 
 /** What flags and inputs say about a file. */
 interface OwnTexts {
-  /** Columns as `own=theirs`. */
+  /** Columns and events as `own=theirs`. */
   map: readonly string[]
   /** Examples: `1.234,5`, `31.12.2026`. */
   numbers: string | undefined
@@ -66,7 +66,7 @@ export function readOwnBytes({ name, bytes }: OwnSource, texts: OwnTexts): OwnFi
   const settings = refuse('map_invalid', '', () => parseSettings(texts))
   const report = refuse('file_invalid', `${name}: `, () => {
     const { text, encoding } = decodeOwnFile(bytes)
-    const report = readOwnReport(parseOwnFile(text, settings.columns.values()), settings)
+    const report = readOwnReport(parseOwnFile(text, settings.map), settings)
     return report === null ? null : { ...report, encoding }
   })
   if (report !== null) return report
@@ -75,8 +75,7 @@ export function readOwnBytes({ name, bytes }: OwnSource, texts: OwnTexts): OwnFi
 
 function parseSettings({ map, numbers, dates }: OwnTexts): OwnSettings {
   return {
-    columns: parseColumnMap(map),
-    ignored: parseIgnoredColumns(map),
+    map: parseMap(map),
     decimal:
       numbers === undefined ? null : (parseNumberExample(numbers) ?? refuseExample('numbers', '1.234,5 or 1,234.5')),
     order: dates === undefined ? null : (parseDayExample(dates) ?? refuseExample('dates', '31.12.2026 or 12/31/2026')),

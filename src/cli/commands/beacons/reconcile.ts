@@ -75,10 +75,10 @@ export const reconcile: Command = {
   name: 'reconcile',
   summary: 'Compare your own counts with those accepted, and explain each difference',
   details:
-    'Reads CSV, TSV or JSON with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count; none leaves a column out. How numbers and days are written is decided by their columns; where they leave it open, --numbers and --dates do. Rows of totals are left out, and named. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs; the causes of a sum are only possible ones. Compares the traffic of the turns in your file, and the days (UTC) from its first turn to its last: --since and --until name others. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare, or a metric has no column while a column of whole numbers was not read.',
+    'Reads CSV, TSV or JSON with a row for each slot, asset token, session or day (UTC) and a column for each metric, or with a row for each event. Columns are found by their names; --map names others: rendered_impression, viewable_impression, click, completed_view, slot_id, asset_token, session_id, day, time, metric, count; none leaves a column out. An event of a column of events is named like a column: --map clk=click. How numbers and days are written is decided by their columns; where they leave it open, --numbers and --dates do. Rows of totals are left out, and named. Prints the totals, the causes with the part of the difference that each explains and what to change, and each turn that differs; the causes of a sum are only possible ones. Compares the traffic of the turns in your file, and the days (UTC) from its first turn to its last: --since and --until name others. The deviation adds up the differences of all rows without their sign: too many here and too few there do not cancel out. Exit code 6 when the deviation of a metric is above --tolerance; 5 if there is nothing to compare, or a metric has no column while a column of whole numbers was not read.',
   arguments: [new Argument('<file>', 'your counts; - for stdin')],
   options: [
-    repeatable('--map <own=theirs>', 'your column for a field, such as "Ad views=viewable_impression"'),
+    repeatable('--map <own=theirs>', 'your column or event for a field: "Ad views=viewable_impression"'),
     new Option('--numbers <example>', 'how your numbers are written: 1.234,5 or 1,234.5').argParser((text) => {
       if (parseNumberExample(text) !== null) return text
       throw new InvalidArgumentError('It must be an example: 1.234,5 or 1,234.5.')
@@ -188,8 +188,10 @@ function* listNotes(
   const { differences, rows_outside, stray_beacons } = result
   if (differences.length > shortList && all !== true)
     yield `${differences.length - shortList} more differences. List them: --all, or -o csv`
-  const example = (column: string, metric: string) =>
-    `Name it: --map ${quoteColumn(column, metric)}, or ${quoteColumn(column, 'none')} for another count`
+  const example = (name: string, metric: string | null) =>
+    metric === null
+      ? `Say what it counts: --map ${quoteColumn(name, 'none')}, or the metric that it is in place of none`
+      : `Name it: --map ${quoteColumn(name, metric)}, or ${quoteColumn(name, 'none')} for another count`
   const missing = describeMissing(result, own.counts, example)
   if (missing !== null) yield missing
   yield* describeReading(own, true)

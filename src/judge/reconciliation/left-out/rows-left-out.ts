@@ -2,7 +2,7 @@
  * Finds the rows of a file that are no counts: totals and sums, which would count everything twice, notes below the
  * counts, and a header that is there again. Each is named in the result.
  */
-import type { KeyField } from '../columns.ts'
+import type { KeyField } from '../column-words.ts'
 import { isEmpty, type OwnFile, type OwnRow } from '../own-file.ts'
 import { shortText } from '../own-file-error.ts'
 import { findTotalRows, type RowReader, type WrongTotal } from './total-rows.ts'

@@ -1,13 +1,12 @@
 /** Rows of totals in any column: what they cover decides, at their level. Innocent files first. */
 import { describe, expect, test } from 'vitest'
+import type { Mapping } from '../columns.ts'
 import { parseOwnFile } from '../own-file.ts'
 import { OwnFileError } from '../own-file-error.ts'
 import { readOwnReport } from '../own-report.ts'
 
-const noSettings = { columns: new Map(), decimal: null, order: null }
-
-function read(rows: readonly string[], ignored: string[] = []) {
-  const report = readOwnReport(parseOwnFile(`${rows.join('\n')}\n`), { ...noSettings, ignored })!
+function read(rows: readonly string[], map: Mapping[] = []) {
+  const report = readOwnReport(parseOwnFile(`${rows.join('\n')}\n`), { map, decimal: null, order: null })!
   return {
     sum: report.counts.rows.reduce((sum, { counts }) => sum + (counts.rendered_impression ?? 0), 0),
     left_out: report.counts.left_out.map(({ line, reason, text }) => `${line} ${reason} ${text}`),
@@ -48,7 +47,7 @@ describe('rows with the name of a total are counts', () => {
   test('where its user leaves the column out', () => {
     const rows = ['Date,Advertiser,Impressions', '2026-11-27,Total,7', '2026-11-27,Shell,5']
     expect(refusal(rows)).toContain('If Total is no total: --map Advertiser=none')
-    expect(read(rows, ['Advertiser'])).toEqual({ sum: 12, left_out: [] })
+    expect(read(rows, [{ own: 'Advertiser', field: 'none' }])).toEqual({ sum: 12, left_out: [] })
   })
 })
 

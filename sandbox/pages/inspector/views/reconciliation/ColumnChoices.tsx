@@ -1,4 +1,4 @@
-import { type OwnField, ownFields } from '#reconciliation/columns.ts'
+import { type OwnField, ownFields } from '#reconciliation/column-words.ts'
 import { SelectInput } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import type { Choices, ReadFile } from './own-file-state.ts'

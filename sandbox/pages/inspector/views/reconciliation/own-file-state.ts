@@ -1,6 +1,7 @@
 /** A file of own counts that was chosen or dropped, read as far as it can be. */
 import { parseDayExample } from '#reconciliation/calendar.ts'
-import { type OwnField, ownFields } from '#reconciliation/columns.ts'
+import { ownFields } from '#reconciliation/column-words.ts'
+import type { Mapping } from '#reconciliation/columns.ts'
 import { type DecodedFile, decodeOwnFile } from '#reconciliation/file-bytes.ts'
 import { parseNumberExample } from '#reconciliation/numbers.ts'
 import { type OwnFile, parseOwnFile } from '#reconciliation/own-file.ts'
@@ -41,10 +42,10 @@ function refused(message: string, hint: string): ApiProblem {
 export function readChosen({ name, text, encoding }: ChosenFile, chosen: Choices): ReadFile {
   let file: OwnFile | null = null
   try {
-    const columns = listChosen(chosen)
-    file = parseOwnFile(text, columns.values())
+    const map = listChosen(chosen)
+    file = parseOwnFile(text, map)
     const report = readOwnReport(file, {
-      columns,
+      map,
       decimal: parseNumberExample(chosen.numbers ?? ''),
       order: parseDayExample(chosen.dates ?? ''),
     })
@@ -58,11 +59,6 @@ export function readChosen({ name, text, encoding }: ChosenFile, chosen: Choices
   }
 }
 
-function listChosen(chosen: Choices): ReadonlyMap<OwnField, string> {
-  const columns = new Map<OwnField, string>()
-  for (const field of ownFields) {
-    const column = chosen[field] ?? ''
-    if (column !== '') columns.set(field, column)
-  }
-  return columns
+function listChosen(chosen: Choices): readonly Mapping[] {
+  return ownFields.flatMap((field) => (chosen[field] ? [{ own: chosen[field], field }] : []))
 }
