@@ -9,7 +9,7 @@ import {
   type SheetTheme,
   type SheetVariant,
 } from '#contract/resources/sandbox/creative-sheet.ts'
-import { parseAnyJson } from '#foundation/json.ts'
+import { parseJson } from '#foundation/json.ts'
 import { QaError } from '../result.ts'
 import { describeFailure, judgeVariant, type SheetFinding, type Unmeasured } from './checks.ts'
 import { measurePictures, measureTexts } from './measure.ts'
@@ -129,7 +129,7 @@ async function read<T>(browser: Browser, source: SheetSource, path: string, sche
       return new QaError('target_invalid', message, 'Start the sandbox again with this version: svc start')
     }
     if (!response.ok()) throw fail(`${response.status()}`)
-    const body = parseAnyJson(await response.text())
+    const body = parseJson(await response.text())
     if (body === undefined) throw fail('something that is not JSON')
     const { success, data, error } = schema.safeParse(body)
     if (success) return data
