@@ -56,7 +56,7 @@ const impressionWords = wordSet('impressions impression imps imp impr impression
 const compoundWords: Readonly<Record<Metric, readonly ReadonlySet<string>[]>> = {
   rendered_impression: [impressionWords],
   viewable_impression: [wordSet('viewable viewed visible visibles sichtbar sichtbare sichtbaren'), impressionWords],
-  click: [wordSet('clicks klicks clics')],
+  click: [wordSet('click clicks klick klicks clic clics')],
   completed_view: [
     wordSet('completed complete completions completes abgeschlossene vollstandige'),
     wordSet('views plays video videos wiedergaben'),
@@ -84,7 +84,7 @@ const columnWords = {
     'zeitstempel',
   ],
   metric: ['event', 'event_type', 'event_name', 'type', 'ereignis'],
-  count: ['counts', 'total', 'quantity', 'number', 'events', 'anzahl'],
+  count: ['counts', 'event_count', 'total', 'quantity', 'number', 'events', 'anzahl'],
 } as const satisfies Record<string, readonly string[]>
 
 export const fieldWords: Readonly<Record<OwnField, readonly string[]>> = { ...columnWords, ...metricWords }
@@ -129,7 +129,7 @@ export function suggestMetric(name: string): Metric | null {
 }
 
 const periodWords = wordSet(
-  'month months week weeks quarter year monat woche kw kalenderwoche quartal jahr mois semaine trimestre annee mes semana ano mese settimana anno',
+  'month months week weeks quarter year monat woche kw kalenderwoche quartal jahr mois semaine trimestre annee mes semana ano mese settimana anno range period zeitraum periode',
 )
 const dayWords = wordSet('day tag jour dia giorno')
 

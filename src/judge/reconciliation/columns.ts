@@ -91,7 +91,7 @@ export function findColumns(
 function refusePeriods(names: readonly string[]): void {
   const period = names.find(isPeriod)
   if (period === undefined) return
-  const message = `Its column ${period} has weeks, months or other sums of several days, which are not compared.`
+  const message = `Its column ${period} has weeks, months or other spans of several days, whose sums are not compared.`
   throw new ColumnsError(message, 'Export it by day.')
 }
 

@@ -305,6 +305,19 @@ describe('columns are found', () => {
     expect(failure(`slot_id,clicks\n${a},1\n`, { map: ['tap_v2=click'] })[0]).toBe('There is no column tap_v2 in it.')
   })
 
+  test('of events by day, where the count may be in a column that is not read: it is refused', () => {
+    const text = (time: string) => `${time},event,Value\n2026-01-31,click,7\n`
+    expect(read(text('timestamp')).rows).toEqual([[2, '2026-01-31', { click: 1 }]])
+    expect(read('day,event,Name\n2026-01-31,click,x\n').rows).toEqual([[2, '2026-01-31', { click: 1 }]])
+    expect(failure(text('day'))).toEqual([
+      'Its rows are of events by day, and Value may be how many.',
+      'Say what it is: --map Value=count, or Value=none where each row is one event',
+    ])
+    expect(read(text('day'), { map: ['Value=count'] }).rows[0]?.[2]).toEqual({ click: 7 })
+    expect(read(text('day'), { map: ['Value=none'] }).rows[0]?.[2]).toEqual({ click: 1 })
+    expect(read('date,event_name,event_count\n20260131,ad_click,7\n').rows[0]?.[2]).toEqual({ click: 7 })
+  })
+
   test('of an asset token, which becomes its slot', () => {
     const token = formatToken('ast', 7, 'x'.repeat(43))
     expect(read(`asset_token,clicks\n${token},1\n`)).toMatchObject({
@@ -477,9 +490,9 @@ describe('what a user is told to write is no wrong choice', () => {
   ])('%s is proposed as %s', (name, metric) => expect(suggestMetric(name)).toBe(metric))
 
   test('a column of weeks or months is no day', () => {
-    for (const name of ['Week', 'Month', 'Report Month', 'Week Start Date', 'Kalenderwoche']) {
+    for (const name of ['Week', 'Month', 'Report Month', 'Date range', 'Week Start Date', 'Kalenderwoche']) {
       expect(failure(`${name},clicks\n2026-01-26,1\n`)).toEqual([
-        `Its column ${name} has weeks, months or other sums of several days, which are not compared.`,
+        `Its column ${name} has weeks, months or other spans of several days, whose sums are not compared.`,
         'Export it by day.',
       ])
       expect(failure(`${name},clicks\n2026-01-26,1\n`, { map: [`${name}=day`] })[1]).toBe('Export it by day.')
@@ -488,6 +501,9 @@ describe('what a user is told to write is no wrong choice', () => {
     const note = (...days: string[]) =>
       summary(report(['day,clicks', ...days.map((day) => `${day},1`), ''].join('\n')))[1]
     expect(note('2026-01-05', '2026-01-12', '2026-01-20')).toEqual(['Read click from clicks.'])
+    expect(note('2026-01-01', '2026-02-01')).toContain(
+      'Its days are a month apart, and those between are compared as 0: sums of months must be exported by day.',
+    )
     expect(note('2026-01-12', '2026-01-05', '2026-01-19')).toContain(
       'Its days are a week apart, and those between are compared as 0: sums of weeks must be exported by day.',
     )
@@ -519,7 +535,7 @@ describe('a count', () => {
 
   test('a total that is no sum is refused: the file is not whole', () => {
     expect(failure(`slot_id,clicks\n${a},1\n${b},2\nGrand Total,951\n`).join()).toContain(
-      'line 4: Grand Total is 951 of clicks, and lines 2 and 3 add up to 3: is the file whole?',
+      'line 4: Grand Total is 951 of clicks, and the sum of lines 2 and 3 is 3: is the file whole?',
     )
   })
 

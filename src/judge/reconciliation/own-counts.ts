@@ -65,7 +65,8 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const zeros = new Map<string, number>()
   const reader = createReader(file, columns, format)
   const { left_out, wrong } = findRowsLeftOut(file, reader)
-  for (const total of wrong) problems.push({ line: total.line, message: describeWrongTotal(total, columns) })
+  for (const total of wrong)
+    problems.push({ line: total.line, message: describeWrongTotal(total, columns, file.names) })
   const isWrong = new Set(wrong.map(({ line }) => line))
   const isLeftOut = new Set(left_out.map(({ line }) => line))
   for (const row of file.rows) {
@@ -78,7 +79,10 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
       problems.push({ line: row.line, message: error.message })
     }
   }
-  if (problems.length > 0) throw refuseRows(file, problems, wrong)
+  // Rows without a key that have labels are those of a group above.
+  const isOfGroup = (row: OwnRow) => isEmpty(reader.keyCell(row)) && reader.labels.some((at) => !isEmpty(row.cells[at]))
+  const has_unlabelled = problems.length > 0 && file.rows.some((row) => !isLeftOut.has(row.line) && isOfGroup(row))
+  if (problems.length > 0) throw refuseRows(file, problems, { wrong, has_unlabelled })
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
   const unknown = [...format.events.keys()].find((event) => !read_events.has(event))
   if (unknown !== undefined) throw unknownColumn(unknown, file.names, [...read_events.keys(), ...others.keys()])
@@ -95,23 +99,33 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   }
 }
 
-function refuseRows(file: OwnFile, problems: readonly RowProblem[], wrong: readonly WrongTotal[]): OwnFileError {
-  const hint = 'Correct these rows, or leave them out: nothing was compared.'
+function refuseRows(
+  { names, kind }: OwnFile,
+  problems: readonly RowProblem[],
+  { wrong, has_unlabelled }: { wrong: readonly WrongTotal[]; has_unlabelled: boolean },
+): OwnFileError {
+  const pivot = has_unlabelled ? ' A pivot table can repeat the labels of its groups in each row.' : ''
+  const hint = `Correct these rows, or leave them out: nothing was compared.${pivot}`
   const doubtful = wrong.find(({ has_key }) => has_key)
-  const name = doubtful === undefined ? '' : file.names[doubtful.column]!
+  const name = doubtful === undefined ? '' : names[doubtful.column]!
   const command_hint =
-    name === '' ? hint : `${hint} If ${doubtful!.text} is no total: --map ${quoteColumn(name, 'none')}`
-  return rowFailure(problems, { hint, command_hint }, file.kind === 'json' ? 'item' : 'line')
+    name === '' ? hint : `${hint} If ${nameTotal(doubtful!, names)} is no total: --map ${quoteColumn(name, 'none')}`
+  return rowFailure(problems, { hint, command_hint }, kind === 'json' ? 'item' : 'line')
 }
 
-function describeWrongTotal({ text, counts, sums, parts }: WrongTotal, { counts: read }: OwnColumns): string {
+function describeWrongTotal(total: WrongTotal, { counts: read }: OwnColumns, names: readonly string[]): string {
+  const { counts, sums, parts } = total
   const columns = read.layout === 'columns' ? read.columns.map(({ column }) => column) : [read.count_column ?? '']
   const wrong = columns.flatMap((column, index) =>
     counts[index] === null || counts[index] === sums[index]
       ? []
-      : [`${counts[index]} of ${column}, and ${parts} add up to ${sums[index] ?? 0}`],
+      : [`${counts[index]} of ${column}, and the sum of ${parts} is ${sums[index] ?? 0}`],
   )
-  return `${text} is ${wrong.join('; ')}: is the file whole?`
+  return `${nameTotal(total, names)} is ${wrong.join('; ')}: is the file whole?`
+}
+
+function nameTotal({ text, column }: WrongTotal, names: readonly string[]): string {
+  return text ?? `a row without ${names[column]}`
 }
 
 class BadValue extends Error {}
@@ -165,6 +179,7 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
   return {
     labels: names.flatMap((name, index) => (noLabels.has(index) || format.ignored.includes(name) ? [] : [index])),
     metric_index: metricIndex,
+    isNothing: isNoNumber,
     isWhole: (text: string) => parseWhole(text, '.') !== null || parseWhole(text, ',') !== null,
     listCounts(row: OwnRow): readonly (number | null)[] | null {
       try {

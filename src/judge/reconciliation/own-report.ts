@@ -2,11 +2,11 @@
 import { beaconEvents } from '#contract/resources/beacons.ts'
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
 import { metrics, normalizeWord, type OwnField } from './column-words.ts'
-import { findColumns, listColumns, type Mapping, type OwnColumns, splitMap } from './columns.ts'
+import { findColumns, listColumns, type Mapping, type OwnColumns, quoteColumn, splitMap } from './columns.ts'
 import { type DecimalSign, describeNumbers, findDecimalSign } from './numbers.ts'
 import { hasValues, type OwnCounts, readOwnCounts, type UnreadColumn } from './own-counts.ts'
 import type { OwnFile } from './own-file.ts'
-import { shortText } from './own-file-error.ts'
+import { OwnFileError, shortText } from './own-file-error.ts'
 
 /** What the user of a file says about it; null and none where the file decides. */
 export interface OwnSettings {
@@ -48,10 +48,12 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
     settings.decimal,
   )
   const order = findDayOrder(listCells(isDate), settings.order)
+  const unread = findUnread(file, read, mapped.ignored)
+  refuseSums(columns, unread)
   const counts = readOwnCounts(file, columns, { ...mapped, decimal, order })
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
   return {
-    counts: { ...counts, unread: findUnread(file, read, mapped.ignored) },
+    counts: { ...counts, unread },
     columns: read.map(({ column, field }) => ({ column, field, format: describeFormat(field, column) })),
     header_line: file.header_line,
   }
@@ -61,6 +63,17 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
     if (isCount(field)) return describeNumbers(cells(), decimal)
     return isDate(field) ? describeDays(cells(), order) : null
   }
+}
+
+/** Rows of events by day are rather sums than events, each with a time: a column of counts that is not read is theirs. */
+function refuseSums({ key, counts, time_column }: OwnColumns, unread: readonly UnreadColumn[]): void {
+  const column = unread.find(({ kind }) => kind === 'count')?.column
+  if (key !== 'day' || counts.layout === 'columns' || counts.count_column !== null) return
+  if (time_column !== null || column === undefined) return
+  const message = `Its rows are of events by day, and ${shortText(column)} may be how many.`
+  throw new OwnFileError(message, 'Choose the column of the count.', {
+    command_hint: `Say what it is: --map ${quoteColumn(column, 'count')}, or ${quoteColumn(column, 'none')} where each row is one event`,
+  })
 }
 
 /** Words of names of columns of whole numbers that are counts of something else, or none. */
@@ -127,8 +140,9 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
   const events = [...counts.read_events].filter(([event, metric]) => normalizeWord(event) !== metric)
   if (events.length > 0)
     yield `Read as events: ${events.map(([event, metric]) => `${shortText(event)} as ${metric ?? 'none'}`).join(', ')}.`
-  if (isWeekly(counts))
-    yield 'Its days are a week apart, and those between are compared as 0: sums of weeks must be exported by day.'
+  const span = findSpan(counts)
+  if (span !== null)
+    yield `Its days are a ${span} apart, and those between are compared as 0: sums of ${span}s must be exported by day.`
   const sums = counts.left_out.filter(({ reason }) => reason === 'sum')
   if (sums.length > 0) {
     const named = sums.slice(0, maxNamed).map(({ line, text }) => `line ${line} is the sum of ${text}`)
@@ -153,11 +167,14 @@ function* describeUnread({ unread }: OwnCounts, isCommand: boolean): Generator<s
 
 const day_ms = 86_400_000
 
-/** Whether the days of a file, two at least, are each a week after the one before. */
-function isWeekly({ key, rows }: OwnCounts): boolean {
-  if (key !== 'day') return false
-  const days = [...new Set(rows.map((row) => Date.parse(row.key)))].toSorted((a, b) => a - b)
-  return days.length > 1 && days.every((day, index) => index === 0 || day - days[index - 1]! === 7 * day_ms)
+/** Returns how far the days of a file, two at least, are apart, where they may stand for more than themselves. */
+function findSpan({ key, rows }: OwnCounts): 'week' | 'month' | null {
+  const days = key === 'day' ? [...new Set(rows.map((row) => row.key))].toSorted() : []
+  if (days.length < 2) return null
+  const isWeek = (day: string, index: number) =>
+    index === 0 || Date.parse(day) - Date.parse(days[index - 1]!) === 7 * day_ms
+  if (days.every(isWeek)) return 'week'
+  return days.every((day) => day.endsWith('-01')) ? 'month' : null
 }
 
 const leftOutNames = { total: 'a total', note: 'a note', header: 'the header again' } as const

@@ -51,6 +51,21 @@ describe('rows with the name of a total are counts', () => {
   })
 })
 
+test('a name of a total that a total over all confirms is one of a count: an advertiser named Total', () => {
+  const rows = ['Date,Advertiser,Impressions', '2026-11-27,Total,7', '2026-11-27,Shell,5']
+  expect(read([...rows, ',,12'])).toEqual({ sum: 12, left_out: ['4 sum lines 2 and 3'] })
+  expect(read([...rows, 'Grand total,-,12'])).toEqual({ sum: 12, left_out: ['4 total Grand total'] })
+  expect(refusal([...rows, 'Grand total,-,13'])).toContain('line 4: Grand total is 13')
+})
+
+test('groups whose labels are not repeated are refused, with what to do', () => {
+  const text = refusal([head, '2026-11-27,DE,10', ',FR,20', '2026-11-27 Total,,30'])
+  expect(text).toContain('line 3: Date is empty')
+  expect(text).toMatch(
+    /\nCorrect these rows, or leave them out: nothing was compared\. A pivot table can repeat the labels of its groups in each row\.$/,
+  )
+})
+
 describe('rows of totals are left out', () => {
   test.each<[string, string[], string[]]>([
     ['of a day', [one, two, '2026-11-27,Total,30'], ['4 total Total']],
@@ -109,14 +124,14 @@ describe('rows of totals are left out', () => {
 test('a total that contradicts the rows that it covers is refused, at its level', () => {
   const refuse = (...rows: string[]) => refusal([head, one, two, ...rows])
   expect(refuse('2026-11-27,Total,31')).toBe(
-    'line 4: Total is 31 of Impressions, and lines 2 and 3 add up to 30: is the file whole?\n' +
+    'line 4: Total is 31 of Impressions, and the sum of lines 2 and 3 is 30: is the file whole?\n' +
       'Correct these rows, or leave them out: nothing was compared. If Total is no total: --map Country=none',
   )
   expect(refuse('2026-11-28,DE,5', '2026-11-28,Total,5', '2026-11-27,Total,35')).toContain(
-    'line 6: Total is 35 of Impressions, and lines 2 and 3 add up to 30',
+    'line 6: Total is 35 of Impressions, and the sum of lines 2 and 3 is 30',
   )
   expect(refuse('2026-11-28,DE,5', 'Total,DE,16')).toContain(
-    'line 5: Total is 16 of Impressions, and 2 rows of lines 2 to 4 add up to 15',
+    'line 5: Total is 16 of Impressions, and the sum of 2 rows of lines 2 to 4 is 15',
   )
   const days = ['27', '28', '29'].flatMap((day) => [
     `2026-11-${day},DE,10`,
@@ -124,6 +139,6 @@ test('a total that contradicts the rows that it covers is refused, at its level'
     `2026-11-${day},,30`,
   ])
   expect(refusal([head, ...days.with(-1, '2026-11-29,,29')])).toContain(
-    'line 10: A row without a label is 29 of Impressions, and lines 8 and 9 add up to 30',
+    'line 10: a row without Country is 29 of Impressions, and the sum of lines 8 and 9 is 30',
   )
 })

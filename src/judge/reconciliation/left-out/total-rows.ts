@@ -19,6 +19,8 @@ export interface RowReader {
   labels: readonly number[]
   /** The cell that says what is counted; -1 where columns do. */
   metric_index: number
+  /** Whether a cell has a word for nothing. */
+  isNothing(cell: unknown): boolean
   /** Whether a text is a whole number. */
   isWhole(text: string): boolean
   /** The counts of a row, null where a cell has none; null for a row that has no counts. */
@@ -35,8 +37,9 @@ interface TotalRow {
 /** A row that is named a total, and is not the sum of the rows that it covers. */
 export interface WrongTotal {
   line: number
-  text: string
-  /** The index of the column that names it. */
+  /** null without a name. */
+  text: string | null
+  /** The index of the column that names it, or where its label is missing. */
   column: number
   counts: readonly (number | null)[]
   sums: readonly number[]
@@ -61,14 +64,33 @@ interface Group {
 }
 
 /** Returns the rows that are totals or sums, and those that claim to be. @param rows without notes and headers */
-export function findTotalRows(
-  rows: readonly OwnRow[],
-  reader: RowReader,
-): { found: readonly TotalRow[]; wrong: readonly WrongTotal[] } {
+export function findTotalRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
+  const judged = judgeRows(rows, reader, new Set())
+  const doubtful = new Set(judged.wrong.flatMap(({ line, has_key }) => (has_key ? [line] : [])))
+  if (doubtful.size === 0) return judged
+  // A total over all, with them, shows that they are counts of something with such a name.
+  const withThem = judgeRows(rows, reader, doubtful)
+  const isConfirmed = withThem.found.some(
+    ({ row }) => isEmpty(reader.keyCell(row)) || reader.findKey(reader.keyCell(row)) === null,
+  )
+  return isConfirmed && withThem.wrong.length === 0 ? withThem : judged
+}
+
+interface TotalRows {
+  found: readonly TotalRow[]
+  wrong: readonly WrongTotal[]
+}
+
+/** @param counts lines of rows that are counts, whatever they are named */
+function judgeRows(rows: readonly OwnRow[], reader: RowReader, counts: ReadonlySet<number>): TotalRows {
   const found: TotalRow[] = []
   const wrong: WrongTotal[] = []
   const dimensions = findDimensions(rows, reader)
-  const entries = rows.flatMap((row) => readEntry(row, dimensions, reader) ?? [])
+  const entries = rows.flatMap((row) => {
+    const entry = readEntry(row, dimensions, reader)
+    if (entry === null) return []
+    return counts.has(row.line) ? { ...entry, named: null, values: entry.values.map((value) => value ?? '') } : entry
+  })
   for (const entry of entries) if (isBareTotal(entry)) found.push(nameTotal(entry))
   const isWhole = ({ named, values }: Entry) => named === null && !values.includes(null)
   const withCounts = entries.filter(({ counts }) => counts.length > 0)
@@ -78,7 +100,7 @@ export function findTotalRows(
     const level = createLevel({ dimensions, rows: counted, pattern }, tried)
     for (const { entry, verdict, group } of judgeEntries(tried, level)) {
       if (verdict === 'counted') counted.push(entry)
-      if (verdict === 'wrong') wrong.push(describeWrong(entry, group, counted))
+      if (verdict === 'wrong') wrong.push(describeWrong(entry, group, { counted, dimensions }))
       if (verdict !== 'sum') continue
       found.push(entry.named === null ? nameSum(entry, group, counted) : nameTotal(entry))
       if (entry.named === null && group.rows.length < 2) singles++
@@ -119,11 +141,12 @@ function nameSum({ row }: Entry, { rows }: Group, counted: readonly Entry[]): To
 function describeWrong(
   { row, named, counts, values }: Entry,
   { sums, rows }: Group,
-  counted: readonly Entry[],
+  { counted, dimensions }: { counted: readonly Entry[]; dimensions: readonly Dimension[] },
 ): WrongTotal {
-  const column = named ?? 0
-  const text = named === null ? 'A row without a label' : shortText(row.cells[named] ?? '')
-  return { line: row.line, text, column, counts, sums, parts: nameLines(rows, counted), has_key: values[0] !== null }
+  const text = named === null ? null : shortText(row.cells[named] ?? '')
+  const column = named ?? dimensions[values.indexOf(null)]!.index
+  const has_key = values[0] !== null && column !== dimensions[0]!.index
+  return { line: row.line, text, column, counts, sums, parts: nameLines(rows, counted), has_key }
 }
 
 /** Returns some rows by their lines; with their number where others are between them. */
@@ -175,7 +198,7 @@ function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowRea
   const values = dimensions.map(({ index, values }, position) => {
     if (position === 0) return key
     const label = row.cells[index]
-    if (isEmpty(label)) return null
+    if (isEmpty(label) || (key === null && reader.isNothing(label))) return null
     if (index === reader.metric_index || !namesTotal(label)) return normalize(label)
     const rest = normalize(restOfTotal(label))
     // `Spring Total` is one of Spring, and `Total Wine` a name.
