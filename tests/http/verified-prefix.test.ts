@@ -172,10 +172,12 @@ describe('a forgery below what was verified', () => {
   })
 })
 
-/** Changes the first beacon, from which its entry follows, and every hash from there on. */
+/** Changes the first beacon and its entry, which is a text or follows from the beacon, and every hash from there on. */
 function writeAgain(db: Database.Database): void {
   db.exec(
-    "UPDATE beacon SET body_sha256 = 'other' WHERE id = (SELECT ref FROM evidence WHERE project_id = 1 AND seq = 2)",
+    `UPDATE evidence SET entry = replace(entry, '"body_sha256":"body"', '"body_sha256":"other"')
+      WHERE project_id = 1 AND seq = 2;
+    UPDATE beacon SET body_sha256 = 'other' WHERE id = (SELECT ref FROM evidence WHERE project_id = 1 AND seq = 2)`,
   )
   const rows = db.prepare<[], StoredEntry>(`${selectEntries} WHERE evidence.project_id = 1 ORDER BY seq`).all()
   const update = db.prepare('UPDATE evidence SET hash = ? WHERE id = ?')

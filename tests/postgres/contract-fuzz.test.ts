@@ -108,7 +108,7 @@ function isDisturbing({ endpoint_id }: Operation): boolean {
 
 /** Two sandboxes that differ in their store alone. */
 async function openPair() {
-  const clocks = [manualClock(), manualClock()] as const
+  const clocks = [watchedClock(), watchedClock()] as const
   const failures: unknown[] = []
   const options = { seed: 7, rate_limit: 'off', demands_token: false, report: (error: unknown) => failures.push(error) }
   const sqlite = await startSandbox({ ...options, clock: clocks[0] })
@@ -157,14 +157,46 @@ function excerpt(text: string, other: string): string {
   return text.slice(Math.max(0, at - 40), at + 160)
 }
 
-/** A request that waits for a time of the sandbox gets it: the clocks move until both have responded. */
-async function both(sqlite: Sandbox, postgres: Sandbox, sent: Sent, clocks: readonly ManualClock[]) {
-  const responses = Promise.all([exchange(sqlite, sent), exchange(postgres, sent)])
+interface WatchedClock extends ManualClock {
+  /** Alarms that are still to come. */
+  readonly alarms: ReadonlySet<object>
+}
+
+function watchedClock(): WatchedClock {
+  const clock = manualClock()
+  const { at } = clock
+  const alarms = new Set<object>()
+  return Object.assign(clock, {
+    alarms,
+    at(at_ms: number, callback: () => void) {
+      const alarm = {}
+      alarms.add(alarm)
+      const cancel = at(at_ms, () => {
+        alarms.delete(alarm)
+        callback()
+      })
+      return () => {
+        alarms.delete(alarm)
+        cancel()
+      }
+    },
+  })
+}
+
+/**
+ * A request that waits for a time of the sandbox gets it: the clocks move until both have responded, once each that has not
+ * waits for its clock. Before, one of them may be slow, and would find another time than the other.
+ */
+async function both(sqlite: Sandbox, postgres: Sandbox, sent: Sent, clocks: readonly WatchedClock[]) {
+  const open = new Set(clocks)
+  const responses = Promise.all(
+    [sqlite, postgres].map((sandbox, index) => exchange(sandbox, sent).finally(() => open.delete(clocks[index]!))),
+  )
   const timer = setInterval(() => {
-    for (const clock of clocks) clock.advance(1_000)
-  }, 250)
+    if ([...open].every(({ alarms }) => alarms.size > 0)) for (const clock of clocks) clock.advance(1_000)
+  }, 50)
   try {
-    return await responses
+    return (await responses) as [Response, Response]
   } finally {
     clearInterval(timer)
   }

@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { manualClock } from '#sandbox/index.ts'
 import { replaceInstallKey } from '#tests/postgres/shared-store.ts'
-import { beacon, edit, fill, folder, key, type Stage, stage } from './stage.ts'
+import { beacon, edit, fill, folder, key, type Stage, stage } from '../stage.ts'
 
 /** The chain as it is exported, and the text that the database has of each entry. */
 async function read(on: Stage, database: string) {
