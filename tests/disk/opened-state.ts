@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
-import { type StoredEntry, selectEntries, toEntry } from '#store/sqlite/entries.ts'
+import { entryTexts, type StoredEntry, selectEntries } from '#store/sqlite/entries.ts'
 import { openDatabase } from '#store/sqlite/file/open.ts'
 import { nameFact, type State } from './known.ts'
 
@@ -102,8 +102,7 @@ function readState(db: Database.Database): { state: State; problems: string[] } 
   const kinds: Record<string, number> = { decision: 0, consent: 0, beacon: 0 }
   let last = { project_id: 0, seq: 0, hash: '' }
   const rows = db.prepare<[], StoredEntry>(`${selectEntries} ORDER BY evidence.project_id, seq`)
-  for (const row of rows.iterate()) {
-    const { project_id, seq, kind, entry, hash } = toEntry(row)
+  for (const { project_id, seq, kind, entry, hash } of entryTexts(db)(rows.all())) {
     if (project_id !== last.project_id) last = { project_id, seq: 0, hash: '0'.repeat(64) }
     const expected = createHash('sha256').update(`${last.hash}${entry}`).digest('hex')
     if (seq !== last.seq + 1 || hash !== expected) problems.push(`the chain breaks at ${seq}: ${entry}`)

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { chainHash, genesis } from '#contract/resources/evidence.ts'
 import { sha256Hex } from '#platform/platform.ts'
 import { manualClock } from '#sandbox/index.ts'
-import { type StoredEntry, selectEntries, toEntry } from '#store/sqlite/entries.ts'
+import { entryTexts, type StoredEntry, selectEntries } from '#store/sqlite/entries.ts'
 import { replaceInstallKey } from '#tests/postgres/shared-store.ts'
 import { addBeaconRows } from '#tests/reliability/large-state.ts'
 import { edit, fill, folder, type Stage, stage } from './stage.ts'
@@ -182,7 +182,7 @@ function writeAgain(db: Database.Database): void {
   const rows = db.prepare<[], StoredEntry>(`${selectEntries} WHERE evidence.project_id = 1 ORDER BY seq`).all()
   const update = db.prepare('UPDATE evidence SET hash = ? WHERE id = ?')
   let hash = genesis
-  for (const { id, entry } of rows.map(toEntry)) {
+  for (const { id, entry } of entryTexts(db)(rows)) {
     hash = chainHash(hash, entry, sha256Hex)
     update.run(Buffer.from(hash, 'hex'), id)
   }

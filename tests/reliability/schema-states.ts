@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type StoredEntry, selectEntries, toEntry } from '#store/sqlite/entries.ts'
+import { entryTexts, type StoredEntry, selectEntries } from '#store/sqlite/entries.ts'
 import { applicationId, migrations } from '#store/sqlite/migrations.ts'
 import { beacon, fill, folder, key, type Stage, stage } from '#tests/http/stage.ts'
 
@@ -100,7 +100,7 @@ function writeState(state: Buffer, path: string, version: number): void {
   db.exec('DETACH present')
   // Entries had their texts then.
   const keep = db.prepare('UPDATE evidence SET entry = ? WHERE id = ?')
-  const entries = db.prepare<[], StoredEntry>(selectEntries).all().map(toEntry)
+  const entries = entryTexts(db)(db.prepare<[], StoredEntry>(selectEntries).all())
   for (const { id, entry } of entries) keep.run(entry, id)
   db.close()
 }

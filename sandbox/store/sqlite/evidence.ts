@@ -2,16 +2,17 @@
 import type Database from 'better-sqlite3'
 import { genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
 import { requiredBytes } from '../rows.ts'
-import type { EvidenceListRow, EvidenceStore, Page } from '../store.ts'
+import type { EvidenceStore, Page } from '../store.ts'
 import { buildNextEntry, type ChainHead } from '../writes/evidence.ts'
 import type { Transaction } from '../writes/transaction.ts'
-import { type StoredEntry, selectEntries, toEntry, toStoredText } from './entries.ts'
+import { entryTexts, type StoredEntry, selectEntries, toStoredText } from './entries.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
 import { createFilter, indexedBy, listPart, orderedBy } from './rows.ts'
 
 export function evidenceTable({ db, read, write }: Connection, placements: PlacementTable, sha256Hex: Sha256Hex) {
   const { insert, last, after, bySlot, byConsent, findPrefix, savePrefix, removePrefix } = prepareEvidence(db)
+  const withTexts = entryTexts(db)
   const heads = new Map<number, ChainHead>()
 
   const readHead = (project_id: number): ChainHead => {
@@ -21,19 +22,30 @@ export function evidenceTable({ db, read, write }: Connection, placements: Place
       : { seq: row.seq, hash: requiredBytes(row.hash, 'a hash of evidence').toString('hex') }
   }
 
+  /** In one transaction, also while another connection replaces the state. */
+  const readEntries = (find: () => StoredEntry[]) => read(() => db.transaction(() => withTexts(find()))())
+
   const methods: EvidenceStore = {
     findLastPosition: async (project_id) => read(() => last.get(project_id)?.seq ?? 0),
     listChainEntries: async (project_id, after_seq, limit) =>
-      read(() => after.all(project_id, after_seq, limit).map(toEntry)),
-    listSlotEvidence: async (slot_id) => read(() => bySlot.all(slot_id).map(toEntry)),
-    findConsentEntry: async (consent_id) => read(() => byConsent.all(consent_id).map(toEntry)[0] ?? null),
+      readEntries(() => after.all(project_id, after_seq, limit)),
+    listSlotEvidence: async (slot_id) => readEntries(() => bySlot.all(slot_id)),
+    findConsentEntry: async (consent_id) => readEntries(() => byConsent.all(consent_id))[0] ?? null,
     findVerifiedPrefix: async (project_id) => read(() => findPrefix.get(project_id) ?? null),
     saveVerifiedPrefix: (project_id, record) =>
       write(() => {
         if (record === null) removePrefix.run(project_id)
         else savePrefix.run(record.text, project_id, record.entries, Buffer.from(record.head, 'hex'))
       }),
-    listEvidence: async (query) => read(() => listEvidence(db, query)),
+    async listEvidence(query) {
+      let next: number | null = null
+      const rows = readEntries(() => {
+        const part = listEvidence(db, query)
+        next = part.next
+        return part.rows
+      })
+      return { rows, next }
+    },
   }
 
   const transaction = {
@@ -83,10 +95,7 @@ function prepareEvidence(db: Database.Database) {
   }
 }
 
-function listEvidence(
-  db: Database.Database,
-  query: Parameters<EvidenceStore['listEvidence']>[0],
-): Page<EvidenceListRow> {
+function listEvidence(db: Database.Database, query: Parameters<EvidenceStore['listEvidence']>[0]): Page<StoredEntry> {
   const filter = createFilter()
   filter.add('+evidence.project_id = ?', query.project_id)
   filter.add('+evidence.slot_id = ?', query.slot_id)
@@ -101,6 +110,5 @@ function listEvidence(
   const column = { table: 'evidence', column: 'kind', values: [kind], condition: "kind <> 'beacon'" }
   const ordered = kind === 'beacon' ? undefined : orderedBy(db, column)
   const source = { table: 'evidence', select: selectEntries, filter, indexed, ordered }
-  const { rows, next } = listPart<StoredEntry>(db, source, query)
-  return { rows: rows.map(toEntry), next }
+  return listPart<StoredEntry>(db, source, query)
 }

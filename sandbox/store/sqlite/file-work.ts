@@ -64,9 +64,13 @@ export function checkFile(path: string, pragma: Check, limit: number): Promise<s
   return run({ kind: 'check', path, pragma, limit })
 }
 
-/** Resolves to the first row of a state whose values no sandbox writes, as `table row: problem`. */
+/**
+ * Resolves to the first row of a state whose values no sandbox writes, as `table row: problem`.
+ * @throws StorageError when they cannot be read
+ */
 export async function findRowProblem(path: string): Promise<string | null> {
-  return (await run({ kind: 'rows', path }))[0] ?? null
+  const [problem = null] = await runReading({ kind: 'rows', path })
+  return problem
 }
 
 /** Pieces after which a report moves to the thread; its start costs about as much. */
@@ -85,11 +89,9 @@ export function billingWork({ db, read }: Connection, path: string | null) {
   let last: Promise<unknown> = Promise.resolve()
 
   const onThread = (work: FileWork): Promise<BillingProgress> => {
-    const result = last.then(() => run<BillingProgress>(work))
+    const result = last.then(() => runReading<BillingProgress>(work))
     last = result.catch(() => {})
-    return result.catch((error: unknown) => {
-      throw readFailure(error)
-    })
+    return result
   }
 
   return async (report: BillingReport): Promise<BillingProgress> => {
@@ -107,6 +109,12 @@ export function billingWork({ db, read }: Connection, path: string | null) {
       }
     }
   }
+}
+
+function runReading<Result = string[]>(work: FileWork): Promise<Result> {
+  return run<Result>(work).catch((error: unknown) => {
+    throw readFailure(error)
+  })
 }
 
 function run<Result = string[]>(work: FileWork): Promise<Result> {

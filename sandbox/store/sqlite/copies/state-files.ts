@@ -1,7 +1,7 @@
 /** Exports and snapshots of any store are files of SQLite: this is how the other adapter writes and reads them. */
 import type { StateFile, StateFiles } from '../../state-files.ts'
 import type { StoreOptions } from '../../store.ts'
-import { type StoredEntry, selectEntries, toEntry } from '../entries.ts'
+import { entryTexts, type StoredEntry, selectEntries } from '../entries.ts'
 import { openDatabase } from '../file/open.ts'
 import { openSqliteStore } from '../index.ts'
 import { insertSessionBeacons, migrations } from '../migrations.ts'
@@ -20,10 +20,11 @@ export function stateFiles(options: StoreOptions): StateFiles {
 }
 
 export const readEvidence: StateFiles['readEvidence'] = (db, after_id, limit) =>
-  db
-    .prepare<[number, number], StoredEntry>(`${selectEntries} WHERE evidence.id > ? ORDER BY evidence.id LIMIT ?`)
-    .all(after_id, limit)
-    .map(toEntry)
+  entryTexts(db)(
+    db
+      .prepare<[number, number], StoredEntry>(`${selectEntries} WHERE evidence.id > ? ORDER BY evidence.id LIMIT ?`)
+      .all(after_id, limit),
+  )
 
 export function openStateFile(path: string, pid: number): StateFile {
   const { db, close } = openDatabase(path, pid)
