@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { expect } from 'vitest'
 import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
-import { type StoredEntry, selectEntries, toEntry } from '#store/sqlite/entries.ts'
+import { entryTexts, type StoredEntry, selectEntries } from '#store/sqlite/entries.ts'
 import { connect } from '#tests/http/call.ts'
 import { createDice, type Dice } from '#tests/reliability/dice.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
@@ -208,10 +208,10 @@ async function readRows(sandbox: Sandbox): Promise<Record<string, unknown[]>> {
         // Entries are compared by their texts, which a file does not store where they follow from other rows.
         const rows: Record<string, unknown>[] =
           table === 'evidence'
-            ? db
-                .prepare<[], StoredEntry>(`${selectEntries} ORDER BY evidence.id`)
-                .all()
-                .map((row) => ({ ...toEntry(row), is_built: null }))
+            ? entryTexts(db)(db.prepare<[], StoredEntry>(`${selectEntries} ORDER BY evidence.id`).all()).map((row) => ({
+                ...row,
+                is_built: null,
+              }))
             : db.prepare<[], Record<string, unknown>>(writeSelect(table)).all()
         return [
           table,
