@@ -56,6 +56,9 @@ test('a name of a total that a total over all confirms is one of a count: an adv
   expect(read([...rows, ',,12'])).toEqual({ sum: 12, left_out: ['4 sum lines 2 and 3'] })
   expect(read([...rows, 'Grand total,-,12'])).toEqual({ sum: 12, left_out: ['4 total Grand total'] })
   expect(refusal([...rows, 'Grand total,-,13'])).toContain('line 4: Grand total is 13')
+  // On one day it has as many as the others.
+  const more = ['2026-11-28,Shell,4', '2026-11-28,Total,4']
+  expect(read([...rows, ...more, ',,20'])).toMatchObject({ sum: 20 })
 })
 
 test('groups whose labels are not repeated are refused, with what to do', () => {

@@ -23,6 +23,8 @@ export interface RowReader {
   isNothing(cell: unknown): boolean
   /** Whether a text is a whole number. */
   isWhole(text: string): boolean
+  /** Names of totals that are of something else, each after its column. */
+  names?: ReadonlySet<string>
   /** The counts of a row, null where a cell has none; null for a row that has no counts. */
   listCounts(row: OwnRow): readonly (number | null)[] | null
 }
@@ -65,15 +67,13 @@ interface Group {
 
 /** Returns the rows that are totals or sums, and those that claim to be. @param rows without notes and headers */
 export function findTotalRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
-  const judged = judgeRows(rows, reader, new Set())
-  const doubtful = new Set(judged.wrong.flatMap(({ line, has_key }) => (has_key ? [line] : [])))
-  if (doubtful.size === 0) return judged
-  // A total over all, with them, shows that they are counts of something with such a name.
-  const withThem = judgeRows(rows, reader, doubtful)
-  const isConfirmed = withThem.found.some(
-    ({ row }) => isEmpty(reader.keyCell(row)) || reader.findKey(reader.keyCell(row)) === null,
-  )
-  return isConfirmed && withThem.wrong.length === 0 ? withThem : judged
+  const judged = judgeRows(rows, reader)
+  const names = new Set(judged.wrong.flatMap(({ column, text, has_key }) => (has_key ? [`${column} ${text}`] : [])))
+  if (names.size === 0) return judged
+  // A total over all shows whether the others are counts of something with such a name: of the advertiser Total.
+  const withThem = judgeRows(rows, { ...reader, names })
+  const hasNoKey = ({ row }: TotalRow) => isEmpty(reader.keyCell(row)) || reader.findKey(reader.keyCell(row)) === null
+  return withThem.wrong.length === 0 && withThem.found.some(hasNoKey) ? withThem : judged
 }
 
 interface TotalRows {
@@ -81,16 +81,11 @@ interface TotalRows {
   wrong: readonly WrongTotal[]
 }
 
-/** @param counts lines of rows that are counts, whatever they are named */
-function judgeRows(rows: readonly OwnRow[], reader: RowReader, counts: ReadonlySet<number>): TotalRows {
+function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
   const found: TotalRow[] = []
   const wrong: WrongTotal[] = []
   const dimensions = findDimensions(rows, reader)
-  const entries = rows.flatMap((row) => {
-    const entry = readEntry(row, dimensions, reader)
-    if (entry === null) return []
-    return counts.has(row.line) ? { ...entry, named: null, values: entry.values.map((value) => value ?? '') } : entry
-  })
+  const entries = rows.flatMap((row) => readEntry(row, dimensions, reader) ?? [])
   for (const entry of entries) if (isBareTotal(entry)) found.push(nameTotal(entry))
   const isWhole = ({ named, values }: Entry) => named === null && !values.includes(null)
   const withCounts = entries.filter(({ counts }) => counts.length > 0)
@@ -199,7 +194,8 @@ function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowRea
     if (position === 0) return key
     const label = row.cells[index]
     if (isEmpty(label) || (key === null && reader.isNothing(label))) return null
-    if (index === reader.metric_index || !namesTotal(label)) return normalize(label)
+    const isName = index === reader.metric_index || reader.names?.has(`${index} ${shortText(label)}`)
+    if (isName || !namesTotal(label)) return normalize(label)
     const rest = normalize(restOfTotal(label))
     // `Spring Total` is one of Spring, and `Total Wine` a name.
     const isOfGroup = rest !== '' && values.has(rest)
