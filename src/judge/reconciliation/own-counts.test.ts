@@ -380,7 +380,7 @@ describe('a sum without a label', () => {
   test('is none where a count differs, a label is there, or one row alone is before it', () => {
     expect(lines(one, two, '2026-01-30,,10,8')).toEqual([])
     expect(lines(one, two, '2026-01-30,C,10,9')).toEqual([])
-    expect(lines(one, '2026-01-30,,6,5')).toEqual([])
+    expect(lines(one, '2026-01-30,,6,4')).toEqual([])
     expect(lines(one, two, '2026-01-31,,10,9')).toEqual([])
     expect(lines('2026-01-30,A,0,0', '2026-01-30,B,0,0', '2026-01-30,,0,0')).toEqual([])
   })

@@ -110,7 +110,8 @@ function refuseRows(
   const name = doubtful === undefined ? '' : names[doubtful.column]!
   const command_hint =
     name === '' ? hint : `${hint} If ${nameTotal(doubtful!, names)} is no total: --map ${quoteColumn(name, 'none')}`
-  return rowFailure(problems, { hint, command_hint }, kind === 'json' ? 'item' : 'line')
+  const sorted = problems.toSorted((a, b) => a.line - b.line)
+  return rowFailure(sorted, { hint, command_hint }, kind === 'json' ? 'item' : 'line')
 }
 
 function describeWrongTotal(total: WrongTotal, { counts: read }: OwnColumns, names: readonly string[]): string {
@@ -121,7 +122,9 @@ function describeWrongTotal(total: WrongTotal, { counts: read }: OwnColumns, nam
       ? []
       : [`${counts[index]} of ${column}, and the sum of ${parts} is ${sums[index] ?? 0}`],
   )
-  return `${nameTotal(total, names)} is ${wrong.join('; ')}: is the file whole?`
+  const name = nameTotal(total, names)
+  if (wrong.length === 0) return `${name} has the counts of ${parts}: it may be their sum, or more`
+  return `${name} is ${wrong.join('; ')}: is the file whole?`
 }
 
 function nameTotal({ text, column }: WrongTotal, names: readonly string[]): string {

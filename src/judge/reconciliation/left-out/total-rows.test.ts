@@ -1,5 +1,6 @@
 /** Rows of totals in any column: what they cover decides, at their level. Innocent files first. */
 import { describe, expect, test } from 'vitest'
+import { createDice } from '#tests/reliability/dice.ts'
 import type { Mapping } from '../columns.ts'
 import { parseOwnFile } from '../own-file.ts'
 import { OwnFileError } from '../own-file-error.ts'
@@ -61,6 +62,17 @@ test('a name of a total that a total over all confirms is one of a count: an adv
   expect(read([...rows, ...more, ',,20'])).toMatchObject({ sum: 20 })
 })
 
+test('a row without a label that may be a sum, or by accident as many, is refused', () => {
+  const refuse = (...rows: string[]) => refusal([head, ...rows])
+  const hint = 'If a row without Country is no total: --map Country=none'
+  expect(refuse('2026-11-27,DE,1', '2026-11-27,FR,1', '2026-11-27,,2')).toContain(hint)
+  expect(refuse('2026-11-27,,37', '2026-11-27,DE,37')).toContain(
+    'line 2: a row without Country has the counts of line 3',
+  )
+  expect(read([head, '2026-11-27,DE,1', '2026-11-27,,1']).sum).toBe(2)
+  expect(read([head, one, '2026-11-27,,10', '2026-11-28,DE,3', '2026-11-28,,1']).sum).toBe(24)
+})
+
 test('groups whose labels are not repeated are refused, with what to do', () => {
   const text = refusal([head, '2026-11-27,DE,10', ',FR,20', '2026-11-27 Total,,30'])
   expect(text).toContain('line 3: Date is empty')
@@ -87,6 +99,11 @@ describe('rows of totals are left out', () => {
       'of a country, named',
       [one, two, '2026-11-27,DE Total,10', 'Total for 2026-11-27,,30'],
       ['4 total DE Total', '5 total Total for 2026-11-27'],
+    ],
+    [
+      'of one country alone, without a name',
+      ['2026-11-27,,11', '2026-11-27,DE,11', '2026-11-28,,10', '2026-11-28,DE,10', '2026-11-29,,9', '2026-11-29,DE,9'],
+      ['2 sum line 3', '4 sum line 5', '6 sum line 7'],
     ],
     ['without a cell for a count', [one, two, '2026-11-27,Total,30', 'Total,,-'], ['4 total Total', '5 total Total']],
   ])('%s', (_, rows, left_out) => {
@@ -144,4 +161,70 @@ test('a total that contradicts the rows that it covers is refused, at its level'
   expect(refusal([head, ...days.with(-1, '2026-11-29,,29')])).toContain(
     'line 10: a row without Country is 29 of Impressions, and the sum of lines 8 and 9 is 30',
   )
+})
+
+/** Files of random counts by day, country and device, some with all totals of some levels, in any order. */
+describe('of random files', () => {
+  const created = (seed: number) => {
+    const { pick, below } = createDice(seed)
+    const most = pick([3, 50, 100_000])
+    const rows = ['27', '28', '29'].slice(0, pick([1, 2, 3])).flatMap((day) =>
+      ['DE', 'FR', 'US'].slice(0, pick([1, 2, 3])).flatMap((country) =>
+        ['phone', 'tv'].slice(0, pick([1, 2])).map((device) => ({
+          values: [`2026-11-${day}`, country, device],
+          count: 10 + below(most),
+        })),
+      ),
+    )
+    return { pick, rows, sum: rows.reduce((sum, { count }) => sum + count, 0) }
+  }
+  const text = (rows: readonly { values: readonly string[]; count: number }[]) => [
+    'Date,Country,Device,Impressions',
+    ...rows.map(({ values, count }) => [...values, count].join(',')),
+  ]
+
+  const readAll = (lines: readonly string[]) => {
+    try {
+      return read(lines)
+    } catch (error) {
+      if (!(error instanceof OwnFileError)) throw error
+      return null
+    }
+  }
+
+  test('no row is left out where there are no totals, but missing labels and names like theirs', () => {
+    let refused = 0
+    for (let seed = 1; seed <= 300; seed++) {
+      const { pick, rows, sum } = created(seed)
+      const named = rows.map(({ values: [day, country, device], count }) => ({
+        values: [day!, pick([country!, country!, '', 'Total Wine', 'All Stars']), pick([device!, device!, ''])],
+        count,
+      }))
+      const found = readAll(text(named))
+      if (found === null) refused++
+      else expect(found, `seed ${seed}`).toEqual({ sum, left_out: [] })
+    }
+    expect(refused).toBeLessThan(30)
+  })
+
+  test('every total is left out, or the file is refused', () => {
+    let refused = 0
+    for (let seed = 1; seed <= 300; seed++) {
+      const { pick, rows, sum } = created(seed)
+      const label = pick(['', 'Total', 'Summe', 'All'])
+      const levels = [pick([[0], [1], [0, 1]]), ...pick([[], [[]]])]
+      const totals = levels.flatMap((kept) => {
+        const groups = Map.groupBy(rows, ({ values }) => kept.map((at) => values[at]).join())
+        return [...groups.values()].map((group) => ({
+          values: group[0]!.values.map((value, at) => (kept.includes(at) ? value : at > 1 ? '' : label)),
+          count: group.reduce((all, { count }) => all + count, 0),
+        }))
+      })
+      const lines = text([...rows, ...totals].toSorted(() => pick([-1, 0, 1])))
+      const found = readAll(lines)
+      if (found === null) refused++
+      else expect(found.sum, lines.join('\n')).toBe(sum)
+    }
+    expect(refused).toBeLessThan(15)
+  })
 })

@@ -98,11 +98,16 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
       if (verdict === 'wrong') wrong.push(describeWrong(entry, group, { counted, dimensions }))
       if (verdict !== 'sum') continue
       found.push(entry.named === null ? nameSum(entry, group, counted) : nameTotal(entry))
-      if (entry.named === null && group.rows.length < 2) singles++
+      if (isBare(entry) && group.rows.length < 2) singles++
     }
   }
   // One row alone is summed up only in a file that has other sums: by itself it lacks its key.
   return { found: singles === found.length ? [] : found, wrong: wrong.toSorted((a, b) => a.line - b.line) }
+}
+
+/** Whether a row has counts alone. */
+function isBare({ named, values }: Entry): boolean {
+  return named === null && values.every((value) => value === null)
 }
 
 /** Whether a row is named a total and has no count to hold against others. */
@@ -258,11 +263,24 @@ function judgeEntries(entries: readonly Entry[], level: Level): readonly Judged[
   })
   const isUnnamed = ({ entry }: Judged) => entry.named === null && entry.values[0] !== null
   const unnamed = judged.filter(isUnnamed)
-  const sums = unnamed.filter(({ verdict, group }) => verdict === 'sum' && group.rows.length > 1).length
+  // A label may be missing: such rows are counts where most of them are no sums, and sums where that is no accident.
+  const sums = unnamed.filter(({ verdict }) => verdict === 'sum')
+  const several = sums.filter(({ group }) => group.rows.length > 1)
   const others = unnamed.filter(({ verdict }) => verdict === 'wrong').length
-  // A label may be missing: one such row is no sum by accident, and one row is no sum of one.
-  if (sums > others) return judged
-  return judged.map((each) => (isUnnamed(each) ? { ...each, verdict: 'counted' } : each))
+  const digits = sums.reduce((sum, each) => sum + countDigits(each), 0)
+  if (others > 0 ? several.length > others : digits >= sureDigits) return judged
+  const verdict = others === 0 && digits >= doubtfulDigits ? 'wrong' : 'counted'
+  return judged.map((each) => (isUnnamed(each) && each.verdict !== 'counted' ? { ...each, verdict } : each))
+}
+
+/** Digits that are equal by accident in one of 20 files, and in one of two. */
+const sureDigits = 1.3
+const doubtfulDigits = 0.3
+
+/** Returns how many digits of a sum are as they must be; half of those of one row, which may be there twice. */
+function countDigits({ entry, group }: Judged): number {
+  const digits = entry.counts.reduce<number>((sum, count) => sum + Math.log10(Math.max(count ?? 0, 1)), 0)
+  return group.rows.length > 1 ? digits : digits / 2
 }
 
 /** Returns the rows that each entry covers, by their values in some columns. */
@@ -280,9 +298,10 @@ function addUp(entries: readonly Entry[]): Group {
   return { sums, rows: entries.map(({ row }) => row) }
 }
 
-function isSum({ counts }: Entry, { sums, rows }: Group): boolean {
+/** A row of zeros with a key is a count, and does no harm. */
+function isSum({ counts, values }: Entry, { sums, rows }: Group): boolean {
   const isEqual = counts.every((count, index) => count === null || count === sums[index])
-  return rows.length > 0 && isEqual && counts.some((count) => count !== null && count > 0)
+  return rows.length > 0 && isEqual && counts.some((count) => count !== null && (count > 0 || values[0] === null))
 }
 
 /**
@@ -294,7 +313,7 @@ function findOther(entry: Entry, { counted, isShared }: Level): Group | undefine
   if (values[0] === null) {
     const at = counted.findIndex((each) => each.row.line > row.line)
     const [before, after] = at < 0 ? [counted, []] : [counted.slice(0, at), counted.slice(at)]
-    if (named === null) return values.every((value) => value === null) ? findRun(entry, before.toReversed()) : undefined
+    if (named === null) return isBare(entry) ? findRun(entry, before.toReversed()) : undefined
     return findRun(entry, before.toReversed()) ?? findRun(entry, after)
   }
   if (named === null) return undefined
