@@ -52,6 +52,8 @@ export const importTable: readonly ImportRule[] = [
     modules: ['src/core/foundation/programs.ts'],
     builtins: ['node:os', 'node:path'],
   },
+  { path: 'src/core/foundation/readings/compressed.ts', builtins: ['node:buffer', 'node:zlib'] },
+  { path: 'src/core/foundation/readings/readings.ts', modules: ['src/core/foundation'], builtins: ['node:buffer'] },
   { path: 'src/core/foundation/signatures.ts', builtins: ['node:crypto'] },
   {
     path: 'src/core/foundation/text-file.ts',

@@ -489,6 +489,7 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/cli/mcp/results/outside-text.ts': 'a pattern of the contract',
   'src/cli/mcp/results/result-text.ts': 'names of our own',
   'src/judge/recordings/rewriting.ts': 'an origin, escaped',
+  'src/judge/recordings/secret-memory.ts': 'credentials of an exchange, escaped',
   'sandbox/pages/demo/canvases.ts': 'names of our own',
   'sandbox/rules/domain/catalogue.ts': 'a prefix of our own',
 }

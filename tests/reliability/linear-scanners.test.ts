@@ -8,9 +8,11 @@ import { parseExactly } from '#foundation/json/exact-numbers.ts'
 import { describeJsonProblem, findRepeatedName } from '#foundation/json/syntax.ts'
 import { nestsDeeper } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
-import { holdsLiveKey, redactSecrets, redactWithBase64, secretKind, shownCommand } from '#foundation/redaction.ts'
+import { createReadingBudget, readAll } from '#foundation/readings/readings.ts'
+import { redactSecrets, redactWithBase64, secretKind, shownCommand } from '#foundation/redaction.ts'
 import { createCaptures } from '#recordings/capture.ts'
 import type { PassedExchange } from '#recordings/exchange.ts'
+import { findKeyReason } from '#recordings/key-guard.ts'
 import { recordEntry } from '#recordings/recorded-entry.ts'
 import { createRewriting } from '#recordings/rewriting.ts'
 import { createSecretMemory } from '#recordings/secret-memory.ts'
@@ -23,7 +25,8 @@ const memory = () => createSecretMemory(Buffer.alloc(32))
 test.each<[string, (text: string) => unknown]>([
   ['keys and tokens', redactSecrets],
   ['keys in base64', redactWithBase64],
-  ['production keys', (text) => holdsLiveKey(text)],
+  ['readings', (text) => [...readAll(text, createReadingBudget(text.length))]],
+  ['production keys', findKeyReason],
   ['keys in fields', secretKind],
   ['command lines', (text) => shownCommand([text])],
   ['personal data', findPersonalData],

@@ -110,11 +110,6 @@ function holdsSecret(run: string, depth: number): boolean {
   })
 }
 
-/** Returns what every run of base64 in a text decodes to. */
-function decodeRuns(text: string): string[] {
-  return (text.match(base64Run) ?? []).flatMap(decodeRun)
-}
-
 function decodeRun(run: string): string[] {
   return [0, 1, 2, 3].map((offset) => Buffer.from(run.slice(offset), 'base64').toString('latin1'))
 }
@@ -183,35 +178,6 @@ function plainSecretKind(text: string): SecretKind | null {
   if (token === null) return null
   return token[1] === 'at' ? 'activation token' : 'beacon token'
 }
-
-/**
- * A key of production, and its beginning where the rest is yet to come. Whatever stands before it: that may be the end of an
- * escape, or the length of a field in a binary format. `task_live_` is taken for one too, since a key that is sent on is worse.
- */
-const liveKey = /[sp]k_live_(?!redacted\b)/i
-
-/**
- * Whether a text has a production key: plain, percent-encoded, with escapes of JSON or HTML, in UTF-16, in hexadecimal digits, or in
- * base64, also of one of these and in lines.
- */
-export function holdsLiveKey(text: string, depth = 0): boolean {
-  // The characters of a key are those of ASCII: in UTF-16 and UTF-32 with zeros between them.
-  const zeroless = text.includes('\0') ? text.replaceAll('\0', '') : text
-  const plain = zeroless.replace(underscoreEntity, '_')
-  if (liveKey.test(plain)) return true
-  if (mayBeEncoded(plain) && [...decodings(plain)].some((decoded) => liveKey.test(decoded))) return true
-  if (liveKeyInHex.test(plain)) return true
-  if (depth === maxBase64Depth) return false
-  const lines = plain.replace(base64LineEnd, '')
-  const runs = lines === plain ? decodeRuns(plain) : [...decodeRuns(plain), ...decodeRuns(lines)]
-  return runs.some((decoded) => holdsLiveKey(decoded, depth + 1))
-}
-
-/** `sk_live_` and `pk_live_` as digits. */
-const liveKeyInHex = /7[03]6b5f6c6976655f/i
-const underscoreEntity = /&(?:#0{0,8}95|#x0{0,8}5f|lowbar|UnderBar);/gi
-/** Where base64 is broken into lines. */
-export const base64LineEnd = /(?<=[A-Za-z0-9+/])(?:\r?\n|\\r|\\n){1,4}(?=[A-Za-z0-9+/])/g
 
 /** Returns a value without the secrets of the asset tokens in it, plain or encoded. */
 export function withoutAssetTokens(text: string): string {

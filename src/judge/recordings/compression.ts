@@ -1,14 +1,5 @@
 /** The content encodings of HTTP, undone up to a limit: a small body can unpack to a very large one. */
-import {
-  brotliDecompress,
-  constants,
-  gunzip,
-  inflate,
-  inflateRaw,
-  inflateRawSync,
-  unzipSync,
-  zstdDecompress,
-} from 'node:zlib'
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
 import { findEntry } from '#foundation/table-entry.ts'
 
 /** One of node:zlib, whose types differ in options that are not used here. */
@@ -46,19 +37,7 @@ const magics = ['1f8b', '28b52ffd', '504b0304'].map((digits) => Buffer.from(digi
 
 /** Whether bytes are compressed though no header says so, by their beginning. */
 export function isCompressed(bytes: Buffer): boolean {
-  const isZlib = bytes.length > 1 && bytes[0] === 0x78 && ((bytes[0] << 8) | bytes[1]!) % 31 === 0
-  return isZlib || magics.some((magic) => bytes.subarray(0, magic.length).equals(magic))
-}
-
-/** Returns the beginning of what gzip, zlib or deflate has, whether or not it ends; null for other bytes. @throws RangeError for one that is longer than `max_bytes` */
-export function readDeflated(bytes: Buffer, kind: 'deflate' | 'gzip or zlib', max_bytes: number): Buffer | null {
-  try {
-    const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: max_bytes }
-    return kind === 'deflate' ? inflateRawSync(bytes, options) : unzipSync(bytes, options)
-  } catch (error) {
-    if (error instanceof RangeError) throw error
-    return null
-  }
+  return magics.some((magic) => bytes.subarray(0, magic.length).equals(magic))
 }
 
 /** The maximum number of encodings, one in the other. */

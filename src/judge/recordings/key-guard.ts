@@ -1,8 +1,8 @@
 /** Looks for production keys in what a client sends, before it is passed on. What cannot be looked into is not passed on either. */
-import { isUtf8 } from 'node:buffer'
 import { Transform } from 'node:stream'
-import { holdsLiveKey } from '#foundation/redaction.ts'
-import { decodeBody, isCompressed, readDeflated } from './compression.ts'
+import { isPacked, type ReadingBudget } from '#foundation/readings/compressed.ts'
+import { createReadingBudget, readAll } from '#foundation/readings/readings.ts'
+import { decodeBody, isCompressed } from './compression.ts'
 import { maxRequestBytes } from './recorded-body.ts'
 
 /** Why something is not passed on: it has a production key, or could have one. */
@@ -16,82 +16,64 @@ export class KeyError extends Error {
   }
 }
 
-/** The beginning of a key in every encoding that is undone fits in it, characters. */
-const keyOverlap = 256
+/**
+ * A key of production, and its beginning where the rest is yet to come. Whatever stands before it: that may be the end of an
+ * escape, or the length of a field in a binary format. `task_live_` is taken for one too, since a key that is sent on is worse.
+ */
+const liveKey = /[sp]k_live_(?!redacted\b)/i
 
-/** The beginning of gzip and of zlib in base64, as a value of its own. */
-const packedText = /(?<![A-Za-z0-9+/_-])(?:H4sI|eJ[w-z]|eA[E-H]|eF[4-7]|eN[o-r])[A-Za-z0-9+/_-]{20,}/g
-/** The most that is kept of one which goes on in the next part, characters. */
-const maxPackedOverlap = 65_536
-/** Chance makes no text of so many bytes from others. */
-const minDeflatedText = 16
+/** Returns why a text is not passed on: it has a production key in one of its readings, or has more of them than are looked into. */
+export function findKeyReason(text: string): KeyError['reason'] | null {
+  return findReason(text, createBudget(text.length))
+}
 
-/** So many bytes tell whether a body is compressed. */
+function createBudget(length: number): ReadingBudget {
+  return createReadingBudget(length, maxRequestBytes)
+}
+
+function findReason(text: string, budget: ReadingBudget): KeyError['reason'] | null {
+  for (const reading of readAll(text, budget)) if (liveKey.test(reading)) return 'live_key'
+  return budget.left < 0 ? 'opaque' : null
+}
+
+/** The beginning of a key fits in it, in two escapes of each character, one in the other, characters. */
+const keyOverlap = 1_024
+/** What ends a value in an encoding. */
+const valueEnd = /["'<>{}(),:;=& ]/
+/** So many bytes of a body, and characters of a value, tell whether it is compressed. */
 const minHead = 256
-
-/** Whether a text, such as a header, has a production key that is compressed and in base64. */
-export function holdsPackedKey(text: string): boolean {
-  try {
-    createPackedWatch()(text)
-    return false
-  } catch (error) {
-    if (error instanceof KeyError) return true
-    throw error
-  }
-}
-
-/** Whether bytes are not text, and deflate without a header: what comes out is. */
-function isDeflatedText(bytes: Buffer): boolean {
-  if (isText(bytes)) return false
-  const inflated = inflateWithin(bytes, 'deflate', maxRequestBytes)
-  if (inflated === null || inflated.length < minDeflatedText) return false
-  return isText(inflated) || holdsLiveKey(inflated.toString('latin1'))
-}
-
-function isText(bytes: Buffer): boolean {
-  return isUtf8(bytes) && !/[\0-\x08\x0e-\x1f\x7f]/.test(bytes.toString('latin1'))
-}
-
-/** @throws KeyError for more than can be looked into */
-function inflateWithin(bytes: Buffer, kind: Parameters<typeof readDeflated>[1], max_bytes: number): Buffer | null {
-  try {
-    return readDeflated(bytes, kind, max_bytes)
-  } catch {
-    throw new KeyError('opaque')
-  }
-}
-
-/** Returns a function that looks into compressed bytes in base64, and returns the length of one in which a text ends. @throws KeyError */
-function createPackedWatch(): (text: string) => number {
-  let left = maxRequestBytes
-  return (text) => {
-    const plain = text.replaceAll('\\/', '/').replace(/\\$/, '')
-    let tail = 0
-    for (const { 0: packed, index } of plain.matchAll(packedText)) {
-      const inflated = inflateWithin(Buffer.from(packed, 'base64'), 'gzip or zlib', Math.max(left, 1))
-      left -= inflated?.length ?? 0
-      if (inflated !== null && holdsLiveKey(inflated.toString('latin1'))) throw new KeyError('live_key')
-      if (index + packed.length === plain.length) tail = Math.min(packed.length, maxPackedOverlap)
-    }
-    // Each of its characters can be an escape.
-    return plain === text ? tail : 2 * tail + 1
-  }
-}
+/** What is looked into once more, since a compressed value goes on in the next part, characters. */
+const maxLookedAgain = 64 * maxRequestBytes
 
 /** Returns a function that is called with each part of a text in turn. @throws KeyError by a production key, in two parts too, and for what is compressed */
 function createWatch(): (bytes: Buffer) => void {
   let end = ''
   let head: Buffer | null = Buffer.alloc(0)
-  const findPacked = createPackedWatch()
+  let left = maxLookedAgain
   return (bytes) => {
     head = head && Buffer.concat([head, bytes])
-    if (head && (isCompressed(head) || isDeflatedText(head))) throw new KeyError('opaque')
+    if (head && (isCompressed(head) || isPacked(head, createBudget(head.length)))) throw new KeyError('opaque')
     // A first part can be too short to tell.
     if (head && head.length >= minHead) head = null
     const text = end + bytes.toString('latin1')
-    if (holdsLiveKey(text)) throw new KeyError('live_key')
-    end = text.slice(-Math.max(keyOverlap, findPacked(text)))
+    left -= end.length
+    const reason = left < 0 ? 'opaque' : findReason(text, createBudget(text.length))
+    if (reason !== null) throw new KeyError(reason)
+    end = text.slice(-Math.max(keyOverlap, findPackedEnd(text)))
   }
+}
+
+/** Returns the length of a compressed value in which a text ends: what it says later can only be read with all before it. @throws KeyError */
+function findPackedEnd(text: string): number {
+  let start = text.length
+  while (start > 0 && !valueEnd.test(text[start - 1]!)) start--
+  const length = text.length - start
+  if (length <= keyOverlap) return 0
+  const budget = createBudget(minHead)
+  for (const _ of readAll(text.slice(start, start + 2 * minHead), budget)) if (budget.hasUnpacked) break
+  if (!budget.hasUnpacked) return 0
+  if (length > maxRequestBytes) throw new KeyError('opaque')
+  return length
 }
 
 /** Returns a stream that passes on what `look` accepts, and fails with its KeyError. */

@@ -5,11 +5,10 @@
 import { type Agent, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { locate, type RecordedId } from '#contract/recordings/recording.ts'
 import { isLoopback } from '#foundation/http.ts'
-import { holdsLiveKey } from '#foundation/redaction.ts'
 import type { Capture } from './capture.ts'
 import { decodeBody, readEncodings } from './compression.ts'
 import type { PassedExchange } from './exchange.ts'
-import { guardBody, holdsPackedKey, KeyError } from './key-guard.ts'
+import { findKeyReason, guardBody, KeyError } from './key-guard.ts'
 import { maxRequestBytes, maxResponseBytes } from './recorded-body.ts'
 import { type Refusal, refuse } from './refusals.ts'
 import type { Rewriting } from './rewriting.ts'
@@ -102,7 +101,8 @@ export function findRefusal({ allow_live }: Pick<Passage, 'allow_live'>, incomin
   if (!url.startsWith('/')) return 'target'
   if (isOfOtherSite(incoming)) return 'other_site'
   if (allow_live) return null
-  if ([url, ...rawHeaders].some((text) => holdsLiveKey(text) || holdsPackedKey(text))) return 'live_key'
+  const reason = [url, ...rawHeaders].map(findKeyReason).find((found) => found !== null)
+  if (reason !== undefined) return reason
   // The body would be compressed, and the service the only one to look into it.
   const transfer = headers['transfer-encoding']
   return transfer === undefined || transfer.trim().toLowerCase() === 'chunked' ? null : 'opaque'

@@ -16,6 +16,7 @@ import {
   redactResponseText,
 } from '#contract/recordings/recording.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
+import { withoutEncodedSecrets } from '#contract/recordings/secret-fields.ts'
 import { withoutPrefixed } from '#contract/recordings/secret-shapes.ts'
 import { KeyKind, type RequestDetail } from '#contract/resources/requests.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
@@ -122,8 +123,13 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     request_id,
     at_ms: passed.at_ms,
     method: passed.method,
-    path: withoutPathUser(
-      (endpoint === 'file' ? keepFilePath : journalPath)(replaceEmails(memory.replace(passed.path), () => '[removed]')),
+    path: withoutEncodedSecrets(
+      withoutPathUser(
+        (endpoint === 'file' ? keepFilePath : journalPath)(
+          replaceEmails(memory.replace(passed.path), () => '[removed]'),
+        ),
+      ),
+      false,
     ),
     status: passed.response?.status ?? 0,
     reason_code: ReasonCode.safeParse(valueAt(received_json, 'reason_code')).data ?? null,
@@ -161,7 +167,8 @@ function findSlot(memory: SecretMemory, value: Json | undefined): string | null 
 
 /** A part of the path, unless it might be prose. */
 function keepParameter(memory: SecretMemory, value: string | undefined): string | null {
-  const kept = value === undefined ? '' : journalPath(memory.replace(`/${value}`)).slice(1)
+  const kept =
+    value === undefined ? '' : withoutEncodedSecrets(journalPath(memory.replace(`/${value}`)), false).slice(1)
   return kept === value ? value : null
 }
 

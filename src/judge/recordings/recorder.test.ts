@@ -340,6 +340,11 @@ describe('keys', () => {
   /** A page of another site without a credential would be refused for that. */
   const withToken = { authorization: 'Bearer at_1' }
   const inJson = JSON.stringify({ publishable_key: 'pk_live_abc' })
+  /** More than 64 KiB, with a key at the end. */
+  const packLong = () => {
+    const numbers = Array.from({ length: 40_000 }, (_, index) => (index * 7919) % 10_007)
+    return gzipSync(JSON.stringify([...numbers, inJson]))
+  }
   const post = (body: string | Buffer, headers: Record<string, string> = {}): RequestInit => ({
     method: 'POST',
     headers: { ...withToken, ...headers },
@@ -367,6 +372,24 @@ describe('keys', () => {
     ['a field of gzip in base64', post(JSON.stringify({ data: gzipSync(inJson).toString('base64') }))],
     ['a header of gzip in base64', { headers: { ...withToken, 'x-data': gzipSync(inJson).toString('base64') } }],
     ['a field of zlib in base64', post(JSON.stringify({ data: deflateSync(inJson).toString('base64url') }))],
+    ['a field of gzip in base64, far from its end', post(JSON.stringify({ data: packLong().toString('base64') }))],
+    ['a form of gzip, percent-encoded', post(`data=${gzipSync(inJson).toString('hex').replace(/../g, '%$&')}`)],
+    [
+      'a field of gzip in base64, percent-encoded',
+      post(`a=${encodeURIComponent(gzipSync(inJson).toString('base64'))}`),
+    ],
+    [
+      'a field of zlib with a small window',
+      post(JSON.stringify([deflateSync(inJson, { windowBits: 9 }).toString('base64')])),
+    ],
+    ['a field of Brotli in base64', post(JSON.stringify([brotliCompressSync(inJson).toString('base64')]))],
+    [
+      'base64 with escapes',
+      post(`{"a":"${btoa(inJson).replace(/[XY]/g, (each) => `\\u00${each.charCodeAt(0).toString(16)}`)}"}`),
+    ],
+    ['base64 in escaped lines', post(JSON.stringify([btoa(inJson).replace(/.{7}/g, '$&\r\n')]))],
+    ['UTF-16 with escapes', post(Buffer.from('{"k":"sk\\u005flive\\u005fabc"}', 'utf16le'))],
+    ['base64 of UTF-16 in base64', post(btoa(Buffer.from(inJson, 'utf16le').toString('base64')))],
     ['a body of UTF-16', post(Buffer.from(inJson, 'utf16le'))],
     ['a body of UTF-16, big-endian', post(Buffer.from(inJson, 'utf16le').swap16())],
     ['a body of gzip with UTF-16', post(gzipSync(Buffer.from(inJson, 'utf16le')), { 'content-encoding': 'gzip' })],
@@ -379,6 +402,8 @@ describe('keys', () => {
     ['identity', Buffer.from([0, 255, 13, 10, 0])],
     ['identity', Buffer.from('x=1&y=PK')],
     ['identity', Buffer.from('xylophone')],
+    ['identity', Buffer.from('hb is the beginning of zlib, and so is x^')],
+    ['identity', Buffer.from('x^2 + 1')],
     ['identity', Buffer.from(Array.from({ length: 500 }, (_, index) => (index * 7919 + (index >> 3) * 104_729) % 256))],
     [
       'identity',
@@ -409,6 +434,8 @@ describe('keys', () => {
     ['gzip that no header names', post(gzipSync('x'))],
     ['gzip within gzip of which one is named', post(gzipSync(gzipSync('x')), { 'content-encoding': 'gzip' })],
     ['deflate that no header names', post(deflateSync('x'))],
+    ['deflate with a small window', post(deflateSync('x', { windowBits: 9 }))],
+    ['Brotli that no header names', post(brotliCompressSync('{"a":"a text of some length"}'))],
     ['deflate without a header', post(deflateRawSync(`{"a":"${live}","b":"${live}"}`))],
     ['a bomb in base64', post(JSON.stringify([gzipSync(Buffer.alloc(2_000_000)).toString('base64')]))],
     ['a zip file', post('PK\u0003\u0004...')],

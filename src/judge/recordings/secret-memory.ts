@@ -7,16 +7,17 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { encodeInteger } from '#contract/ids.ts'
 import { replaceSignedTokens } from '#contract/recordings/secret-shapes.ts'
 import { escapeHtml } from '#foundation/html.ts'
-import { base64LineEnd, redactSecrets } from '#foundation/redaction.ts'
+import { replaceEncoded } from '#foundation/readings/readings.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
 
 export interface SecretMemory {
   /** Learns a token or key. `kind` is the prefix in place of one that it does not have. Known shapes need no learning. */
   collectSecret(secret: string, kind: string): void
-  /** Learns what an exchange authenticated with: it is found in base64 too. */
+  /** Learns what an exchange authenticated with. A short one is found as a word, and as a whole value if it could be a word of a language. */
   collectCredential(secret: string): void
   /** Learns a text, and what stands in its place. Short ones would be found in the middle of other words. */
   collectFromText(text: string, replacement: string): void
-  /** Returns a text with everything that was learnt, in every spelling, and every signed token replaced. */
+  /** Returns a text with everything that was learnt, in every encoding, and every signed token replaced. */
   replace(text: string): string
 }
 
@@ -24,16 +25,13 @@ export interface SecretMemory {
 const startLength = 8
 /** Prompt texts, of which a session has any number. */
 const maxTexts = 2_000
-/** Those that are known not to need learning again. */
-const maxCredentials = 256
 /** The spellings of secrets that are kept word for word. A service can send any number of tokens. */
 const maxSecrets = 20_000
 
 export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory {
   const index = createIndex()
   const texts: string[][] = []
-  /** A client authenticates each request with the same. */
-  const credentials = new Set<string>()
+  const words = createWords()
   return {
     collectSecret(secret, kind) {
       if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
@@ -41,14 +39,8 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       for (const spelling of listSpellings(secret)) index.addSecret(spelling, replacement)
     },
     collectCredential(secret) {
-      if (credentials.has(secret)) return
-      if (credentials.size === maxCredentials) credentials.clear()
-      credentials.add(copy(secret))
-      this.collectSecret(secret, 'tok')
-      const replacement = nameSecret(secret, 'tok', key)
-      for (const spelling of [...listBase64(secret), ...listPercentEncoded(secret)]) {
-        index.addSecret(spelling, replacement)
-      }
+      if (secret.length >= minCredential) this.collectSecret(secret, 'tok')
+      else words.add(secret, nameSecret(secret, 'tok', key))
     },
     collectFromText(text, replacement) {
       const added = listSpellings(text).filter((spelling) => index.add(spelling, replacement, true))
@@ -56,16 +48,58 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       texts.push(added)
       if (texts.length <= maxTexts) return
       for (const spelling of texts.shift() ?? []) index.remove(spelling)
-      // One of them can have been a credential too.
-      credentials.clear()
     },
     replace(text) {
-      const plain = index.replace(text)
-      const joined = plain.replace(base64LineEnd, '')
-      const kept = joined === plain ? plain : index.replace(joined)
-      return replaceSignedTokens(kept === joined ? plain : kept, (token) => nameSecret(token, 'jwt', key))
+      const plain = words.replace(index.replace(text))
+      const kept = replaceEncoded(plain, (reading) => index.find(reading) ?? words.find(reading))
+      return replaceSignedTokens(kept, (token) => nameSecret(token, 'jwt', key))
     },
   }
+}
+
+/** Credentials that are too short to be looked for within other text. */
+interface Words {
+  add(word: string, replacement: string): void
+  find(text: string): string | null
+  replace(text: string): string
+}
+
+/** At least this long they are found wherever they occur. */
+const minCredential = 12
+const maxWords = 64
+
+function createWords(): Words {
+  const replacements = new Map<string, string>()
+  /** Those of letters, and numbers: other parts of an exchange can have them too, so they are found as whole values. */
+  const values: string[] = []
+  const others: string[] = []
+  let pattern: RegExp | null = null
+  const name = (word: string) => replacements.get(word)!
+  return {
+    add(word, replacement) {
+      const isNumber = /^\d+$/.test(word)
+      if (word.length < (isNumber ? 4 : 6) || replacements.has(word) || replacements.size >= maxWords) return
+      const kept = isNumber || /^\p{L}+$/u.test(word) ? values : others
+      // It is too short for a reading in base64.
+      const encoded = Buffer.from(word).toString('base64url')
+      kept.push(copy(word))
+      others.push(encoded)
+      for (const each of [copy(word), encoded]) replacements.set(each, replacement)
+      pattern = new RegExp(
+        `(?<=(?<![\\w-])|\\\\[bfnrt])(?:${listWords(others)})(?![\\w-])|(?<=["'=>]|^)(?:${listWords(values)})(?=["'&<\\\\]|$)`,
+        'g',
+      )
+    },
+    find(text) {
+      const [word] = (pattern && text.match(pattern)) ?? []
+      return word === undefined ? null : name(word)
+    },
+    replace: (text) => (pattern === null ? text : text.replace(pattern, name)),
+  }
+}
+
+function listWords(words: readonly string[]): string {
+  return words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|') || '(?!)'
 }
 
 interface Index {
@@ -74,8 +108,17 @@ interface Index {
   /** Adds the spelling of a secret, or beyond the limits its beginning alone. */
   addSecret(spelling: string, replacement: string): void
   remove(spelling: string): void
+  /** Returns what stands in place of the first spelling in a text; null without one. */
+  find(text: string): string | null
   /** Returns a text with every spelling replaced. */
   replace(text: string): string
+}
+
+/** Where a text has a spelling. */
+interface Found {
+  at: number
+  length: number
+  replacement: string
 }
 
 function createIndex(): Index {
@@ -85,6 +128,16 @@ function createIndex(): Index {
   /** The beginnings of the secrets beyond `maxSecrets`: everything that begins so is one. */
   const crowded = createStartSet()
   let secrets = 0
+  const locate = (text: string, from: number, budget: { left: number }): Found | null => {
+    for (let at = from; at + startLength <= text.length; at++) {
+      if (starts[hashStart(text, at)] === 0) continue
+      const start = text.slice(at, at + startLength)
+      const bucket = byStart.get(start) ?? (crowded.has(start) ? onlyCrowded : null)
+      const found = bucket === null ? null : findSpelling(bucket, text, at, budget)
+      if (found !== null) return { at, ...found }
+    }
+    return null
+  }
   return {
     add(spelling, replacement, isText) {
       const start = spelling.slice(0, startLength)
@@ -116,19 +169,14 @@ function createIndex(): Index {
       bucket?.spellings.delete(spelling)
       if (bucket?.spellings.size === 0 && !bucket.isCrowded) byStart.delete(start)
     },
+    find: (text) => locate(text, 0, { left: minBudget + 4 * text.length })?.replacement ?? null,
     replace(text) {
       const parts: string[] = []
       const budget = { left: minBudget + 4 * text.length }
       let copied = 0
-      for (let at = 0; at + startLength <= text.length; at++) {
-        if (starts[hashStart(text, at)] === 0) continue
-        const start = text.slice(at, at + startLength)
-        const bucket = byStart.get(start) ?? (crowded.has(start) ? onlyCrowded : null)
-        const found = bucket === null ? null : findSpelling(bucket, text, at, budget)
-        if (found === null) continue
-        parts.push(text.slice(copied, at), found.replacement)
-        copied = at + found.length
-        at = copied - 1
+      for (let found = locate(text, 0, budget); found !== null; found = locate(text, copied, budget)) {
+        parts.push(text.slice(copied, found.at), found.replacement)
+        copied = found.at + found.length
       }
       return copied === 0 ? text : parts.join('') + text.slice(copied)
     },
@@ -168,12 +216,7 @@ const minBudget = 50_000
 const comparedLength = 32
 const restOfWord = /[^\s"'<>&\\]*/y
 
-function findSpelling(
-  bucket: Bucket,
-  text: string,
-  at: number,
-  budget: { left: number },
-): { length: number; replacement: string } | null {
+function findSpelling(bucket: Bucket, text: string, at: number, budget: { left: number }): Omit<Found, 'at'> | null {
   if (!bucket.isCrowded && budget.left > 0) {
     bucket.longest ??= [...bucket.lengths].sort((one, other) => other - one)
     for (const length of bucket.longest) {
@@ -238,38 +281,6 @@ function listSpellings(text: string): string[] {
     inUrl.replaceAll('%20', '+'),
   ]
   return [...new Set(all)]
-}
-
-/** A text with all characters percent-encoded, all but letters and digits, or only those that need not be. */
-function listPercentEncoded(text: string): string[] {
-  const all = Buffer.from(text).toString('hex')
-  return [all.toUpperCase(), all]
-    .map((digits) => digits.replace(/../g, '%$&'))
-    .concat([/[^A-Za-z0-9]/gu, /[-_]/g, /[-_.~]/g].flatMap((some) => encodeSome(text.toWellFormed(), some)))
-    .filter((each) => each !== text)
-}
-
-/** Returns a text with some of its characters percent-encoded, in digits of both cases. */
-function encodeSome(text: string, some: RegExp): string[] {
-  const encoded = text.replace(
-    some,
-    (character) => percentCodes[character.charCodeAt(0)] ?? encodeURIComponent(character),
-  )
-  if (encoded === text) return []
-  const lower = encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
-  return lower === encoded ? [encoded] : [encoded, lower]
-}
-
-const percentCodes = Array.from({ length: 0x80 }, (_, code) => `%${code.toString(16).toUpperCase().padStart(2, '0')}`)
-
-/** A text as it occurs within base64, by its place in a group of three bytes. What depends on its neighbours is left out. */
-function listBase64(text: string): string[] {
-  return [0, 1, 2].flatMap((before) => {
-    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)])
-    const first = Math.ceil((before * 8) / 6)
-    const end = Math.floor((bytes.length * 8) / 6)
-    return [...new Set([bytes.toString('base64'), bytes.toString('base64url')])].map((all) => all.slice(first, end))
-  })
 }
 
 /**

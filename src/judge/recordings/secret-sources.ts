@@ -42,15 +42,22 @@ export function collectFromHeaders(memory: SecretMemory, headers: Readonly<Recor
     for (const each of inProtocols) memory.collectCredential(each)
     if (isPersonalHeader(name, value)) for (const each of value.split(/,\s*/)) memory.collectFromText(each, 'redacted')
     if (!isSecretHeader(name)) continue
-    // `Bearer TOKEN`, `name=value; other="value"`, or the value alone.
-    for (const part of value.split(/[\s;,]+/)) {
-      if (harmlessParameter.test(part)) continue
-      const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
-      for (const each of name.includes('cookie') ? [secret] : [part, secret]) {
-        if (each.length >= minSecretLength) memory.collectCredential(each)
-      }
-    }
+    collectFromSecretHeader(memory, name, value)
     collectBasic(memory, value)
+  }
+}
+
+/** Learns from `Bearer TOKEN`, `name=value; other="value"`, or the value alone. */
+function collectFromSecretHeader(memory: SecretMemory, name: string, value: string): void {
+  const parts = value.split(/[\s;,]+/)
+  const isCookie = name.includes('cookie')
+  for (const [index, part] of parts.entries()) {
+    if (harmlessParameter.test(part)) continue
+    const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
+    const isScheme = index === 0 && parts.length > 1 && plainWord.test(part)
+    for (const each of isCookie ? [secret] : [part, secret]) {
+      if (each.length >= minSecretLength || !(isCookie || isScheme)) memory.collectCredential(each)
+    }
   }
 }
 
@@ -64,8 +71,13 @@ function collectBasic(memory: SecretMemory, value: string): void {
   if (encoded === undefined) return
   const pair = Buffer.from(encoded, 'base64').toString()
   const at = pair.indexOf(':')
-  for (const each of [pair, pair.slice(0, at), pair.slice(at + 1)]) memory.collectCredential(each)
+  const user = pair.slice(0, at)
+  for (const each of [pair, pair.slice(at + 1)]) memory.collectCredential(each)
+  if (user.length >= minSecretLength || !plainWord.test(user)) memory.collectCredential(user)
 }
+
+/** The name of a user, or of a scheme, that other parts of an exchange can have too. */
+const plainWord = /^[a-z]*$/i
 
 /** Learns header values that are not kept, since they might be prose. @param kept the headers as the file has them */
 export function collectFromProseHeaders(

@@ -1,7 +1,8 @@
 /** Secrets in code and in markup: the literals and attributes beside the name of one. */
+import { replaceEncoded } from '#foundation/readings/readings.ts'
 import { redactMarkup } from './markup-secrets.ts'
 import { isSecretBeside, isSecretLiteral, isSecretNumber, isSecretText, isUnknownSecret } from './secret-names.ts'
-import { pairNames, redacted, withoutEncoded, withoutShapes } from './secret-shapes.ts'
+import { decode, pairNames, redacted, withoutShapes } from './secret-shapes.ts'
 
 /** A name, and what stands between it and a literal: `a.b = `, `["a"] = `, `"a": `, `f("a", `. */
 const beforeLiteral =
@@ -12,21 +13,44 @@ const pairValue = /\s{0,8},\s{0,8}["']?(?:value|val|v|content)["']?\s{0,8}[:=]\s
 /** A method that sets the value of a name. */
 const setter = /(?:append|set\w{0,32}|header|put|add\w{0,32}|cookie)\(\s{0,8}["'`]$/i
 
-/** Returns code, or a document, without the secrets of a known shape and those beside the name of one: nothing else of it changes. @param redactText for the texts of attributes */
-export function redactCode(text: string, redactText: (text: string) => string): string {
-  return redactLiterals(withoutQueries(withoutEncoded(redactMarkup(withoutShapes(text), redactText))))
+/** Returns the text of a literal, a comment or an attribute without secrets. */
+type RedactInner = (text: string) => string
+
+/** Returns code, or a document, without the secrets of a known shape and those beside the name of one: nothing else of it changes. @param isReading whether it is one: nothing in it is decoded then */
+export function redactCode(text: string, redactInner: RedactInner, isReading = false): string {
+  const redact = (inner: string, isHandler: boolean) =>
+    isHandler ? redactCode(inner, redactInner, isReading) : redactInner(inner)
+  const plain = withoutShapes(text).replace(jsonLiteral, (json) => (json.includes(':') ? redactInner(json) : json))
+  const marked = redactLiterals(withoutQueries(redactMarkup(plain, redact)))
+  if (isReading) return marked
+  return replaceEncoded(marked, (reading, piece) => (holdsSecret(reading, piece, redactInner) ? redacted : null))
+}
+
+/** JSON in a literal of a script. */
+const jsonLiteral = /(?<=['`])\s{0,8}[{[]\s{0,8}["{[][^'`\\\n]*(?=['`])/g
+/** What the code around literals has. */
+const codeMark = /[(){}]|(?<!&(?:[#\w]{2,10};){0,3}[#\w]{2,10});/
+const jsonMark = /"\s*:/
+
+/** Whether a piece of code has a secret in a reading. It can be a regular expression, or the code around literals, which is no text. */
+function holdsSecret(reading: string, piece: string, redactInner: RedactInner): boolean {
+  const isLiteral =
+    !codeMark.test(piece) || /^\s*[[{<]/.test(reading) || (jsonMark.test(reading) && !jsonMark.test(piece))
+  if (!isLiteral) return withoutShapes(reading) !== reading
+  return redactInner(reading) !== reading || (jsonMark.test(reading) && redactLiterals(reading) !== reading)
 }
 
 /** A parameter of an address in code: what stands behind it is no part of an expression. */
-const queryParameter = /([?#]|(?<!&)&(?:amp;)?)([A-Za-z][\w.%-]{0,63})=([\w%~+/.:@!*-]{1,4096})(?=["'`&#<\\])/g
+const queryParameter = /([?#]|(?<!&)&(?:amp;)?)([A-Za-z%][\w.%[\]-]{0,63})=([\w%~+/.:@!*-]{1,4096})(?=["'`&#<\\])/g
 
 function withoutQueries(text: string): string {
   return text.replace(queryParameter, (whole, before: string, name: string, value: string) =>
-    isSecretText(value, name) && !value.endsWith('redacted') ? `${before}${name}=${redacted}` : whole,
+    isSecretText(value, decode(name)) && !value.endsWith('redacted') ? `${before}${name}=${redacted}` : whole,
   )
 }
 
-function redactLiterals(text: string): string {
+/** Returns a text without the secrets in literals beside the name of one, wherever its quotes begin and end. */
+export function redactLiterals(text: string): string {
   const parts: string[] = []
   let copied = 0
   for (const { 0: before, 1: name = '', 2: comma, index } of text.matchAll(beforeLiteral)) {

@@ -1,7 +1,7 @@
 /** Secrets in the tags and comments of HTML. Scripts in it are code: what looks like a tag there is read as one, and keeps its bytes. */
 import { escapeHtml } from '#foundation/html.ts'
 import { isSecretBeside, isSecretLiteral, isUnknownSecret } from './secret-names.ts'
-import { pairNames, redacted, withoutSecretWords } from './secret-shapes.ts'
+import { pairNames, redacted } from './secret-shapes.ts'
 
 interface Attribute {
   name: string
@@ -18,6 +18,9 @@ interface Edit {
   text: string
 }
 
+/** Returns the text of an attribute without secrets. */
+type RedactAttribute = (text: string, isHandler: boolean) => string
+
 const tagStart = /<(?:!--|([a-zA-Z][\w:-]{0,64}))/g
 const attribute = /[\s/]*([^\s<>/=]{1,256})[^\S]{0,64}(?:=\s{0,64}(?:(["'])|([^\s<>"'][^\s<>]{0,8191})))?/y
 const valueAttributes: ReadonlySet<string> = new Set(['value', 'content', 'data-value', 'data-content', 'defaultvalue'])
@@ -32,7 +35,7 @@ const nameAttributes: ReadonlySet<string> = new Set([
 const harmlessValue = /^(?:|true|false|on|off|yes|no|none|required|\d{1,3}|#[\w-]{1,64})$/i
 
 /** Returns HTML without the secrets in its attributes and comments, and in the texts of its fields. @param redactText for the texts of attributes */
-export function redactMarkup(text: string, redactText: (text: string) => string): string {
+export function redactMarkup(text: string, redactText: RedactAttribute): string {
   const edits: Edit[] = []
   const quotes = createQuotes(text)
   tagStart.lastIndex = 0
@@ -42,7 +45,7 @@ export function redactMarkup(text: string, redactText: (text: string) => string)
       const end = text.indexOf('-->', from)
       const to = end === -1 ? text.length : end
       const comment = text.slice(from, to)
-      const kept = redactComment(comment)
+      const kept = redactText(comment, false)
       if (kept !== comment) edits.push({ from, to, text: kept })
       tagStart.lastIndex = to
       continue
@@ -95,14 +98,14 @@ function toAttribute(name: string, raw: string, from: number): Attribute {
   return { name: name.toLowerCase(), value: decodeEntities(raw), raw, from }
 }
 
-function redactTag(attributes: readonly Attribute[], redactText: (text: string) => string): Edit[] {
+function redactTag(attributes: readonly Attribute[], redactText: RedactAttribute): Edit[] {
   const named = findSecretName(attributes)
   return attributes.flatMap(({ name, value, raw, from }) => {
     if (value.endsWith('redacted') || harmlessValue.test(value)) return []
     const own = name.replace(/^data-/, '')
     const isSecret =
       isSecretLiteral(value, own) || (named !== null && valueAttributes.has(name) && isSecretLiteral(value, named))
-    const kept = isSecret ? redacted : name.startsWith('on') && value === raw ? value : redactText(value)
+    const kept = isSecret ? redacted : redactText(value, name.startsWith('on'))
     return kept === value ? [] : [{ from, to: from + raw.length, text: escapeHtml(kept) }]
   })
 }
@@ -111,6 +114,7 @@ function redactTag(attributes: readonly Attribute[], redactText: (text: string) 
 function findSecretName(attributes: readonly Attribute[]): string | null {
   for (const { name, value } of attributes) {
     if ((pairNames.has(name) || nameAttributes.has(name)) && isUnknownSecret(value)) return value
+    if (name === 'type' && value.toLowerCase() === 'password') return 'password'
   }
   return null
 }
@@ -124,15 +128,6 @@ function findFieldText(text: string, tag: string, attributes: readonly Attribute
   const plain = decodeEntities(text.slice(from, to)).trim()
   const isSecret = tag.toLowerCase() === 'textarea' ? isSecretLiteral(plain, name) : isSecretBeside(plain, name)
   return isSecret && !plain.endsWith('redacted') ? { from, to, text: redacted } : null
-}
-
-const inComment = /([\w.-]{1,128})["']?\s{0,8}:\s{0,8}["']?([^\s"',;<>]{1,1024})/g
-
-/** Returns the text of a comment without secrets. */
-function redactComment(text: string): string {
-  return withoutSecretWords(text).replace(inComment, (whole, name: string, value: string) =>
-    isSecretBeside(value, name) ? `${name}: ${redacted}` : whole,
-  )
 }
 
 const entity =

@@ -9,9 +9,9 @@ import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { redactWithBase64 } from '#foundation/redaction.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { describeRemoved, journalHeaders, journalPath, redactHeaderValue } from './redaction.ts'
-import { redactNamedSecrets } from './secret-fields.ts'
+import { redactText, withoutEncodedSecrets } from './secret-fields.ts'
 import { isOpaque, isSecretName, isSecretNumber, isSecretText, type Secrecy, secrecyIn } from './secret-names.ts'
-import { isSecretParameter, withoutShapes } from './secret-shapes.ts'
+import { decode, isSecretParameter, withoutLines, withoutShapes } from './secret-shapes.ts'
 
 /** Headers as Node reads them. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -46,7 +46,7 @@ export function keepRequestHeaders(headers: Headers): Record<string, string> {
 }
 
 /** A parameter of a header, or of a URL in it. */
-const parameter = /(?<![\w.-])([\w.-]{1,128})=("?)([^\s;,&"<>]{1,4096})/g
+const parameter = /(?<![\w.%[\]-])([\w.%[\]-]{1,128})=("?)([^\s;,&"<>]{1,4096})/g
 
 /** Returns the value of a header without addresses of e-mail, and without secrets in its parameters and of a known shape. */
 function withoutParameters(name: string, value: string): string {
@@ -55,13 +55,13 @@ function withoutParameters(name: string, value: string): string {
     return value.replace(/[^\s,]+/g, (each) => (secrets.has(each) ? 'redacted' : each))
   }
   if (hasNamedSecret(value)) return describeRemoved(value)
-  return withoutSecretParameters(withoutShapes(withoutEmail(value)))
+  return withoutEncodedSecrets(withoutSecretParameters(withoutLines(withoutShapes(withoutEmail(value)))), true)
 }
 
 /** @param depth of an address in a parameter */
 function withoutSecretParameters(text: string, depth = 0): string {
   return text.replace(parameter, (whole, key: string, quote: string, inner: string) => {
-    if (isSecretName(key) || isSecretParameter(key, inner)) return `${key}=${quote}redacted`
+    if (isSecretName(decode(key)) || isSecretParameter(key, inner)) return `${key}=${quote}redacted`
     if (depth === maxInner || !inner.includes('=')) return whole
     return `${key}=${quote}${withoutSecretParameters(inner, depth + 1)}`
   })
@@ -69,10 +69,9 @@ function withoutSecretParameters(text: string, depth = 0): string {
 
 const maxInner = 3
 
-/** Whether the value of a header is JSON, plain or in base64, which has a secret by the name of its field. */
+/** Whether the value of a header is JSON or markup which has a secret by the name of its field. */
 function hasNamedSecret(value: string): boolean {
-  const plain = /^[\w+/-]{16,}={0,2}$/.test(value) ? Buffer.from(value, 'base64').toString() : value
-  return /^\s*[{[]/.test(plain) && redactNamedSecrets(plain) !== plain
+  return /^\s*(?:[{[]|<[a-z!])/i.test(value) && redactText(value) !== value
 }
 
 /** A protocol of a WebSocket, such as `graphql-ws`, `v12.stomp` and `wamp.2.json`. */
@@ -205,7 +204,7 @@ function withoutPersonalText(text: string, path: readonly string[]): string {
   const outer = path.slice(0, -1).reduce((around: Secrecy, each) => secrecyIn(each, around), 'none')
   if (isSecretText(text, name, outer)) return describeRemoved(text)
   const isAboutUser = isFreeField(path) && findPersonalData(withoutEmail(text)).length > 0
-  return isAboutUser ? removedPersonal : withoutEmail(text)
+  return isAboutUser ? removedPersonal : redactText(withoutEmail(text))
 }
 
 function isPersonal(path: readonly string[]): boolean {

@@ -20,8 +20,7 @@ import {
   withoutPersonal,
 } from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
-import { redactMarked, redactNamedSecrets } from './secret-fields.ts'
-import { withoutSecretWords } from './secret-shapes.ts'
+import { redactMarked, redactNamedSecrets, redactText, withoutEncodedSecrets } from './secret-fields.ts'
 
 /** An endpoint that a recording can have. */
 export type RecordedId = keyof typeof v1 | CompatEndpointId
@@ -290,7 +289,7 @@ export function readRequestBody(endpoint: RecordedId | null, text: string | unde
 export function redactRequestBody(endpoint: RecordedId | null, text: string): string {
   return isKnownBody(endpoint, text)
     ? journalBody(withoutPersonal(parseExactly(text)), false)
-    : describeUnvalidated(text)
+    : withoutEncodedSecrets(describeUnvalidated(text), false)
 }
 
 /** Whether the contract knows every field of the body of a request. */
@@ -319,7 +318,7 @@ export function redactResponseText(text: string, isJson: boolean = isJsonLike(te
 
 /** Parameters of code are expressions. */
 function redactDocument(text: string): string {
-  return /[<({]/.test(text) ? redactMarked(text) : withoutSecretWords(text)
+  return /[<({]/.test(text) ? redactMarked(text) : redactText(text)
 }
 
 /** Whether the text of a response is the code of a frame, a script or a style of the service. @param endpoint null for a file */

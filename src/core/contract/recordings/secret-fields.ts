@@ -1,6 +1,7 @@
 /** Secrets in JSON texts, by the names of their fields and those around them. */
 
-import { redactCode } from './code-secrets.ts'
+import { replaceEncoded } from '#foundation/readings/readings.ts'
+import { redactCode, redactLiterals } from './code-secrets.ts'
 import { findRole } from './field-roles.ts'
 import { type Edit, readJsonString, replaceJsonStrings } from './json-strings.ts'
 import {
@@ -47,15 +48,16 @@ function isValueName(name: string): boolean {
   return name.length <= maxPairName && valueNames.has(name.toLowerCase())
 }
 
-/** Returns JSON text without the secrets that the names of its fields give away, and without those of a known shape. */
-export function redactNamedSecrets(text: string, depth = 0): string {
+/** Returns JSON text without the secrets that the names of its fields give away, and without those of a known shape. @param isReading whether it is one: nothing in it is decoded then */
+export function redactNamedSecrets(text: string, depth = 0, isReading = false): string {
+  const redact = (inner: string) => (isReading ? redactPlain : redactText)(inner, depth)
   const levels: Level[] = []
   let level = openLevel(null, '', false)
   return replaceJsonStrings(text, {
     string(raw, name) {
       const value = readJsonString(raw)
       const isRedacted = value === '' || value.endsWith('redacted') || value.endsWith(redacted)
-      const plain = isRedacted ? null : redactValue(value, name, level.secrecy, depth)
+      const plain = isRedacted ? null : redactValue(value, name, level.secrecy, redact)
       if (isRedacted) return null
       return completePair(level, value, name) ? redacted : holdValue(level, value, name, plain)
     },
@@ -88,25 +90,39 @@ function openLevel(outer: Level | null, name: string, isArray: boolean): Level {
 }
 
 /** Returns what stands in place of a string of JSON, escaped; null to keep it. */
-function redactValue(value: string, name: string, outer: Secrecy, depth: number): string | null {
+function redactValue(value: string, name: string, outer: Secrecy, redact: (text: string) => string): string | null {
   if (isSecretText(value, name, outer)) return redacted
   if (isTokenName(name)) return null
-  const kept = redactText(value, depth)
+  const kept = redact(value)
   return kept === value ? null : JSON.stringify(kept).slice(1, -1)
 }
 
 /** Returns a text without secrets: one that is JSON, code, markup, or none of these. */
-function redactText(text: string, depth: number): string {
+export function redactText(text: string, depth = 0): string {
+  return withoutEncodedSecrets(redactPlain(text, depth, false), true)
+}
+
+/** Returns a text without what has a secret once its encodings are undone. @param isPiece whether all of it is redacted if need be */
+export function withoutEncodedSecrets(text: string, isPiece: boolean): string {
+  return replaceEncoded(text, (reading) => (holdsSecret(reading) ? redacted : null), isPiece)
+}
+
+/** Whether a reading has a secret. Of two encodings that are undone at once the quotes do not fit. */
+function holdsSecret(reading: string): boolean {
+  return redactPlain(reading, 0) !== reading || (/"\s*:/.test(reading) && redactLiterals(reading) !== reading)
+}
+
+function redactPlain(text: string, depth: number, isReading = true): string {
   const isJson = /"\s*:|^\s*\["/.test(text)
   const isMarked = !isJson && /<[a-z!]/i.test(text)
   if (!isJson && !isMarked) return withoutSecretWords(text)
   if (depth >= maxInner) return redacted
-  return withoutSecretWords(isJson ? redactNamedSecrets(text, depth + 1) : redactMarked(text, depth + 1))
+  return withoutSecretWords((isJson ? redactNamedSecrets : redactMarked)(text, depth + 1, isReading))
 }
 
 /** Returns code, or a document, without its secrets. */
-export function redactMarked(text: string, depth = 0): string {
-  return redactCode(text, (inner) => redactText(inner, depth))
+export function redactMarked(text: string, depth = 0, isReading = false): string {
+  return redactCode(text, (inner) => (isReading ? redactPlain : redactText)(inner, depth), isReading)
 }
 
 /** The name of a field can be a secret too: `{"tokens": {"...": true}}`. */

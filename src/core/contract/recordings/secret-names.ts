@@ -179,6 +179,10 @@ const calendarDate = /^\d{4}-\d{2}-\d{2}/
 const joinedWords =
   /^(?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14}|\d{1,8}|\d{1,5}x\d{1,5})(?:[-_.:/](?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14}|\d{1,8}|\d{1,5}x\d{1,5}))*$/
 
+/** Groups of letters and digits, as codes that are read out have them: `ABCD-1234-EFGH`. Words of a language are in small letters, and of any length. */
+const groupedCode =
+  /^(?=.*\d)(?:[A-Z\d]{3,8}(?:-[A-Z\d]{3,8}){2,}|([a-z\d]{4}(?:-[a-z\d]{4}){2,}|[a-z\d]{5}(?:-[a-z\d]{5}){2,}))$/
+
 /** Whether a text is one long random word. */
 export function isOpaque(text: string): boolean {
   return opaque.test(text) && hasLettersAndDigits(text) && !calendarDate.test(text) && !joinedWords.test(text)
@@ -194,6 +198,7 @@ const maxWordLength = 20
 /** Whether a word of a text looks like a secret: it has letters and digits, or it is too long for a word. Texts of words and numbers do not. */
 function looksSecret(text: string): boolean {
   return text.split(/[\s,;]+/).some((word) => {
+    if (groupedCode.test(word) && !calendarDate.test(word)) return true
     if (word.length < 6 || calendarDate.test(word) || joinedWords.test(word)) return /^\d{10,}$/.test(word)
     return hasLettersAndDigits(word) || (word.length >= maxWordLength && /^[\w~+/=-]+$/.test(word))
   })

@@ -9,28 +9,36 @@ export const pairNames: ReadonlySet<string> = new Set(
   'name key header field parameter param n k id label property title setting variable attribute'.split(' '),
 )
 
-/** The header of a signed token: JSON, which begins with `{"`, and so with `eyJ` in base64. */
-const signedToken = /eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*){1,3}/y
+/** The beginning of an object of JSON in base64, with a blank before or behind its brace. */
+const objectStart = /e(?:y[A-DI-L]|w[0-3k-r])|(?<![\w-])[ICD][\w-]{2}/g
+/** A signed or an encrypted token: its header, and two parts more or four. */
+const signedToken = /([\w-]{8,})\.[\w-]+(?:\.[\w-]*){1,3}/y
 const wordEnd = /[\w-]*/y
 
 /** Calls `replace` for every signed token (JWT) in a text, and returns the text with its results. */
 export function replaceSignedTokens(text: string, replace: (token: string) => string): string {
   let replaced = ''
   let copied = 0
-  for (let at = text.indexOf('eyJ'); at !== -1; at = text.indexOf('eyJ', at)) {
-    signedToken.lastIndex = at
-    const [token] = signedToken.exec(text) ?? []
-    if (token !== undefined) {
-      replaced += text.slice(copied, at) + replace(token)
-      at += token.length
-      copied = at
+  objectStart.lastIndex = 0
+  for (let start = objectStart.exec(text); start !== null; start = objectStart.exec(text)) {
+    const { index } = start
+    signedToken.lastIndex = index
+    const [token, header = ''] = signedToken.exec(text) ?? []
+    if (token !== undefined && (header.startsWith('eyJ') || isTokenHeader(header))) {
+      replaced += text.slice(copied, index) + replace(token)
+      copied = index + token.length
+      objectStart.lastIndex = copied
     } else {
       // A later beginning in the same word fails too.
-      wordEnd.lastIndex = at
-      at += wordEnd.exec(text)![0].length
+      wordEnd.lastIndex = index
+      objectStart.lastIndex = index + wordEnd.exec(text)![0].length
     }
   }
   return copied === 0 ? text : replaced + text.slice(copied)
+}
+
+function isTokenHeader(header: string): boolean {
+  return /^\s*\{[\s\S]*"(?:alg|typ|enc)"\s*:/.test(Buffer.from(header, 'base64').toString('latin1'))
 }
 
 /** Returns a text without signed tokens. */
@@ -103,19 +111,36 @@ function isCredential(scheme: string, text: string): boolean {
 
 /** A parameter of an address, or of a text such as `password=...`, with what follows a comma and is no parameter. */
 const parameter =
-  /(^|[?&#;,\s])([A-Za-z][\w.%-]{0,63})=([^&#;,\s"\\]{1,4096})((?:,[^&#;,\s"\\=]{1,1024}(?![^&#;,\s"\\])){0,64})/g
+  /(^|[?&#;,\s])([A-Za-z%[][\w.%[\]-]{0,63})=([^&#;,\s"\\]{1,4096})((?:,[^&#;,\s"\\=]{1,1024}(?![^&#;,\s"\\])){0,64})/g
 
 function withoutParameters(text: string): string {
   if (!text.includes('=')) return text
   return text.replace(parameter, (whole, before: string, name: string, value: string, others: string) => {
     const plain = decode(value)
-    const isSecret = isSecretText(plain, name) || (others !== '' && isSecretText(plain + others, name))
-    return isSecret ? `${before}${name}=${redacted}` : whole
+    const own = decode(name)
+    const isSecret = isSecretText(plain, own) || (others !== '' && isSecretText(plain + others, own))
+    return isSecret && !value.endsWith('redacted') ? `${before}${name}=${redacted}` : whole
+  })
+}
+
+/** A name with its value, as in a log, in headers as text, or in a comment. */
+const line = /(?<![\w.-])([A-Za-z][\w.-]{1,127})'?[ \t]{0,8}:[^\S\r\n]{0,8}["']?([^\s"',;<>][^\r\n"'<>]{0,4095})/g
+/** The value of one is a credential as a whole. */
+const credentialHeader = /^(?:(?:proxy-)?authorization|(?:set-)?cookie)$/i
+
+/** Returns a text without the secrets behind a name and a colon. */
+export function withoutLines(text: string): string {
+  if (!text.includes(':')) return text
+  return text.replace(line, (whole, name: string, value: string) => {
+    const [word = ''] = /^[^\s,;]+/.exec(value) ?? []
+    const part = credentialHeader.test(name) ? value : word
+    if (part.endsWith('redacted') || part.endsWith(redacted) || !isSecretBeside(part, name)) return whole
+    return whole.slice(0, whole.length - value.length) + redacted + value.slice(part.length)
   })
 }
 
 /** Returns a text without percent-encoding. */
-function decode(text: string): string {
+export function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -125,7 +150,8 @@ function decode(text: string): string {
 
 /** Whether a parameter of an address is a secret: by its name, or by its value too where the name says little. */
 export function isSecretParameter(name: string, value: string): boolean {
-  return isUnknownSecret(name) || isSecretNumber(value, name) || isSecretBeside(decode(value), name)
+  const own = decode(name)
+  return isUnknownSecret(own) || isSecretNumber(value, own) || isSecretBeside(decode(value), own)
 }
 
 /** Returns a text without private keys and tokens of known shapes. */
@@ -135,47 +161,23 @@ export function withoutPrefixed(text: string): string {
   return mayBeOtherPrefixed.test(plain) ? plain.replace(otherPrefixed, redacted) : plain
 }
 
-/** Returns a text without private keys, tokens of known shapes, users and passwords of addresses, and credentials after their scheme. */
+/** A header with a credential, as text: its value has two words, or is the value of a cookie. */
+const headerLine =
+  /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{0,4}:\s{0,4}["']?)((?:(?!await|new|typeof|void)[A-Za-z][\w-]{0,31} |[\w.-]{1,64}=)[^\r\n"'<>\\(){}]{1,4096})/gi
+
+/** Returns a text without private keys, tokens of known shapes, headers, users and passwords of addresses, and credentials after their scheme. */
 export function withoutShapes(text: string): string {
-  const plain = withoutUserInfo(withoutPrefixed(text))
+  const prefixless = withoutUserInfo(withoutPrefixed(text))
+  const plain = prefixless.replace(headerLine, (whole, name: string, between: string, value: string) =>
+    isSecretBeside(value, name) ? name + between + redacted : whole,
+  )
   if (!maySchemed.test(plain)) return plain
   return plain.replace(schemed, (whole, scheme: string, between: string, value: string) =>
     isCredential(scheme, value) ? scheme + between + redacted : whole,
   )
 }
 
-/** Returns a text without the secrets in it that their shape or the name of their parameter gives away, encoded ones too. */
+/** Returns a text without the secrets in it that their shape or the name of their parameter gives away. */
 export function withoutSecretWords(text: string): string {
-  return withoutEncoded(withoutParameters(withoutShapes(text)))
-}
-
-/** A part of an address that may be percent-encoded, or a word in base64: none that is too short for a secret. */
-const encodedPart = /[^?&#;,=\s"'<>\\]{12,}/g
-const base64Word = /^[\w+/-]{16,8192}$/
-/** How base64 of readable text begins, characters. */
-const base64Start = 32
-const readable = /^[\t\r\n\x20-\x7e]+$/
-const maxEncodings = 4
-
-/** Returns a text without what is a secret once its encoding is undone: percent signs at any level, or base64. */
-export function withoutEncoded(text: string, depth = 0): string {
-  if (depth === maxEncodings || text.length < shortestEncoded) return text
-  return text.replace(encodedPart, (part) => {
-    if (part.endsWith('redacted')) return part
-    if (part.includes('%')) {
-      const plain = decode(part)
-      if (plain === part) return part
-      const kept = withoutEncoded(withoutParameters(withoutShapes(plain)), depth + 1)
-      return kept === plain ? part : encodeURIComponent(kept.toWellFormed()).replaceAll('%5Bredacted%5D', redacted)
-    }
-    if (!base64Word.test(part) || !readable.test(decodeBase64(part.slice(0, base64Start)))) return part
-    const plain = decodeBase64(part)
-    return withoutEncoded(withoutParameters(withoutShapes(plain)), depth + 1) === plain ? part : redacted
-  })
-}
-
-const shortestEncoded = 12
-
-function decodeBase64(text: string): string {
-  return Buffer.from(text, 'base64').toString('latin1')
+  return withoutLines(withoutParameters(withoutShapes(text)))
 }

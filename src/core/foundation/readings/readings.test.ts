@@ -1,0 +1,79 @@
+/** Every encoding, and every pair of two, is undone; what is no encoding of a text has no reading that says something. */
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { escapeHtml } from '../html.ts'
+import { createReadingBudget, readAll } from './readings.ts'
+
+const text = '{"password":"correct horse 4711 battery"}'
+const toDigits = (bytes: Buffer, before: string, after = '') =>
+  bytes.toString('hex').replace(/../g, `${before}$&${after}`)
+
+/** What turns bytes into text, then what turns text into bytes. */
+const toText: [string, (bytes: Buffer) => string][] = [
+  ['base64', (bytes) => bytes.toString('base64')],
+  ['base64 in lines', (bytes) => bytes.toString('base64').replace(/.{19}/g, '$&\r\n  ')],
+  ['base64 for addresses', (bytes) => bytes.toString('base64url')],
+  ['base64 behind a word', (bytes) => `id/${bytes.toString('base64')}`],
+  ['hexadecimal digits', (bytes) => bytes.toString('hex')],
+  ['percent signs', (bytes) => toDigits(bytes, '%')],
+  ['escapes of scripts', (bytes) => toDigits(bytes, '\\x')],
+  ['escapes of JSON', (bytes) => toDigits(bytes, '\\u00')],
+  ['entities', (bytes) => toDigits(bytes, '&#x', ';')],
+]
+const toBytes: [string, (text: string) => Buffer][] = [
+  ['nothing', (inner) => Buffer.from(inner)],
+  ['a string of JSON', (inner) => Buffer.from(JSON.stringify(inner))],
+  ['an attribute', (inner) => Buffer.from(escapeHtml(inner))],
+  ['UTF-16', (inner) => Buffer.from(inner, 'utf16le')],
+  ['UTF-16 of the other order', (inner) => Buffer.from(inner, 'utf16le').swap16()],
+  ['gzip', (inner) => gzipSync(inner)],
+  ['zlib', (inner) => deflateSync(inner)],
+  ['zlib with a small window', (inner) => deflateSync(inner, { windowBits: 9 })],
+  ['deflate', (inner) => deflateRawSync(inner)],
+  ['deflate of fixed codes', (inner) => deflateRawSync(inner, { strategy: constants.Z_FIXED })],
+  ['Brotli', (inner) => brotliCompressSync(inner)],
+  ['zstd', (inner) => zstdCompressSync(inner)],
+  [
+    'other bytes',
+    (inner) => Buffer.concat([Buffer.from([0x82, 0, 0xd9, inner.length]), Buffer.from(inner), Buffer.from([0xff])]),
+  ],
+]
+const kinds = toText.flatMap(([outer, write]) =>
+  toBytes.map(([inner, pack]): [string, (plain: string) => string] => [
+    `${outer} of ${inner}`,
+    (plain) => write(pack(plain)),
+  ]),
+)
+
+function read(encoded: string): string[] {
+  const budget = createReadingBudget(encoded.length)
+  const readings = [...readAll(encoded, budget)]
+  expect(budget.left).toBeGreaterThan(0)
+  return readings
+}
+
+test.each(kinds)('%s', (_, encode) => {
+  expect(read(encode(text)).some((reading) => reading.includes(text))).toBe(true)
+})
+
+test('each of them within each other', () => {
+  const missing = kinds.flatMap(([outer, encode]) =>
+    toText.flatMap(([inner, write]) => {
+      const found = read(encode(write(Buffer.from(text)))).some((reading) => reading.includes(text))
+      return found ? [] : [`${inner} in ${outer}`]
+    }),
+  )
+  expect(missing).toEqual([])
+})
+
+test.each([
+  'pl_9f8e7d6c5b4a3928',
+  'a81bc81b-dead-4e5d-abff-90865d1e13b1',
+  'sha384-oqVuAfXRKap7fdgcCY5uykM6+R9GqQ8K/uxy9rx7HNQlGYl1kPzQho1wx4JwY8wC',
+  'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  'document.documentElement.getBoundingClientRect',
+  'https://cdn.example/c/logo@2x.png?w=300&h=250',
+  'A text of more than sixteen letters, and nothing else.',
+])('%s says nothing else', (plain) => {
+  expect(read(plain).filter((reading) => reading !== plain && /[\w"]{9,}/.test(reading))).toEqual([])
+})
