@@ -12,6 +12,8 @@ export const expectedDay = 'a day such as 2026-01-31, a time such as 2026-01-31T
 const numeric = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?=\D|$)/
 const yearFirst = /^(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?=\D|$)/
 const compact = /^(\d{4})(\d{2})(\d{2})$/
+/** `2026013123`, with minutes and seconds or without. Seconds since 1970 begin with 20 from 2033 on. */
+const compactTime = /^(20\d{2})(\d{2})(\d{2})(\d{2})(\d{2})?(\d{2})?$/
 const dayMonthName = /^(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+(\p{L}{3,12})\.?[\s,-]+(\d{4})(?=\D|$)/u
 const monthNameDay = /^(\p{L}{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?=\D|$)/u
 const weekday = /^\p{L}{2,12}\.?,\s+/u
@@ -94,6 +96,14 @@ function findDate(text: string, order: DayOrder | null): CalendarDate | null {
   if (first !== null) return create(first, [part(first, 1), part(first, 3), part(first, 4)])
   const digits = compact.exec(text)
   if (digits !== null) return create(digits, [part(digits, 1), part(digits, 2), part(digits, 3)])
+  const stamp = compactTime.exec(text)
+  if (stamp !== null) {
+    const [, , , , hours, minutes = '00', seconds = '00'] = stamp
+    return {
+      ...create(stamp, [part(stamp, 1), part(stamp, 2), part(stamp, 3)]),
+      rest: `T${hours}:${minutes}:${seconds}`,
+    }
+  }
   const last = numeric.exec(text)
   if (last !== null) {
     const isMonthFirst = order === 'month_first'

@@ -331,13 +331,13 @@ function readTime(value: unknown, column: string, { order }: ValueFormat): numbe
 /** Epoch seconds are below this, milliseconds are not. */
 const secondsBelow = 1e11
 
-/** Reads an RFC 3339 time, epoch seconds or milliseconds, or a day and time as people write it. */
+/** Reads a day and time as people write it, epoch seconds or milliseconds, or an RFC 3339 time. */
 function parseTime(text: string, order: DayOrder | null): number | null {
+  const local_ms = parseLocalTime(text, order)
+  if (local_ms !== null) return local_ms
   if (/^\d{9,14}(\.\d+)?$/.test(text)) return Number(text) < secondsBelow ? Number(text) * 1_000 : Number(text)
-  if (/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}/.test(text)) {
-    const zone = /([Zz]|[+-]\d{2}:?\d{2})$/.test(text) ? '' : 'Z'
-    const time_ms = Date.parse(text.replace(' ', 'T') + zone)
-    if (!Number.isNaN(time_ms)) return time_ms
-  }
-  return parseLocalTime(text, order)
+  if (!/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}/.test(text)) return null
+  const zone = /([Zz]|[+-]\d{2}:?\d{2})$/.test(text) ? '' : 'Z'
+  const time_ms = Date.parse(text.replace(' ', 'T') + zone)
+  return Number.isNaN(time_ms) ? null : time_ms
 }
