@@ -37,6 +37,8 @@ export interface OwnCounts {
   /** Rows that are not counts: totals, notes, a header that is there again. */
   left_out: readonly LeftOutRow[]
   layout: OwnColumns['counts']['layout']
+  /** What its rows are numbered by. */
+  unit: 'line' | 'item'
   unread: readonly UnreadColumn[]
 }
 
@@ -82,7 +84,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   // Rows without a key that have labels are those of a group above.
   const isOfGroup = (row: OwnRow) => isEmpty(reader.keyCell(row)) && reader.labels.some((at) => !isEmpty(row.cells[at]))
   const has_unlabelled = problems.length > 0 && file.rows.some((row) => !isLeftOut.has(row.line) && isOfGroup(row))
-  if (problems.length > 0) throw refuseRows(file, problems, { wrong, has_unlabelled })
+  if (problems.length > 0) throw refuseRows(file.names, problems, { wrong, has_unlabelled, unit: reader.unit })
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
   const unknown = [...format.events.keys()].find((event) => !read_events.has(event))
   if (unknown !== undefined) throw unknownColumn(unknown, file.names, [...read_events.keys(), ...others.keys()])
@@ -96,13 +98,14 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
     zeros: [...zeros].map(([text, cells]) => ({ text, cells })),
     left_out,
     layout: columns.counts.layout,
+    unit: reader.unit,
   }
 }
 
 function refuseRows(
-  { names, kind }: OwnFile,
+  names: readonly string[],
   problems: readonly RowProblem[],
-  { wrong, has_unlabelled }: { wrong: readonly WrongTotal[]; has_unlabelled: boolean },
+  { wrong, has_unlabelled, unit }: { wrong: readonly WrongTotal[]; has_unlabelled: boolean; unit: string },
 ): OwnFileError {
   const pivot = has_unlabelled ? ' A pivot table can repeat the labels of its groups in each row.' : ''
   const hint = `Correct these rows, or leave them out: nothing was compared.${pivot}`
@@ -111,7 +114,7 @@ function refuseRows(
   const command_hint =
     name === '' ? hint : `${hint} If ${nameTotal(doubtful!, names)} is no total: --map ${quoteColumn(name, 'none')}`
   const sorted = problems.toSorted((a, b) => a.line - b.line)
-  return rowFailure(sorted, { hint, command_hint }, kind === 'json' ? 'item' : 'line')
+  return rowFailure(sorted, { hint, command_hint }, unit)
 }
 
 function describeWrongTotal(total: WrongTotal, { counts: read }: OwnColumns, names: readonly string[]): string {
@@ -148,7 +151,7 @@ function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonl
 }
 
 /** Reads the rows of a file, each value by the format that was found for all of them. */
-function createReader({ names, separator }: OwnFile, columns: OwnColumns, format: ValueFormat) {
+function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, format: ValueFormat) {
   const indexOf = (column: string) => names.indexOf(column)
   const keyIndex = indexOf(columns.key_column)
   const timeIndex =
@@ -182,6 +185,7 @@ function createReader({ names, separator }: OwnFile, columns: OwnColumns, format
   return {
     labels: names.flatMap((name, index) => (noLabels.has(index) || format.ignored.includes(name) ? [] : [index])),
     metric_index: metricIndex,
+    unit: kind === 'json' ? ('item' as const) : ('line' as const),
     isNothing: isNoNumber,
     isWhole: (text: string) => parseWhole(text, '.') !== null || parseWhole(text, ',') !== null,
     listCounts(row: OwnRow): readonly (number | null)[] | null {

@@ -133,7 +133,7 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
   for (const reason of ['total', 'note', 'header'] as const) {
     const rows = counts.left_out.filter((row) => row.reason === reason)
     if (rows.length === 0) continue
-    const named = rows.slice(0, maxNamed).map(({ line, text }) => `line ${line} (${text})`)
+    const named = rows.slice(0, maxNamed).map(({ line, text }) => `${counts.unit} ${line} (${text})`)
     const more = rows.length > maxNamed ? ` and ${rows.length - maxNamed} more` : ''
     yield `Left out as ${leftOutNames[reason]}: ${named.join(', ')}${more}.`
   }
@@ -145,7 +145,7 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
     yield `Its days are a ${span} apart, and those between are compared as 0: sums of ${span}s must be exported by day.`
   const sums = counts.left_out.filter(({ reason }) => reason === 'sum')
   if (sums.length > 0) {
-    const named = sums.slice(0, maxNamed).map(({ line, text }) => `line ${line} is the sum of ${text}`)
+    const named = sums.slice(0, maxNamed).map(({ line, text }) => `${counts.unit} ${line} is the sum of ${text}`)
     yield `Left out: ${named.join(', ')}${sums.length > maxNamed ? ` and ${sums.length - maxNamed} more` : ''}.`
   }
   for (const { event, rows } of counts.other_events) {

@@ -132,7 +132,7 @@ export function describeMissing(
 ): string | null {
   if (missing_metrics.length === 0) return null
   const isEvent = layout === 'rows'
-  const found = `o ${isEvent ? 'event' : 'column'} was found for ${missing_metrics.join(', ')}, which counts here`
+  const found = `o ${isEvent ? 'event' : 'column'} was found for ${missing_metrics.join(', ')}, which ${missing_metrics.length === 1 ? 'counts' : 'count'} here`
   const likely = (name: string) => missing_metrics.find((metric) => metric === suggestMetric(name)) ?? null
   const name = doubtful_columns.find((each) => likely(each) !== null) ?? doubtful_columns[0]
   if (name === undefined) return `N${found}.`

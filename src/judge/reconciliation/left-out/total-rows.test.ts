@@ -137,7 +137,7 @@ describe('rows of totals are left out', () => {
       ['2026-11-27', 'FR', 20],
     ]
     const text = JSON.stringify(items.map(([day, country, imps]) => ({ day, country, imps })))
-    expect(read([text])).toEqual({ sum: 30, left_out: ['1 sum lines 3 and 4', '2 sum lines 3 and 4'] })
+    expect(read([text])).toEqual({ sum: 30, left_out: ['1 sum items 3 and 4', '2 sum items 3 and 4'] })
   })
 })
 

@@ -9,6 +9,8 @@ import { isTotalName, namesTotal, restOfTotal } from './total-names.ts'
 
 /** What is known of the columns of a file. */
 export interface RowReader {
+  /** What a row is numbered by. */
+  unit: 'line' | 'item'
   key_index: number
   keyCell(row: OwnRow): unknown
   /** Returns what a cell of the key column names, or null. */
@@ -95,9 +97,9 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
     const level = createLevel({ dimensions, rows: counted, pattern }, tried)
     for (const { entry, verdict, group } of judgeEntries(tried, level)) {
       if (verdict === 'counted') counted.push(entry)
-      if (verdict === 'wrong') wrong.push(describeWrong(entry, group, { counted, dimensions }))
+      if (verdict === 'wrong') wrong.push(describeWrong(entry, group, { counted, dimensions, unit: reader.unit }))
       if (verdict !== 'sum') continue
-      found.push(entry.named === null ? nameSum(entry, group, counted) : nameTotal(entry))
+      found.push(entry.named === null ? nameSum(entry, group, counted, reader.unit) : nameTotal(entry))
       if (isBare(entry) && group.rows.length < 2) singles++
     }
   }
@@ -134,28 +136,32 @@ function nameTotal({ row, named }: Entry): TotalRow {
   return { row, reason: 'total', text: shortText(row.cells[named!] ?? '') }
 }
 
-function nameSum({ row }: Entry, { rows }: Group, counted: readonly Entry[]): TotalRow {
-  return { row, reason: 'sum', text: nameLines(rows, counted) }
+function nameSum({ row }: Entry, { rows }: Group, counted: readonly Entry[], unit: RowReader['unit']): TotalRow {
+  return { row, reason: 'sum', text: nameLines(rows, counted, unit) }
 }
 
 function describeWrong(
   { row, named, counts, values }: Entry,
   { sums, rows }: Group,
-  { counted, dimensions }: { counted: readonly Entry[]; dimensions: readonly Dimension[] },
+  {
+    counted,
+    dimensions,
+    unit,
+  }: Pick<Level, 'counted'> & Pick<RowReader, 'unit'> & { dimensions: readonly Dimension[] },
 ): WrongTotal {
   const text = named === null ? null : shortText(row.cells[named] ?? '')
   const column = named ?? dimensions[values.indexOf(null)]!.index
   const has_key = values[0] !== null && column !== dimensions[0]!.index
-  return { line: row.line, text, column, counts, sums, parts: nameLines(rows, counted), has_key }
+  return { line: row.line, text, column, counts, sums, parts: nameLines(rows, counted, unit), has_key }
 }
 
 /** Returns some rows by their lines; with their number where others are between them. */
-function nameLines(rows: readonly OwnRow[], counted: readonly Entry[]): string {
+function nameLines(rows: readonly OwnRow[], counted: readonly Entry[], unit: RowReader['unit']): string {
   const [first, last] = [rows[0]?.line ?? 0, rows.at(-1)?.line ?? 0]
-  if (rows.length < 2) return rows.length === 0 ? 'no rows' : `line ${first}`
+  if (rows.length < 2) return rows.length === 0 ? 'no rows' : `${unit} ${first}`
   const isWhole = counted.filter(({ row: { line } }) => line >= first && line <= last).length === rows.length
-  if (!isWhole) return `${rows.length} rows of lines ${first} to ${last}`
-  return `lines ${first} ${rows.length === 2 ? 'and' : 'to'} ${last}`
+  if (!isWhole) return `${rows.length} rows of ${unit}s ${first} to ${last}`
+  return `${unit}s ${first} ${rows.length === 2 ? 'and' : 'to'} ${last}`
 }
 
 interface Dimension {
