@@ -115,6 +115,7 @@ const places: Place[] = [
     }),
   ],
   ['a string of a response', (text) => ({ response: JSON.stringify({ a: [{ note: text }] }) })],
+  ['the name of a field', (text) => ({ response: JSON.stringify({ [text]: 1 }) })],
   ['a string of an event', (text) => ({ response: `event: a\ndata: ${JSON.stringify({ note: text })}\n\n` })],
   [
     'the metadata of a request',

@@ -15,7 +15,7 @@ import {
   type Secrecy,
   secrecyIn,
 } from './secret-names.ts'
-import { pairNames, redacted, withoutSecretWords, withoutShapes } from './secret-shapes.ts'
+import { pairNames, redacted, withoutSecretWords } from './secret-shapes.ts'
 
 /** JSON in a string of JSON, at most this deep: what is deeper is not kept. */
 const maxInner = 3
@@ -67,7 +67,7 @@ export function redactNamedSecrets(text: string, depth = 0, isReading = false): 
       if (isSecretNumber(raw, name) || (pair !== null && isSecretNumber(raw, pair))) return '0'
       return holdValue(level, raw, name, null, true)
     },
-    name: (raw) => redactName(readJsonString(raw), level.secrecy),
+    name: (raw) => redactName(readJsonString(raw), level.secrecy, redact),
     open(name, isArray) {
       levels.push(level)
       level = openLevel(level, name, isArray)
@@ -126,10 +126,10 @@ export function redactMarked(text: string, depth = 0, isReading = false): string
 }
 
 /** The name of a field can be a secret too: `{"tokens": {"...": true}}`. */
-function redactName(name: string, outer: Secrecy): string | null {
+function redactName(name: string, outer: Secrecy, redact: (text: string) => string): string | null {
   if (name.length < shortestShape) return null
   if (outer !== 'none' && isOpaque(name) && findRole(name) === 'value') return redacted
-  const kept = withoutShapes(name)
+  const kept = redact(name)
   return kept === name ? null : JSON.stringify(kept).slice(1, -1)
 }
 

@@ -66,6 +66,7 @@ describe('texts', () => {
     '{"id":"colour","value":"red12345","title":"A title","label":"Size","values":["hello2world"],"content":"text1234"}',
     '{"a":"50%25 of 100%","b":"https://h/?n=https%3A%2F%2Fy%2F%3Fpage%3D2","c":"QmFzZTY0IG9mIGEgdGV4dA==","d":"the bearer of news"}',
     '{"a":"//cdn.example:8080/logo@2x.png","b":"// see a: b","rawHeaders":["Host","a1b2c3.example","Accept","text/html"]}',
+    '{"token":"banner-300x250-home","csrf":"sha-256-with-rsa","msg":"Password: must have 8 letters, cookie: theme=dark"}',
     '{"key":"2026-11-29T10:00:00","code":"error_with_letters_only","secret_name":"the name","pin_code_length":"4"}',
     '{"a":"npm_config_registry","b":"hvs.example.com","c":"SG.1.2","d":"at 12345678:AAPL","e":"pypi-simple","f":"shp_at_night","g":"https://discord.com/api/webhooks/1/a"}',
   ])('that have no secret keep their bytes: %s', (text) => {
@@ -90,6 +91,8 @@ describe('texts', () => {
     `{"пароль":"${secret}","密码":"${secret}","パスワード":"${secret}","비밀번호":"${secret}","nova_senha":"${secret}","passord":"${secret}"}`,
     `{"pat":"${secret}","psk":"${secret}","seed_phrase":"${secret}","recoveryPhrase":"${secret}"}`,
     `[{"name":"sig","value":"${secret}"}]`,
+    `{"log":"session: a1 ended, token: ${secret}, at: 12:30"}`,
+    `{"token":"${secret}","api_key":"ABCD-1234-EFGH"}`,
     `{"a":"https://b.example/x?sig=${secret}%3D","b":"AccountName=x;AccountKey=${secret}==;E=1","c":"X-Amz-Signature=${secret}"}`,
     `{"env":"A=1\\nDB_PASSWORD=a,${secret}\\nB=2","dsn":"postgres://bob:a/${secret}@db/x","url":"https://${secret}@host/x.git"}`,
     `{"value":"${secret}","name":"password"}`,

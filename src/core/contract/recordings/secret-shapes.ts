@@ -124,19 +124,16 @@ function withoutParameters(text: string): string {
 }
 
 /** A name with its value, as in a log, in headers as text, or in a comment. */
-const line = /(?<![\w.-])([A-Za-z][\w.-]{1,127})'?[ \t]{0,8}:[^\S\r\n]{0,8}["']?([^\s"',;<>][^\r\n"'<>]{0,4095})/g
-/** The value of one is a credential as a whole. */
-const credentialHeader = /^(?:(?:proxy-)?authorization|(?:set-)?cookie)$/i
+const line = /(?<![\w.-])([A-Za-z][\w.-]{1,127})'?[ \t]{0,8}:[^\S\r\n]{0,8}["']?([^\s"',;<>]{1,1024})/g
 
 /** Returns a text without the secrets behind a name and a colon. */
 export function withoutLines(text: string): string {
   if (!text.includes(':')) return text
-  return text.replace(line, (whole, name: string, value: string) => {
-    const [word = ''] = /^[^\s,;]+/.exec(value) ?? []
-    const part = credentialHeader.test(name) ? value : word
-    if (part.endsWith('redacted') || part.endsWith(redacted) || !isSecretBeside(part, name)) return whole
-    return whole.slice(0, whole.length - value.length) + redacted + value.slice(part.length)
-  })
+  return text.replace(line, (whole, name: string, value: string) =>
+    !/redacted\]?$/.test(value) && isSecretBeside(value, name)
+      ? whole.slice(0, whole.length - value.length) + redacted
+      : whole,
+  )
 }
 
 /** Returns a text without percent-encoding. */

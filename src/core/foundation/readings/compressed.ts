@@ -29,34 +29,38 @@ const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 /** Returns what compressed bytes have, as far as they come; null for other bytes, and for more than the budget allows. */
 export function unpack(bytes: Buffer, budget: ReadingBudget): Buffer | null {
   const [first = 0, second = 0] = bytes
-  const maxOutputLength = Math.max(1, budget.left)
-  const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength }
+  const limits = { maxOutputLength: Math.max(1, budget.left), chunkSize: Math.min(16_384, 512 + 8 * bytes.length) }
+  const options = { finishFlush: constants.Z_SYNC_FLUSH, ...limits }
   const isZlib = (first & 0x0f) === 8 && first < 0x80 && ((first << 8) | second) % 31 === 0
   if (isZlib || (first === 0x1f && second === 0x8b)) {
     const unpacked = attempt(() => unzipSync(bytes, options), budget)
     if (unpacked !== null) return unpacked
   }
-  if (bytes.subarray(0, 4).equals(zstdMagic))
-    return attempt(() => zstdDecompressSync(bytes, { maxOutputLength }), budget)
+  if (bytes.subarray(0, 4).equals(zstdMagic)) return attempt(() => zstdDecompressSync(bytes, limits), budget)
   if (bytes.length < minHeaderless) return null
   // Chance unpacks too, but not to text.
   const inflated = mayBeDeflate(bytes) ? attempt(() => inflateRawSync(bytes, options), budget) : null
   if (inflated !== null && isText(inflated)) return inflated
   const finishFlush = constants.BROTLI_OPERATION_FLUSH
   const unpacked = mayBeBrotli(bytes)
-    ? attempt(() => brotliDecompressSync(bytes, { finishFlush, maxOutputLength }), budget)
+    ? attempt(() => brotliDecompressSync(bytes, { finishFlush, ...limits }), budget)
     : null
   return unpacked !== null && isText(unpacked) ? unpacked : null
 }
 
 function attempt(decode: () => Buffer, budget: ReadingBudget): Buffer | null {
   budget.left -= attemptCost
+  // The stack of an error takes ten times as long as the attempt.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
   try {
     const decoded = decode()
     return decoded.length === 0 ? null : decoded
   } catch (error) {
     if (error instanceof RangeError) budget.left = -1
     return null
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
 }
 
