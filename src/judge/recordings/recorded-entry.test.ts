@@ -88,6 +88,18 @@ test.each<[string, Parts, kept: string[]]>([
     ['{ "image_url": "https://cdn.example/c/logo@2x.png?w=300", "n":12345678901234567890, "e": 1E+2 }'],
   ],
   [
+    'of keys of a cache, and what is within other words',
+    {
+      request_headers: ['x-api-key', 'video42', 'authorization', `Basic ${btoa('widget:sandbox')}`],
+      response_headers: ['surrogate-key', 'placement banner', 'x-session', 'mobile-app', 'set-cookie', 'theme=video7x'],
+      response:
+        '{"a":"placement","b":"banner","c":"mobile-app","d":"myvideo42 video421","e":"the sandbox","f":"widget","g":"video7x"}',
+    },
+    [
+      '{"a":"placement","b":"banner","c":"mobile-app","d":"myvideo42 video421","e":"the sandbox","f":"widget","g":"video7x"}',
+    ],
+  ],
+  [
     'of headers about credentials',
     {
       request_headers: ['sec-websocket-protocol', 'graphql-transport-ws, v12.stomp, wamp.2.json, mqttv3.1'],

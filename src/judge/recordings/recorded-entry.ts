@@ -205,7 +205,8 @@ function toContent(
       const { bytes } = received
       // Nothing can be taken out of an image.
       const text = bytes.toString('latin1')
-      if (withoutPrefixed(redactSecrets(memory.replace(text))) !== text) return leftOut('body_has_secret', bytes.length)
+      if (memory.isWithin(text) || withoutPrefixed(redactSecrets(text)) !== text)
+        return leftOut('body_has_secret', bytes.length)
       const content = { size: bytes.length, mimeType, text: bytes.toString('base64'), encoding: 'base64' as const }
       return { content, left_out: null }
     }

@@ -17,6 +17,8 @@ export interface SecretMemory {
   collectCredential(secret: string): void
   /** Learns a text, and what stands in its place. Short ones would be found in the middle of other words. */
   collectFromText(text: string, replacement: string): void
+  /** Whether bytes have something that was learnt, as it is. */
+  isWithin(bytes: string): boolean
   /** Returns a text with everything that was learnt, in every encoding, and every signed token replaced. */
   replace(text: string): string
 }
@@ -49,6 +51,7 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       if (texts.length <= maxTexts) return
       for (const spelling of texts.shift() ?? []) index.remove(spelling)
     },
+    isWithin: (bytes) => index.find(bytes) !== null,
     replace(text) {
       const plain = words.replace(index.replace(text))
       const kept = replaceEncoded(plain, (reading) => index.find(reading) ?? words.find(reading))

@@ -9,6 +9,7 @@ import {
 } from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
 import {
+  isSecretBeside,
   isSecretText,
   isTokenName,
   isUnknownSecret,
@@ -56,9 +57,16 @@ function collectFromSecretHeader(memory: SecretMemory, name: string, value: stri
     const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
     const isScheme = index === 0 && parts.length > 1 && plainWord.test(part)
     for (const each of isCookie ? [secret] : [part, secret]) {
-      if (each.length >= minSecretLength || !(isCookie || isScheme)) memory.collectCredential(each)
+      if (each.length >= minSecretLength || (!isCookie && !isScheme && isShortSecret(each, name))) {
+        memory.collectCredential(each)
+      }
     }
   }
+}
+
+/** Whether a short word is a credential: keys of caches are words, and have headers with such names. */
+function isShortSecret(word: string, header: string): boolean {
+  return header.endsWith('authorization') || isSecretBeside(word, 'token')
 }
 
 /** Attributes of cookies and parameters of credentials that other parts of an exchange have too, such as its path and its host. */
