@@ -111,5 +111,5 @@ test('a file whose columns are not found is read when they are chosen, and a bad
   await page
     .locator('.file-drop input[type=file]')
     .setInputFiles({ name: 'image.png', mimeType: 'image/png', buffer: Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1') })
-  await page.getByText('image.png: It is not text.').waitFor()
+  await page.getByText('image.png: It is not text in UTF-8, UTF-16 or Windows-1252.').waitFor()
 })

@@ -1,5 +1,5 @@
 /** A file of own counts as a whole: its columns, how its values are written, and its counts. */
-import { beaconEvents } from '#contract/resources/beacons.ts'
+import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
 import { metrics, normalizeWord, type OwnField } from './column-words.ts'
 import { findColumns, listColumns, type Mapping, type OwnColumns, quoteColumn, splitMap } from './columns.ts'
@@ -90,7 +90,13 @@ const amountWords = new Set(
   ].flatMap((words) => words.split(' ')),
 )
 
-const knownEvents: ReadonlySet<string> = new Set([...beaconEvents, 'no_fill', 'decision', 'session_start', 'page_view'])
+const knownEvents: ReadonlySet<string> = new Set([
+  ...Object.keys(eventMetrics),
+  'no_fill',
+  'decision',
+  'session_start',
+  'page_view',
+])
 
 /** Whether an event that no metric is named by may be one all the same. */
 export function mayCount(event: string): boolean {
