@@ -9,8 +9,13 @@ const totalWords = new Set(
     'razem|suma końcowa|toplam|genel toplam|итого|общий итог|всего|合計|総計|小計|总计|合计|總計|총계|합계',
   ].flatMap((words) => words.split('|')),
 )
-/** Names only by themselves: `All Stars` is one of something. */
-const allWords = new Set('all|alle|tous|toutes|todos|todas|tutti|tutte|(all)|すべて|全体|全部|전체'.split('|'))
+/** Names only by themselves: `All Stars` is one of something. An average is no count either. */
+const allWords = new Set(
+  [
+    'all|alle|tous|toutes|todos|todas|tutti|tutte|(all)|すべて|全体|全部|전체',
+    'average|avg|durchschnitt|mittelwert|moyenne|promedio|gemiddelde|平均',
+  ].flatMap((words) => words.split('|')),
+)
 
 const maxNameLength = 60
 /** A part of each of those names: most cells have none. */

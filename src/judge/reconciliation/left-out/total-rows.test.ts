@@ -105,6 +105,7 @@ describe('rows of totals are left out', () => {
       ['2026-11-27,,11', '2026-11-27,DE,11', '2026-11-28,,10', '2026-11-28,DE,10', '2026-11-29,,9', '2026-11-29,DE,9'],
       ['2 sum line 3', '4 sum line 5', '6 sum line 7'],
     ],
+    ['of an average, which is no whole number', [one, two, 'Average,,15.5'], ['4 total Average']],
     ['without a cell for a count', [one, two, '2026-11-27,Total,30', 'Total,,-'], ['4 total Total', '5 total Total']],
   ])('%s', (_, rows, left_out) => {
     expect(read([head, ...rows])).toEqual({ sum: 30, left_out })
@@ -149,6 +150,9 @@ test('a total that contradicts the rows that it covers is refused, at its level'
   )
   expect(refuse('2026-11-28,DE,5', '2026-11-28,Total,5', '2026-11-27,Total,35')).toContain(
     'line 6: Total is 35 of Impressions, and the sum of lines 2 and 3 is 30',
+  )
+  expect(refuse('2026-11-27,Durchschnitt,15')).toContain(
+    'line 4: Durchschnitt is 15 of Impressions, and the sum of lines 2 and 3 is 30',
   )
   expect(refuse('2026-11-28,DE,5', 'Total,DE,16')).toContain(
     'line 5: Total is 16 of Impressions, and the sum of 2 rows of lines 2 to 4 is 15',

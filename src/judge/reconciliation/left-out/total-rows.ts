@@ -279,8 +279,8 @@ function judgeEntries(entries: readonly Entry[], level: Level): readonly Judged[
   return judged.map((each) => (isUnnamed(each) && each.verdict !== 'counted' ? { ...each, verdict } : each))
 }
 
-/** Digits that are equal by accident in one of 20 files, and in one of two. */
-const sureDigits = 1.3
+/** Digits that are equal by accident in one of 16 files, and in one of two. */
+const sureDigits = 1.2
 const doubtfulDigits = 0.3
 
 /** Returns how many digits of a sum are as they must be; half of those of one row, which may be there twice. */
