@@ -107,10 +107,16 @@ export function withoutEncodedSecrets(text: string, isPiece: boolean): string {
   return replaceEncoded(text, (reading) => (holdsSecret(reading) ? redacted : null), isPiece)
 }
 
-/** Whether a reading has a secret. Of two encodings that are undone at once the quotes do not fit. */
+/** Whether a reading has a secret. Of two encodings that are undone at once the quotes do not fit: those of JSON in a string of JSON, or of markup in one. */
 function holdsSecret(reading: string): boolean {
-  return redactPlain(reading, 0) !== reading || (/"\s*:/.test(reading) && redactLiterals(reading) !== reading)
+  if (redactPlain(reading, 0) !== reading) return true
+  if (!/"\s*:/.test(reading)) return false
+  const joined = reading.replace(quoteOfInner, '')
+  if (joined !== reading && redactPlain(joined, 0) !== joined) return true
+  return redactLiterals(reading) !== reading || (/<[a-z!]/i.test(reading) && redactMarked(reading, 0, true) !== reading)
 }
+
+const quoteOfInner = /"(?=[{[])|(?<=[}\]])"/g
 
 function redactPlain(text: string, depth: number, isReading = true): string {
   const isJson = /"\s*:|^\s*\["/.test(text)

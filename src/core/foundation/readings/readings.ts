@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer'
 import { isReadable, type ReadingBudget, unpack } from './compressed.ts'
 
 /** The maximum number of encodings, one within the other, that are undone. */
-const maxEncodings = 4
+const maxEncodings = 5
 
 const budgetPerCharacter = 24
 
