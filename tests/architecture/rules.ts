@@ -233,7 +233,6 @@ const fileReaders: Readonly<Record<string, string>> = {
   'sandbox/fixtures.ts': 'the fixtures of the package',
   'sandbox/server/pipeline/encodings.ts': 'files of the package',
   'sandbox/server/pipeline/files/assets.ts': 'files of the package',
-  'sandbox/server/pipeline/files/export-import.ts': 'a snapshot, which is not text',
   'sandbox/rules/platform/descriptors.ts': '/proc',
   'sandbox/store/sqlite/copies/received-file.ts': 'a database',
   'sandbox/store/sqlite/file-worker.ts': 'a database',

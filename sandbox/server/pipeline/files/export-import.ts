@@ -1,5 +1,5 @@
 /** Export and import of the whole state: a gzip stream either way, never whole in memory. */
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -16,6 +16,8 @@ const { 'sandbox.export': exportState, 'sandbox.import': importState } = contrac
 
 /** Bytes that are read, packed and unpacked at once: with those of Node, most of the time goes into the pieces. */
 const bytesAtOnce = 256 * 1_024
+
+const packing = { level: 1, memLevel: 9, chunkSize: bytesAtOnce, writableHighWaterMark: 1 }
 
 /** How long an import may send nothing, milliseconds; the whole file may take as long as it needs. */
 const maxIdleMs = 30_000
@@ -62,14 +64,29 @@ async function exportResponse({ store }: Services, { context, request }: OpenExc
     headers,
     async body(sink) {
       try {
-        const file = createReadStream(copy.path, { highWaterMark: bytesAtOnce })
-        await pipe(file, createGzip({ level: 1, memLevel: 9, chunkSize: bytesAtOnce }), sink).catch(() =>
-          sink.destroy(),
-        )
+        await pipe(readParts(copy.path), createGzip(packing), sink).catch(() => sink.destroy())
       } finally {
         await copy.remove()
       }
     },
+  }
+}
+
+/**
+ * Yields the parts of a file, each in the same memory: it is consumed before the next is asked for, since `packing` holds
+ * none. With memory for each, V8 would collect all garbage every 16 MB, which takes a fifth of the time of an export.
+ */
+async function* readParts(path: string): AsyncGenerator<Uint8Array> {
+  const file = await open(path)
+  const part = Buffer.allocUnsafe(bytesAtOnce)
+  try {
+    for (;;) {
+      const { bytesRead } = await file.read(part)
+      if (bytesRead === 0) return
+      yield part.subarray(0, bytesRead)
+    }
+  } finally {
+    await file.close()
   }
 }
 
@@ -104,6 +121,7 @@ async function* unpack(incoming: IncomingMessage | null, wait_ms: number): Async
       size += chunk.length
       if (size > limits.import_unpacked_bytes) throw tooLarge()
       yield chunk as Buffer
+      release(chunk as Buffer)
     }
     await fed
   } catch (error) {
@@ -112,6 +130,14 @@ async function* unpack(incoming: IncomingMessage | null, wait_ms: number): Async
       message: `The file cannot be unpacked: ${error instanceof Error ? error.message : String(error)}.`,
     })
   }
+}
+
+/**
+ * Frees the memory of a part that was written, for the same reason. A part that has not filled its memory shares it with
+ * the next.
+ */
+function release({ buffer, byteOffset, length }: Buffer): void {
+  if (byteOffset + length === buffer.byteLength) (buffer as ArrayBuffer).transfer(0)
 }
 
 /** Passes on a body as it arrives. Only waiting for the client counts: writing and unpacking may take their time. */
