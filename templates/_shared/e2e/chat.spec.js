@@ -22,7 +22,7 @@ test('after consent the answer has a labelled ad, and its view is billed once', 
   const text = await page.evaluate(() =>
     window.SponsoredPlacement?.openConsole({ hidden: true }).then((opened) => opened.text()),
   )
-  expect(text).toContain('would bill viewable_impression')
+  expect(text).toContain('bills viewable_impression')
   const { items } = await sandbox.client.placements.list()
   expect(items).toMatchObject([{ slot_id, fill: true }])
 })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createBeacons, placementText, requestPlacement } from './sponsored.js'
 
 /** How long a finished task waits for a decision that has not arrived. */
-const grace_ms = 300
+const usual_grace_ms = 300
 /** How long the text must be the last output on the screen before it is reported as visible. */
 const viewable_ms = 1_000
 
@@ -12,7 +12,7 @@ const viewable_ms = 1_000
  * is requested.
  * @returns {Promise<Showing | null>}
  */
-export async function runTask(text, { settings, answer, terminal, work = preparedWork }) {
+export async function runTask(text, { settings, answer, terminal, work = preparedWork, grace_ms = usual_grace_ms }) {
   const deadline = new AbortController()
   const asked = terminal.isTTY
     ? requestPlacement(settings, answer, { text, topic: topicOf(text) }, deadline.signal).catch(() => null)

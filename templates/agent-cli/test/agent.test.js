@@ -13,6 +13,8 @@ import { placementText, withdraw } from '../src/sponsored.js'
 const settings = readSettings(process.env)
 const file = join(mkdtempSync(join(tmpdir(), 'agent-')), 'consent.json')
 const work = async (text, tell) => tell(`Done: ${text}`)
+// A busy computer may need longer than users wait.
+const grace_ms = 10_000
 
 afterEach(() => control('DELETE', 'faults', {}))
 afterEach(() => control('DELETE', 'scenarios', {}))
@@ -20,7 +22,7 @@ afterEach(() => control('DELETE', 'scenarios', {}))
 test('a task ends with a labelled suggestion, which is reported as rendered and visible', async () => {
   const terminal = keptTerminal()
   const answer = consent()
-  const showing = await runTask('coffee', { settings, answer, terminal, work })
+  const showing = await runTask('coffee', { settings, answer, terminal, work, grace_ms })
   const [done, blank, label, title] = terminal.text.split('\n')
   assert.deepEqual([done, blank], ['Done: coffee', ''])
   assert.match(label, /^(Sponsored|Ad)\b.*: \S/)
@@ -34,7 +36,7 @@ test('a task ends with a labelled suggestion, which is reported as rendered and 
 
 test('a suggestion that a key has followed at once is not reported as visible', async () => {
   const answer = consent()
-  const showing = await runTask('coffee', { settings, answer, terminal: keptTerminal(), work })
+  const showing = await runTask('coffee', { settings, answer, terminal: keptTerminal(), work, grace_ms })
   await showing.watch(AbortSignal.abort())
   assert.deepEqual(await beacons(answer), ['render'])
 })
@@ -42,7 +44,7 @@ test('a suggestion that a key has followed at once is not reported as visible', 
 test('without an answer, with a no, or into a pipe nothing is requested', async () => {
   const before = await countPlacements()
   for (const answer of [null, writeAnswer(file, false)]) {
-    assert.equal(await runTask('coffee', { settings, answer, terminal: keptTerminal(), work }), null)
+    assert.equal(await runTask('coffee', { settings, answer, terminal: keptTerminal(), work, grace_ms }), null)
   }
   const pipe = { ...keptTerminal(), isTTY: false }
   assert.equal(await runTask('coffee', { settings, answer: consent(), terminal: pipe, work }), null)
@@ -57,16 +59,16 @@ test('an answer that cannot be read is no answer', () => {
 })
 
 test('the text of a task goes along only when it may', async () => {
-  await runTask('coffee for two', { settings, answer: consent(), terminal: keptTerminal(), work })
+  await runTask('coffee for two', { settings, answer: consent(), terminal: keptTerminal(), work, grace_ms })
   assert.equal((await lastRequest()).prompt, undefined)
   const answer = consent({ semantic_targeting: true, prompt_shared: false })
-  await runTask('coffee for two', { settings, answer, terminal: keptTerminal(), work })
+  await runTask('coffee for two', { settings, answer, terminal: keptTerminal(), work, grace_ms })
   assert.deepEqual((await lastRequest()).prompt, { topic: 'coffee' })
 })
 
 test('after a withdrawal nothing more is reported', async () => {
   const answer = consent()
-  const showing = await runTask('coffee', { settings, answer, terminal: keptTerminal(), work })
+  const showing = await runTask('coffee', { settings, answer, terminal: keptTerminal(), work, grace_ms })
   await withdraw(settings, answer.session_id)
   await showing.click()
   assert.deepEqual(await beacons(answer), ['render'])
@@ -83,7 +85,7 @@ for (const scenario of [
   test(`the task is still done: ${scenario}`, async () => {
     await control('POST', `scenarios/${scenario}`, {})
     const terminal = keptTerminal()
-    await runTask('coffee', { settings, answer: consent(), terminal, work })
+    await runTask('coffee', { settings, answer: consent(), terminal, work, grace_ms })
     assert.ok(terminal.text.startsWith('Done: coffee\n'))
   })
 }
