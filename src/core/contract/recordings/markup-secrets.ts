@@ -1,5 +1,6 @@
 /** Secrets in the tags and comments of HTML. Scripts in it are code: what looks like a tag there is read as one, and keeps its bytes. */
 import { escapeHtml } from '#foundation/html.ts'
+import { namedEntities } from '#foundation/readings/readings.ts'
 import { isSecretBeside, isSecretLiteral, isUnknownSecret } from './secret-names.ts'
 import { pairNames, redacted } from './secret-shapes.ts'
 
@@ -130,26 +131,12 @@ function findFieldText(text: string, tag: string, attributes: readonly Attribute
   return isSecret && !plain.endsWith('redacted') ? { from, to, text: redacted } : null
 }
 
-const entity =
-  /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(quot|apos|amp|lt|gt|colon|equals|num|sol|quest|commat|lowbar|nbsp));?/gi
-const entities: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    quot: '"',
-    apos: "'",
-    amp: '&',
-    lt: '<',
-    gt: '>',
-    colon: ':',
-    equals: '=',
-    num: '#',
-    sol: '/',
-  }).concat(Object.entries({ quest: '?', commat: '@', lowbar: '_', nbsp: ' ' })),
-)
+const entity = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,10}));?/gi
 
 function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(entity, (whole, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return entities.get(name.toLowerCase()) ?? whole
+    if (name !== undefined) return namedEntities.get(name.toLowerCase()) ?? whole
     const code = decimal === undefined ? Number.parseInt(hex!, 16) : Number(decimal)
     return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
   })

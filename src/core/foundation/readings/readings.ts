@@ -258,7 +258,8 @@ const escapedWord = /(?:%[\da-f]{2}|\\u[\da-f]{4}|\\x[\da-f]{2}|&#x?[\da-f]{1,8}
 const shortEscapes: ReadonlyMap<string, string> = new Map(
   Object.entries({ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }),
 )
-const entities: ReadonlyMap<string, string> = new Map(
+/** The characters that the entities of HTML with a name stand for, of ASCII. */
+export const namedEntities: ReadonlyMap<string, string> = new Map(
   Object.entries({
     quot: '"',
     apos: "'",
@@ -292,7 +293,7 @@ function undoEscapes(text: string, asBytes: boolean): string {
   return text.replace(everyEscape, (whole, percent, braced, unit, hex, octal, short, decimal, entityHex, name) => {
     if (percent !== undefined) return String.fromCharCode(Number.parseInt(percent, 16))
     if (short !== undefined) return shortEscapes.get(short) ?? short
-    if (name !== undefined) return entities.get(name.toLowerCase()) ?? whole
+    if (name !== undefined) return namedEntities.get(name.toLowerCase()) ?? whole
     if (whole === '\0') return ''
     const digits = braced ?? unit ?? hex ?? entityHex
     const code =
