@@ -45,9 +45,6 @@ export const wholePlan: Plan = {
     [
       suite('test:processes'),
       suite('test:mutations'),
-      install('install-pooler', 'the tests behind a pooler'),
-      suite('test:postgres'),
-      suite('test:shared'),
       suite('test:pauses'),
       suite('test:simulation'),
       install('install-compiler', 'the tests below the database'),
@@ -62,6 +59,9 @@ export const wholePlan: Plan = {
       plain('biome', 'ci', '.'),
       plain('tsc', '--noEmit'),
       plain('node', 'build/docs/generate.ts', '--check'),
+      install('install-pooler', 'the tests behind a pooler'),
+      suite('test:postgres'),
+      suite('test:shared'),
       install('install-monitoring', 'the readers of metrics that are missing'),
       install('install-containers', 'the tests with containers'),
       suite('test:interop'),
@@ -74,17 +74,19 @@ export const wholePlan: Plan = {
   last: [plain('npm', 'run', 'bench:check')],
 }
 
-/** The suites of each change: none needs what a computer may lack, or takes a quarter of an hour, as that of pages. */
-const usualSuites: ReadonlySet<string> = new Set<SuiteName>(['test', 'test:evals', 'test:processes', 'test:simulation'])
+/** Left out for each change: they install what a computer may lack, take minutes of the network, or load a computer for long. */
+const rareSuites: ReadonlySet<string> = new Set<SuiteName>([
+  ...(['test:engines', 'test:interop', 'test:templates', 'test:computers'] as const),
+  ...(['test:pauses', 'test:fuzz', 'test:soak'] as const),
+])
 
 function isUsual({ suite, leavesOut }: Step): boolean {
-  return leavesOut === undefined && (suite === undefined || usualSuites.has(suite))
+  return leavesOut === undefined && (suite === undefined || !rareSuites.has(suite))
 }
 
 /**
- * What a run goes through for each change: `npm test`, some suites in depth, and the checks. All suites are above their budget
- * together, and the figures of the bench need a computer that does nothing else: they run with `CI_ALL=1`, and a run without them
- * names each.
+ * What a run goes through for each change: `npm test`, the suites in depth that need nothing but the checkout, and the checks. The
+ * figures of the bench need a computer that does nothing else. What is left out runs with `CI_ALL=1`, and a run without it names each.
  */
 export const everyChange: Plan = {
   first: wholePlan.first.filter(isUsual),
