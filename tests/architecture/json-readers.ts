@@ -53,6 +53,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   ],
   'known fields of it are read, and nothing walks through it': [
     ...[
+      'sandbox/pages/renderer/host/request.ts',
       'src/core/client/browser.ts',
       'src/core/client/integration.ts',
       'src/core/contract/recordings/recording.ts',

@@ -410,10 +410,10 @@ describe.concurrent('a response that cannot be read', () => {
     ofPlacement((placement) => ({ ...placement, render: { ...placement.render, ...change } }))
 
   const reshaped: Record<string, [Reshape, string[]]> = {
-    null: [() => null, ['null']],
-    'a number': [() => 5, ['number']],
-    'a string': [() => 'slot_1', ['string']],
-    'an array': [(response) => [response], ['object']],
+    null: [() => null, ['string: null']],
+    'a number': [() => 5, ['number: 5']],
+    'a string': [() => 'slot_1', ['string: slot_1']],
+    'an array': [(response) => [response], ['object: [object Object]']],
     'an empty object': [() => ({}), []],
     wrapped: [(response) => ({ data: response, meta: {} }), ['data', 'meta']],
     'camel case': [({ slot_id, status }) => ({ slotId: slot_id, status, ad: {} }), ['slotId', 'status', 'ad']],

@@ -119,6 +119,12 @@ test('the server of the README serves its page, and asks for its ad with the key
     const cut = JSON.stringify({ effect: 'truncate', path: '/v1/placements', session_id: 'cut' })
     const headers = { 'content-type': 'application/json' }
     await fetch(`${stage.sandbox.url}/_sandbox/faults`, { method: 'POST', headers, body: cut })
+    const busy = { path: '/v1/placements', session_id: 'busy', status: 429, retry_after_s: 7 }
+    await fetch(`${stage.sandbox.url}/_sandbox/faults`, { method: 'POST', headers, body: JSON.stringify(busy) })
+    const refused = await fetch(`${url}/api/placement`, { method: 'POST', body: body.replace('readme', 'busy') })
+    // Without the header, render.js would not try again, and the ad would be lost.
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '7'])
+    expect(refused.headers.get('content-type')).toMatch(/^application\/json/)
     const failed = await fetch(`${url}/api/placement`, { method: 'POST', body: body.replace('readme', 'cut') })
     expect([failed.status, (await fetch(url)).status]).toEqual([502, 200])
   } finally {

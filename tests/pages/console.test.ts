@@ -303,6 +303,58 @@ describe.concurrent('its text', () => {
     expect(text).not.toMatch(token)
   })
 
+  test.concurrent.each([
+    ['a second turn that took its element', 'two', 'replaced', 'Another turn on the same element took its place.'],
+    ['the same, once its work had ended', 'after', 'replaced', 'Another turn on the same element took its place.'],
+    ['its answer, without keepMounted', 'early', 'finished_early', 'The answer ended before its ad had arrived.'],
+    ['cancel()', 'cancel', 'cancelled', 'cancel() ended the turn.'],
+    ['its signal', 'abort', 'aborted', 'The signal of the turn was aborted.'],
+    ['clearPlacement()', 'clear', 'cleared', 'The page called clearPlacement() or clear().'],
+  ] as const)('says of a turn that got no ad what ended it: %s', async (_, how, reason, words) => {
+    await using host = await stage.open()
+    const text = await host.page.evaluate(
+      async ({ endpoint, body, how }) => {
+        const api = window.SponsoredPlacement!
+        const options = { target: '#slot', endpoint, body, keepMounted: how !== 'early' }
+        const abort = new AbortController()
+        const opened = await api.openConsole({ hidden: true })
+        const first = api.startTurn({ ...options, signal: abort.signal })
+        if (how === 'after' || how === 'early') first.finish()
+        if (how === 'two' || how === 'after') api.startTurn(options)
+        if (how === 'cancel') first.cancel()
+        if (how === 'abort') abort.abort()
+        if (how === 'clear') api.clearPlacement({ target: '#slot' })
+        return opened!.text()
+      },
+      { endpoint: host.endpoint, body: host.body({ format: 'banner' }), how },
+    )
+    expect(text).toContain(`: ended ${reason}\n  ${words}`)
+  })
+
+  const refused = { error: 'rate_limited', reason_code: 'rate_limited', message: 'Too many requests.' }
+  test.concurrent.each([
+    [
+      'a 429 whose Retry-After the backend dropped',
+      { status: 429, body: JSON.stringify(refused) },
+      'It was not retried: it came without Retry-After. If the service sent one, your backend has to pass it on.',
+    ],
+    [
+      'HTML that is labelled as JSON',
+      { status: 200, body: '<!doctype html><title>Log in</title>' },
+      'its body is no JSON object. It begins with: <!doctype html><title>Log in</title>',
+    ],
+  ])('says what is certain of %s', async (_, response, words) => {
+    await using host = await stage.open()
+    host.backend_responses.push({ headers: { 'content-type': 'application/json' }, ...response })
+    await startTurn(host)
+    await host.waitForEvent('error')
+    const text = await host.page.evaluate(async () =>
+      (await window.SponsoredPlacement!.openConsole({ hidden: true }))!.text(),
+    )
+    expect(text).toContain(words)
+    expect(host.backend_calls).toEqual(['POST '])
+  })
+
   // In one test: pages of a browser share one clipboard.
   test.concurrent('one slot is copied as JSON and as a bug report, without any token', async () => {
     const context = { permissions: ['clipboard-read', 'clipboard-write'] }

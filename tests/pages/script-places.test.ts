@@ -69,7 +69,7 @@ describe.concurrent('bundled with the page', () => {
       publishable_key,
     )
     const { message } = await host.waitForEvent('error', { code: 'script_incomplete' })
-    expect(message).toBe('Error: it is bundled with the page, so nothing says where its other parts are')
+    expect(message).toBe('Error: nothing says where its other parts are')
   })
 })
 

@@ -107,7 +107,7 @@ function readTurnState(turn: ConsoleTurn, ad: ConsoleAd | null, events: readonly
     case 'cleared':
     case 'cancelled':
     case 'expired':
-      return { outcome: 'ended', reason: readClearing(events) ?? turn.state, isViewed }
+      return { outcome: 'ended', reason: readClearing(events) ?? readEnding(turn), isViewed }
     default:
       return { outcome: 'pending', stage: 'requesting' }
   }
@@ -142,9 +142,13 @@ function readEnd(events: readonly RendererEvent[]): SlotState | null {
 
 function readClearing(events: readonly RendererEvent[]): string | null {
   const last = events.findLast((event) => event.type === 'cleared')
-  if (last?.type === 'cleared') return last.reason
-  // Nothing was mounted that could be cleared.
-  return events.some(({ type }) => type === 'turn:finished') ? 'finished_early' : null
+  return last?.type === 'cleared' ? last.reason : null
+}
+
+/** Returns why a turn has ended that mounted nothing that could be cleared. */
+function readEnding({ ended }: ConsoleTurn): string {
+  if (typeof ended !== 'string') return 'unknown'
+  return ended === 'finished' ? 'finished_early' : ended
 }
 
 function nameSlot(turn: ConsoleTurn | null, ad: ConsoleAd | null): string {

@@ -81,6 +81,7 @@ const endings: Readonly<Record<string, string>> = {
   destroyed: 'The page called destroy().',
   pagehide: 'The page was left. Restored from the history, it needs a new turn.',
   cleared: 'The page called clearPlacement() or clear().',
+  unknown: 'The turn has ended without an ad.',
 }
 
 /** What a view of the ad is waiting for. `hold` is null while time counts. */

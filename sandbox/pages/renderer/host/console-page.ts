@@ -27,6 +27,8 @@ export interface ConsoleTurn {
   target: Element | null
   /** The `slot_hint` of its request: what the page passed. */
   asked: unknown
+  /** Why it has ended, in the words of `cleared`; undefined where that is not known. */
+  ended: unknown
 }
 
 /** One placement, however often it was mounted. */

@@ -32,7 +32,7 @@ export function createConsole(renderer: Renderer, { version, script_url, turns }
       const violation = renderer.violations.find('script-src', script_url ?? '')
       const cause = violation
         ? `csp_blocked: add its origin to ${violation.directive}`
-        : `no sandbox has sent it: ${problem}`
+        : `no sandbox sent it: ${problem}`
       console.warn(`[sponsored placement] The console did not load from ${script_url}. ${cause}`)
       return null
     }

@@ -25,8 +25,8 @@ test('a fill, a no-fill, a pending and an expired decision are distinguished', (
 })
 
 test.each([
-  [null, ['null']],
-  ['<html>', ['string']],
+  [null, ['object: null']],
+  ['<html>', ['string: <html>']],
   [{}, []],
   [{ status: 'unheard_of', placement: null, decision: null }, ['status', 'placement', 'decision']],
   [{ placement: { render } }, ['placement.render']],

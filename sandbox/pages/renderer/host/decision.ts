@@ -61,7 +61,7 @@ type Decision =
 
 /** Reads a v1 placement response. Anything that is not one is `unreadable`, with the fields found. */
 export function readDecision(response: unknown): Decision {
-  if (!isObject(response)) return { kind: 'unreadable', got: [response === null ? 'null' : typeof response] }
+  if (!isObject(response)) return { kind: 'unreadable', got: [`${typeof response}: ${response}`.slice(0, 48)] }
   const { slot_id, status, placement, decision } = response
   if (isObject(placement)) {
     return isPlacement(placement)
@@ -85,13 +85,10 @@ export function readSession(response: unknown): string {
 
 /** Returns the error of a decision that is neither a fill nor a no-fill. */
 export function decisionError(decision: Exclude<Decision, { kind: 'filled' | 'no_fill' }>): RendererError {
-  return decision.kind === 'unreadable'
-    ? {
-        code: 'response_unreadable',
-        got: decision.got,
-        ...(decision.wrapped_in && { wrapped_in: decision.wrapped_in }),
-      }
-    : { code: `decision_${decision.kind}` }
+  const { kind } = decision
+  if (kind !== 'unreadable') return { code: `decision_${kind}` }
+  const { got, wrapped_in } = decision
+  return { code: 'response_unreadable', got, wrapped_in }
 }
 
 const mediaTypes: readonly unknown[] = ['image', 'video', 'native']

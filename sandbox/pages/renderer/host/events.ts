@@ -66,10 +66,12 @@ export interface RendererError {
   /** Method and address of the request, without its query: `POST /api/placement`. */
   request?: string
   content_type?: string
+  /** What the Retry-After of an error response asked for, milliseconds; null for one without. */
+  retry_after_ms?: number | null
   /** The error body of the service (A10), where the response had one. */
   response?: object
   /** The field of the response that has the placement response. */
-  wrapped_in?: string
+  wrapped_in?: string | undefined
   /** The directive of the page's Content-Security-Policy. */
   directive?: string
   message?: string

@@ -67,7 +67,7 @@ async function importPart<Part>(
   name: string,
   path = `../assets/render/${name}.js`,
 ): Promise<Part> {
-  if (!script_url) throw new Error('it is bundled with the page, so nothing says where its other parts are')
+  if (!script_url) throw new Error('nothing says where its other parts are')
   const url = new URL(path, script_url).href
   if (canCompare()) await fetchModule(url, __PARTS__[name]!)
   return import(/* @vite-ignore */ url)

@@ -1,6 +1,6 @@
 /** JSON requests with fetch. */
 import { retryAfterMs } from '#foundation/http.ts'
-import { isObject } from '#foundation/json.ts'
+import { isObject, parseAnyJson } from '#foundation/json.ts'
 import type { RendererError } from './events.ts'
 
 const timeoutMs = 15_000
@@ -31,6 +31,7 @@ export interface JsonResponse extends Source {
   retry_after_ms: number | null
   /** The Date header, Unix epoch milliseconds. NaN when a cross-origin page may not read it. */
   date_ms: number
+  /** Text where it is not JSON. */
   body: unknown
 }
 
@@ -60,7 +61,8 @@ export async function requestJson(url: string, options: RequestOptions): Promise
       signal: abort.signal,
     })
     const { ok, status } = response
-    const json: unknown = await response.json().catch(() => null)
+    const text = await response.text().catch(() => '')
+    const json: unknown = parseAnyJson(text) ?? text
     const reason_code = isObject(json) && typeof json.reason_code === 'string' ? json.reason_code : `http_${status}`
     const date_ms = Date.parse(`${response.headers.get('date')}`)
     const retry_after_ms = retryAfterMs(response.headers.get('retry-after'), date_ms || Date.now())
@@ -88,9 +90,10 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
 }
 
 export function requestProblem(response: JsonResponse): Error {
-  const { reason_code, body } = response
+  const { reason_code, body, retry_after_ms } = response
+  const fields = isObject(body) && { got: Object.keys(body) }
   const said = isObject(body) && typeof body.message === 'string' ? body.message : reason_code
-  return Object.assign(new Error(said), { reason_code, ...describeSource(response), ...listFields(body) })
+  return Object.assign(new Error(said), { reason_code, retry_after_ms, ...describeSource(response), ...fields })
 }
 
 /** Returns where a response came from, with the error body of the service if it has one. */
@@ -99,13 +102,8 @@ export function describeSource({ request, status, content_type, body }: JsonResp
 }
 
 /** Returns a body that is an error of the service, or nothing. */
-export function findErrorBody(body: unknown): { response?: object } {
-  return isObject(body) && typeof body.reason_code === 'string' ? { response: body } : {}
-}
-
-/** Returns the names of the fields of a body that is an object. */
-function listFields(body: unknown): { got?: string[] } {
-  return isObject(body) ? { got: Object.keys(body) } : {}
+export function findErrorBody(body: unknown): { response: object } | false {
+  return isObject(body) && typeof body.reason_code === 'string' && { response: body }
 }
 
 /** Returns the details of an error event. */

@@ -45,6 +45,8 @@ export interface KeptTurn extends Turn {
   start(options: TurnOptions): void
   /** The `slot_hint` of its request. */
   readonly asked: unknown
+  /** Why it has ended; undefined before that, and in browsers whose signals have no reason. */
+  readonly ended: unknown
 }
 
 export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_')): KeptTurn {
@@ -59,6 +61,9 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
     },
     get asked() {
       return turn.options.body?.slot_hint
+    },
+    get ended() {
+      return turn.over.signal.reason
     },
     get decision() {
       return turn.decision

@@ -70,7 +70,34 @@ test.each<[ReportedError, message: string, fix: string | null]>([
     'Is the server running, and does it allow this page to read its responses?',
   ],
   [
-    { code: 'response_unreadable', status: 200, request, content_type: 'text/html; charset=utf-8', got: ['null'] },
+    {
+      code: 'response_unreadable',
+      status: 200,
+      request,
+      content_type: 'application/json',
+      got: ['string: <!doctype html>\n<html lang="en">\n<titl'],
+    },
+    'POST /api/placement responded with 200: its body is no JSON object. It begins with: <!doctype html> <html lang="en"> <titl',
+    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
+  ],
+  [
+    { code: 'response_unreadable', status: 200, request, content_type: 'application/json', got: ['string: '] },
+    'POST /api/placement responded with 200: its body is empty.',
+    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
+  ],
+  [
+    { code: 'response_unreadable', got: ['object: null'] },
+    'The response is no JSON object. It begins with: null',
+    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
+  ],
+  [
+    {
+      code: 'response_unreadable',
+      status: 200,
+      request,
+      content_type: 'text/html; charset=utf-8',
+      got: ['string: <!doctype html>'],
+    },
     'POST /api/placement responded with 200 and text/html; charset=utf-8, not with JSON.',
     'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
   ],
@@ -123,6 +150,35 @@ test.each<[ReportedError, message: string, fix: string | null]>([
   expect(words.message).toBe(message)
   if (error.code !== 'request_failed' || error.status !== 503) expect(words.fix).toBe(fix)
   expect(words.request_id).toBeNull()
+})
+
+test.each<[waited: string, Partial<ReportedError>, fix: string | null]>([
+  ['retried, since it said when', { retry_after_ms: 2_000 }, 'Retry after the number of seconds in Retry-After.'],
+  ['of an older render.js', {}, 'Retry after the number of seconds in Retry-After.'],
+  ['of another status', { status: 400, retry_after_ms: null }, 'Retry after the number of seconds in Retry-After.'],
+  ['too far ahead', { retry_after_ms: 30_000 }, 'It was not retried: its Retry-After of 30s is over 10s.'],
+  [
+    'without a Retry-After',
+    { retry_after_ms: null },
+    'It was not retried: it came without Retry-After. If the service sent one, your backend has to pass it on.',
+  ],
+  [
+    'of a backend on another origin',
+    { retry_after_ms: null, request: 'POST https://api.example/ads' },
+    'It was not retried: it came without Retry-After. If the service sent one, your backend has to pass it on, and list it in Access-Control-Expose-Headers.',
+  ],
+  [
+    'of the service itself',
+    { retry_after_ms: null, request: 'POST http://127.0.0.1:4010/v1/placements' },
+    'It was not retried: it came without Retry-After.',
+  ],
+])('a 429 %s has its own fix', (_, more, fix) => {
+  const hint = 'Retry after the number of seconds in Retry-After.'
+  const response = { error: 'rate_limited', message: 'Too many requests.', reason_code: 'rate_limited', hint }
+  const error = { code: 'request_failed', status: 429, request, reason_code: 'rate_limited', response, ...more }
+  expect(describeRendererError(error).fix).toBe(fix)
+  const bare = { ...error, response: undefined }
+  expect(describeRendererError(bare).fix).toBe(fix === hint ? null : fix)
 })
 
 test.each([

@@ -27,10 +27,12 @@ export interface ReportedError {
   request?: string
   /** The content type of the response; empty for a response without one. */
   content_type?: string
+  /** What the Retry-After of an error response asked for, milliseconds; null for one without. */
+  retry_after_ms?: number | null
   /** The error body of the service (A10), where the response had one. */
   response?: unknown
   /** The field of the response that has the placement response. */
-  wrapped_in?: string
+  wrapped_in?: string | undefined
 }
 
 export interface ErrorWords {
@@ -118,10 +120,23 @@ function describeErrorBody(error: ReportedError, body: ReadErrorBody): ErrorWord
   return {
     message: `${error.request === undefined ? 'The response is an error of the service' : describeSource(error)}: ${message} (${reason_code})`,
     causes: fields.map(describeField),
-    fix: [isPassedOn ? passedOn : null, hint ?? null].filter(Boolean).join(' ') || null,
+    fix: [isPassedOn ? passedOn : null, explainNoRetry(error) ?? hint].filter(Boolean).join(' ') || null,
     topic: isReasonCode(reason_code) ? `errors/${reason_code}` : `render-js/${error.code}`,
     request_id,
   }
+}
+
+/** Returns why a 429 or 503 was not sent again; null for one that was, and for what is never retried. */
+function explainNoRetry({ request = '', status, retry_after_ms }: ReportedError): string | null {
+  if (retry_after_ms === undefined || (status !== 429 && status !== 503)) return null
+  if (retry_after_ms !== null) {
+    const isLong = retry_after_ms > 10_000
+    return isLong ? `It was not retried: its Retry-After of ${formatDuration(retry_after_ms, 2)} is over 10s.` : null
+  }
+  const plain = 'It was not retried: it came without Retry-After.'
+  if (request.includes('/v1/')) return plain
+  const exposed = request.includes('://') ? ', and list it in Access-Control-Expose-Headers' : ''
+  return `${plain} If the service sent one, your backend has to pass it on${exposed}.`
 }
 
 /** `POST /api/placement responded with 404`. */
@@ -171,7 +186,10 @@ function describeRequest(error: ReportedError): Words {
   const what = said === undefined || said === reason_code ? 'not an error of the service.' : said
   return {
     message: `${describeSource(error)} and ${describeType(content_type)}${fields}: ${what}`,
-    fix: code === 'activation_failed' ? fixOfScript : (findEntry(fixesOfStatus, String(status)) ?? null),
+    fix:
+      code === 'activation_failed'
+        ? fixOfScript
+        : (explainNoRetry(error) ?? findEntry(fixesOfStatus, String(status)) ?? null),
   }
 }
 
@@ -190,13 +208,25 @@ function describeUnreadable(error: ReportedError): Words {
     return { message: `${describeSource(error)} and ${describeType(content_type)}, not with JSON.`, fix }
   }
   // A response that the page itself has passed has no address.
-  const from = error.request === undefined ? 'The response has' : `${describeSource(error)}: its body has`
+  const isPassed = error.request === undefined
+  const text = readText(got)
+  if (text !== null) {
+    const is = text === '' ? 'empty.' : `no JSON object. It begins with: ${text}`
+    return { message: isPassed ? `The response is ${is}` : `${describeSource(error)}: its body is ${is}`, fix }
+  }
+  const from = isPassed ? 'The response has' : `${describeSource(error)}: its body has`
   const fields = got.length === 0 ? 'no fields' : `the fields ${got.join(', ')}`
   if (wrapped_in === undefined) return { message: `${from} ${fields}, not those of a placement response.`, fix }
   return {
     message: `${from} the placement response in its field ${wrapped_in}.`,
     fix: `Return what is in ${wrapped_in}, and nothing around it.`,
   }
+}
+
+/** Returns the beginning of a response that is no JSON object, which render.js reports as `string: <!doctype html>`; else null. */
+function readText(got: readonly string[]): string | null {
+  const text = /^(?:string|number|boolean|object|undefined):(.*)/s.exec(got.length === 1 ? got[0]! : '')?.[1]
+  return text === undefined ? null : text.replaceAll(/\s+/g, ' ').trim()
 }
 
 function describeType(content_type: string | undefined): string {
