@@ -14,8 +14,8 @@ import { launchChromium } from '#tests/browser/chromium.ts'
 
 const placements = 100_000
 const exchanges = 1_000_000
-/** The limits, milliseconds. */
-const limits = { paint_ms: 1_000, pause_ms: 100 }
+/** The limits, milliseconds; the first page is that of a cold browser. */
+const limits = { paint_ms: 300, first_page_paint_ms: 1_000, pause_ms: 100 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-inspector-'))
 const database = join(folder, 'sandbox.db')
@@ -72,7 +72,8 @@ try {
     const isSlow = rows.some((row) => {
       const pauses = [row['pause scrolling'], row['pause filtering']] as number[]
       const allowed_ms = Math.max(limits.pause_ms, row['pause of an idle page'] as number)
-      return (row['first paint'] as number) > limits.paint_ms || pauses.some((pause_ms) => pause_ms > allowed_ms)
+      const paint_ms = row.view === '/' ? limits.first_page_paint_ms : limits.paint_ms
+      return (row['first paint'] as number) > paint_ms || pauses.some((pause_ms) => pause_ms > allowed_ms)
     })
     console.log(isSlow ? `Over a limit: ${JSON.stringify(limits)}` : `Within the limits: ${JSON.stringify(limits)}`)
     process.exitCode = isSlow ? 1 : 0
