@@ -368,6 +368,33 @@ describe('how it runs', () => {
     expect(stderr).toContain(`${process.execPath} -e 0 postgres://svc:***@db/svc ended with 0 before ${url} responded.`)
   })
 
+  test('a signal ends the wait for a page at once, and the command with it', async () => {
+    const file = join(temporaryDirectory(), 'app.mjs')
+    writeFileSync(file, 'setInterval(() => {}, 1_000)')
+    const env = { PATH: process.env.PATH as string }
+    await using running = await runInProcess(
+      `observe --url http://127.0.0.1:9/ ${command(file)}`,
+      { env, system },
+      ({ stderr }) => /sandbox http/.test(stderr),
+    )
+    const { code, stderr } = await running.end('SIGINT')
+    expect(code).toBe(130)
+    expect(stderr).toContain('stopped before http://127.0.0.1:9/ responded: nothing was judged')
+    expect(stderr).not.toContain('did not respond within')
+  })
+
+  test('a command that fails is not judged by another server that responds in its place', async () => {
+    const other = createServer((_, response) => response.end('Another app.')).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
+    const file = join(temporaryDirectory(), 'app.mjs')
+    writeFileSync(file, 'process.exitCode = 3')
+    const { code, stderr, stdout } = await run(`--url ${url} ${command(file)}`)
+    other.close()
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+    expect(stderr).toContain(`ended with 3, and another server responds at ${url}: nothing was judged.`)
+  })
+
   test('a command whose requests go to another sandbox reads which one got them', async () => {
     await using own = await startTestCli()
     const file = join(temporaryDirectory(), 'app.mjs')

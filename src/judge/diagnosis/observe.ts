@@ -85,7 +85,7 @@ function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step
     const { id } = verdict.rule
     const isConsequence =
       (id === 'step-failed' && isWaiting) ||
-      (['fill-unused', 'beacon-missing', 'ads-never-seen'].includes(id) &&
+      (['fill-unused', 'beacon-missing', 'ads-never-seen', 'frame-without-room'].includes(id) &&
         verdict.findings.length > 0 &&
         verdict.findings.every(isOfPage))
     return isConsequence ? following(verdict, cause) : verdict
@@ -119,6 +119,8 @@ function judgeRule(rule: (typeof observeRules)[keyof typeof observeRules], watch
 }
 
 export function decideStanding({ severity }: AnyRule, { findings, sample_size }: Judgement): Standing {
+  const isSome = (wanted: string) => findings.some((each) => each.severity === wanted)
+  if (isSome('error')) return 'error'
   if (findings.length > 0) return findings.every((each) => each.severity === 'warning') ? 'warning' : severity
   return sample_size === 0 ? 'not_seen' : 'holds'
 }

@@ -121,7 +121,8 @@ async function measureCommand(runner: AppRunner, command: readonly string[], is_
       credential: program.secret_key,
       validate: false,
     })
-    if (flags.url !== null) await untilResponding(flags.url, command, program)
+    const isReady = flags.url === null || (await untilResponding(flags.url, command, { ...program, interrupt }))
+    if (!isReady) throw new InterruptError(String(interrupt.reason))
     const span = { client, base_url: program.base_url, program, signal: interrupt }
     record = await measureSpan(runner, span, is_faulted)
     const ended = program.exitCode()

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { findService, type Machine } from '#cli/doctor/machine.ts'
 import { durationMs, repeatable, sinceText } from '#cli/endpoint/option-values.ts'
+import { codeOfSignal } from '#cli/process/process-group.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { noSandboxFor } from '#cli/run/errors.ts'
@@ -39,6 +40,8 @@ const maxBills = 200
 const pageWatchMs = 20_000
 /** An app may have to be built before it responds. */
 const readyTimeoutMs = 120_000
+/** How long a program may take to find that its port is taken. */
+const takenPortMs = 3_000
 const phoneContext = { viewport: { width: 390, height: 844 }, hasTouch: true, deviceScaleFactor: 2 }
 /** How much longer than `--for` a watch can take without a word. */
 const unnoticedDelayMs = 10_000
@@ -147,8 +150,12 @@ function observeProgram(context: CommandContext, flags: Watching, words: readonl
   return runWithSandbox(context, words, { interrupt, forwards: !isServer }, async (program) => {
     const { base_url, secret_key, group } = program
     const findOther = await watchOtherSandboxes(context.system, base_url)
-    if (isServer) await untilResponding(url, words, program)
+    if (isServer && !(await untilResponding(url, words, { ...program, interrupt }))) {
+      context.out.note(`stopped before ${url} responded: nothing was judged`)
+      return codeOfSignal(interrupt.reason)
+    }
     const page = isServer ? await watch(context, flags, base_url) : null
+    if (isServer) await requireOwnServer(url, words, program)
     const isStopped = isServer && program.exitCode() === null
     if (isStopped) group.end('SIGTERM')
     const code = await group.ended
@@ -248,28 +255,53 @@ export function listBases(base_url: string): string[] {
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)
 }
 
-/** Resolves when the URL responds. Throws CliError if the program ends first, or after `readyTimeoutMs`. */
+/**
+ * Resolves to true when the URL responds, or to false when it is interrupted. Throws CliError if the program ends first, also
+ * when another server responds in its place, or after `readyTimeoutMs`.
+ */
 export async function untilResponding(
   url: string,
   words: readonly string[],
-  { group, exitCode }: SandboxProgram,
-): Promise<void> {
+  program: SandboxProgram & { interrupt: AbortSignal },
+): Promise<boolean> {
+  const { group, exitCode, interrupt } = program
   const deadline = AbortSignal.timeout(readyTimeoutMs)
-  while (!deadline.aborted) {
+  const pause = (duration_ms: number) =>
+    Promise.race([sleep(duration_ms, undefined, { signal: interrupt }).catch(() => {}), group.ended])
+  for (let isFirst = true; !deadline.aborted && !interrupt.aborted; isFirst = false) {
+    if (await isResponding(url, AbortSignal.any([deadline, interrupt]))) {
+      // A program that has only just started hardly responds: it may be about to find its port taken.
+      if (isFirst) await pause(takenPortMs)
+      await requireOwnServer(url, words, program)
+      return !interrupt.aborted
+    }
     // Rejects here if the program could not be started.
     if (exitCode() !== null) {
       const message = `${shownCommand(words)} ended with ${await group.ended} before ${url} responded.`
       throw new CliError('unreachable', 'program_ended', message, 'Give the command that serves the page.')
     }
-    const isResponding = await fetchText(url, { signal: AbortSignal.any([deadline, AbortSignal.timeout(5_000)]) }).then(
-      () => true,
-      () => false,
-    )
-    if (isResponding) return
-    await Promise.race([sleep(100), group.ended])
+    await pause(100)
   }
+  if (interrupt.aborted) return false
   const message = `${url} did not respond within ${readyTimeoutMs / 1_000} s.`
   throw new CliError('unreachable', 'page_unreachable', message, 'Is it the address that the command serves?')
+}
+
+function isResponding(url: string, signal: AbortSignal): Promise<boolean> {
+  return fetchText(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]) }).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Throws CliError if the program has failed and the URL responds all the same: what was seen there is not the app. */
+async function requireOwnServer(url: string, words: readonly string[], { exitCode }: SandboxProgram): Promise<void> {
+  const code = exitCode()
+  // What has ended well may have started the app elsewhere.
+  if (code === null || code === 0 || !(await isResponding(url, AbortSignal.timeout(5_000)))) return
+  const message = `${shownCommand(words)} ended with ${code}, and another server responds at ${url}: nothing was judged.`
+  const hint = 'End that server, or let the command listen on another port, and name it in --url.'
+  throw new CliError('unreachable', 'program_ended', message, hint)
 }
 
 interface Observation {

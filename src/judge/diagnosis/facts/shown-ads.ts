@@ -4,7 +4,15 @@
  */
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '#contract/resources/beacons.ts'
-import { isBeacon, type JournaledExchange, textAt } from '#diagnosis/exchange.ts'
+import {
+  groupBy,
+  isAdRequest,
+  isBeacon,
+  isFrame,
+  type JournaledExchange,
+  openSlots,
+  textAt,
+} from '#diagnosis/exchange.ts'
 import { valueAt } from '#foundation/json.ts'
 import type { Journal } from '../journal.ts'
 import type { AcceptedInFile } from './beacon-file.ts'
@@ -60,6 +68,31 @@ export function readMount({ request_body }: JournaledExchange): string | null {
   return textAt(request_body, 'render_instance_id')
 }
 
+/**
+ * Returns the accepted beacons of ads that a page shows in their frame, from before that frame was first asked for: no frame
+ * sent them. A client that draws by itself loads none; a frame loaded before the first request that is known may be missing.
+ */
+export function reportsBeforeFrame(exchanges: readonly JournaledExchange[]): Set<JournaledExchange> {
+  const made = new Set(exchanges.filter(isAdRequest).flatMap((each) => [each.slot_id, ...openSlots(each)]))
+  const frames = groupBy(exchanges.filter(isFrame), ({ slot_id }) => (made.has(slot_id) ? slot_id : null))
+  const shown = new Map(
+    [...frames].filter(([, loads]) => loads.some(isShownByPage)).map(([id, [first]]) => [id, first]),
+  )
+  const isEarly = (each: JournaledExchange, at: number) => {
+    const frame = shown.get(each.slot_id ?? '')
+    // The frame hands out the token of class bt.
+    if (frame === undefined || !isAccepted(each)) return false
+    return at < exchanges.indexOf(frame) && each.at_ms < frame.at_ms
+  }
+  return new Set(exchanges.filter(isEarly))
+}
+
+/** Whether a page of the app loaded it in an iframe: the inspector's are of the same origin, a preview is a document. */
+function isShownByPage({ status, request_headers }: JournaledExchange): boolean {
+  const { 'sec-fetch-dest': destination, 'sec-fetch-site': site } = request_headers
+  return status === 200 && destination === 'iframe' && site !== 'same-origin'
+}
+
 /** Returns the ads of a journal, in the order of their first beacons. */
 export function adsInJournal({ exchanges, placements, beacons }: Omit<Journal, 'callbacks'>): ShownAd[] {
   const sessions = new Map([...placements, ...beacons].map((item) => [item.slot_id, item]))
@@ -67,7 +100,8 @@ export function adsInJournal({ exchanges, placements, beacons }: Omit<Journal, '
   const reasons = new Map(
     beacons.map(({ beacon_id, slot_id, reason_code }) => [`${slot_id} ${beacon_id}`, reason_code]),
   )
-  const accepted = exchanges.filter((each) => isAccepted(each) && each.slot_id !== null)
+  const early = reportsBeforeFrame(exchanges)
+  const accepted = exchanges.filter((each) => isAccepted(each) && each.slot_id !== null && !early.has(each))
   return [...Map.groupBy(accepted, ({ slot_id }) => slot_id!)].map(([slot_id, requests]): ShownAd => {
     const { client_id, session_id } = sessions.get(slot_id) ?? requests[0]!
     const distinct = [...new Map(requests.toReversed().map((each) => [readBeaconId(each), each])).values()]

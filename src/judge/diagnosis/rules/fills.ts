@@ -14,7 +14,7 @@ import {
 } from '#diagnosis/exchange.ts'
 import { valueAt } from '#foundation/json.ts'
 import { plural } from '#text/text.ts'
-import { isAccepted, isNamedByPage, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
+import { isAccepted, isNamedByPage, readEvent, readMount, readTurn, reportsBeforeFrame } from '../facts/shown-ads.ts'
 import { followedSlots } from '../journal.ts'
 import { completeUntil, findingFor, judgeMatching, type Observed, ruleSet } from '../rule.ts'
 
@@ -118,7 +118,9 @@ export const fillRules = ruleSet('journal', {
 
 /** Returns the mounts that reported a slot as rendered, each with its first beacon. */
 function groupByMount(exchanges: readonly JournaledExchange[]): Map<string, JournaledExchange[]> {
-  const renders = exchanges.filter((each) => isAccepted(each) && readEvent(each) === 'render')
+  // What a server reports for the frame is no mount, and has its own rule.
+  const early = reportsBeforeFrame(exchanges)
+  const renders = exchanges.filter((each) => isAccepted(each) && readEvent(each) === 'render' && !early.has(each))
   const slots = groupBy(renders, ({ slot_id }) => slot_id)
   return new Map(
     [...slots].map(([slot_id, group]) => [

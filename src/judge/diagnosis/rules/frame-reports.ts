@@ -9,6 +9,7 @@ import {
   loadedFrames,
 } from '#diagnosis/exchange.ts'
 import { findEntry } from '#foundation/table-entry.ts'
+import { reportsBeforeFrame } from '../facts/shown-ads.ts'
 import { completeUntil, findingFor, type Observed, type RuleFinding } from '../rule.ts'
 
 export const silenceCauses =
@@ -16,8 +17,12 @@ export const silenceCauses =
 
 /** Returns how many frames should have sent beacons by now, those without any, and those with beacons but no render. */
 export function frameReports(exchanges: readonly JournaledExchange[], observed: Observed) {
-  const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
   const sent = slotsWith(observed)
+  // What others report for a frame says nothing of it, and has its own rule.
+  const early = new Set([...reportsBeforeFrame(observed.exchanges)].map(({ slot_id }) => slot_id))
+  const frames = [...loadedFrames(exchanges).values()].filter(
+    ({ slot_id, at_ms }) => at_ms <= completeUntil(observed) && !early.has(slot_id),
+  )
   const rendered = slotsWith(observed, 'render')
   // A beacon that was refused before its body was read may be that of any frame, and has its own rule.
   const unread = exchanges.filter((each) => isBeacon(each) && each.status >= 400 && each.slot_id === null)

@@ -525,6 +525,94 @@ describe('frames', () => {
     ])
   })
 
+  test('a rendered ad is shown too small to count, by its declared size', () => {
+    const answer = (width: number, height: number) =>
+      exchange('POST /v1/placements', { slot_id: 'slot_1', response_body: { placement: { width, height } } })
+    const measured = (event: string, width_px: number, height_px: number) =>
+      exchange('POST /v1/beacons', {
+        slot_id: 'slot_1',
+        detail: { request_body: { event, measurements: { width_px, height_px } } },
+      })
+    const room = (...sent: JournaledExchange[]) => find('frame-without-room', journal(sent))
+    expect(room(answer(320, 50), measured('render', 160, 25))).toMatchObject([{ level: 'holds' }])
+    expect(room(answer(300, 250), measured('render', 60, 50))).toMatchObject([{ level: 'holds' }])
+    expect(room(answer(300, 250), measured('render', 40, 33), measured('heartbeat', 300, 250))).toMatchObject([
+      { level: 'holds' },
+    ])
+    // Its declared size is not known; a view of it has the rule of views that do not count.
+    expect(room(measured('render', 40, 33))).toMatchObject([{ level: 'holds' }])
+    expect(room(answer(300, 250), measured('visible', 40, 33))).toMatchObject([{ level: 'holds' }])
+    expect(room(answer(300, 250), measured('render', 40, 33))).toMatchObject([
+      {
+        level: 'error',
+        message:
+          'A rendered ad was 40 × 33 pixels when it was last measured, too small to count as seen, once: slot_1.',
+        fix: expect.stringContaining('at least 50 px'),
+      },
+    ])
+  })
+
+  describe('beacons from before the frame was loaded', () => {
+    const asked = exchange('POST /v1/placements', { slot_id: 'slot_1' })
+    let at_ms = noon - 60_000
+    const next = (each: JournaledExchange) => ({ ...each, at_ms: ++at_ms })
+    const sent = (event: string, more: Partial<JournaledExchange> = {}) =>
+      exchange('POST /v1/beacons', {
+        ...{ slot_id: 'slot_1', key: 'sk_test', ...more },
+        detail: { request_body: { event, beacon_id: event } },
+      })
+    const loaded = (headers: Record<string, string> = {}) =>
+      frame('slot_1', {
+        request_headers: { 'sec-fetch-dest': 'iframe', 'sec-fetch-site': 'cross-site', ...headers },
+      })
+    const judge = (...list: JournaledExchange[]) => find('beacon-before-render', journal(list.map(next)))
+
+    test.each([
+      ['of the frame', [asked, loaded(), sent('render'), sent('visible')]],
+      ['of a mount again, the first of which is older than the watch', [sent('render'), loaded()]],
+      ['of a client that draws by itself', [asked, sent('render'), sent('visible')]],
+      [
+        'of such a client, whose frame a developer opens',
+        [asked, sent('render'), loaded({ 'sec-fetch-dest': 'document' })],
+      ],
+      [
+        'of such a client, whose frame the inspector shows',
+        [asked, sent('render'), loaded({ 'sec-fetch-site': 'same-origin' })],
+      ],
+      ['of a program that reads the frame first', [asked, frame('slot_1'), sent('render'), loaded()]],
+      ['with the token that a frame hands out', [asked, sent('render', { key: 'bt' }), loaded()]],
+    ])('are none: %s', (_, list) => {
+      expect(judge(...list)).toMatchObject([{ level: 'holds' }])
+    })
+
+    test('are those of the backend, and of no mount', () => {
+      const list = [asked, sent('render'), sent('visible'), loaded(), sent('render', { key: 'bt' })].map(next)
+      expect(find('beacon-before-render', journal(list))).toMatchObject([
+        {
+          level: 'error',
+          message:
+            'render and visible of slot_1 came before the frame had been loaded: reported by the backend, not by the frame.',
+          fix: expect.stringContaining('Leave beacons to the frame'),
+        },
+      ])
+      const beacons = [{ ...beacon('slot_1', 'visible'), beacon_id: 'visible', reason_code: 'MEASUREMENT_IMPLAUSIBLE' }]
+      for (const id of [
+        'shown-twice',
+        'counted-twice',
+        'ads-never-seen',
+        'view-not-counted',
+        'beacon-missing',
+      ] as const)
+        expect([id, find(id, journal(list, { beacons: beacons as BeaconItem[] }))]).not.toMatchObject([
+          id,
+          [{ level: 'error' }],
+        ])
+      expect(find('view-not-counted', journal(list, { beacons: beacons as BeaconItem[] }))).toMatchObject([
+        { level: 'not_seen' },
+      ])
+    })
+  })
+
   test('a rendered ad has no pixels, unless it was collapsed after it was seen', () => {
     const measured = (event: string, width_px: number) =>
       exchange('POST /v1/beacons', {
@@ -570,7 +658,31 @@ describe('frames', () => {
     test('one that was seen is enough, and a young one is not judged', () => {
       expect(views(measured('render', 0), measured('visible', 1, {}, 'slot_2'))).toMatchObject([{ level: 'holds' }])
       const now_ms = noon - 50_000
-      expect(find('views', journal([measured('render', 1)], { now_ms }))).toMatchObject([{ level: 'holds' }])
+      expect(find('ads-never-seen', journal([measured('render', 1)], { now_ms }))).toMatchObject([
+        { level: 'not_seen' },
+      ])
+    })
+
+    test('the number is that of all rendered ads, also of those of which the cause is not known', () => {
+      const old = [measured('render', 0), measured('render', 0, {}, 'slot_2')]
+      const young = { ...measured('render', 0, {}, 'slot_3'), at_ms: noon - 1_000 }
+      const { findings } = journalRules['ads-never-seen'].judge(journal([...old, young]))
+      expect(findings.map(({ message }) => message)).toEqual([
+        'None of 3 rendered ads was reported as seen. Less than half of it was in the window when it was last measured, 2 times: slot_1, slot_2. Why the other one was not seen is not known.',
+      ])
+      const { sample_size, notes } = journalRules['ads-never-seen'].judge(journal([young]))
+      expect([sample_size, notes]).toEqual([0, [expect.stringContaining('The rendered ad was not reported as seen; ')]])
+    })
+
+    test('a browser that had it in view for seconds, and ended, shows that it cannot be seen', () => {
+      const young = { ...measured('render', 1), at_ms: noon - 5_000 }
+      const watch = (in_view_ms: number, codes: readonly string[] = []) => {
+        const page = { mounts: [{ slot_id: 'slot_1', in_view_ms }], renderer_errors: codes.map((code) => ({ code })) }
+        return find('ads-never-seen', journal([young], { page: page as unknown as NonNullable<Observed['page']> }))
+      }
+      expect(watch(1_000)).toMatchObject([{ level: 'not_seen' }])
+      expect(watch(3_000, ['unmeasurable'])).toMatchObject([{ level: 'not_seen' }])
+      expect(watch(3_000)).toMatchObject([{ level: 'warning', message: expect.stringContaining('and hidden, once') }])
     })
   })
 })

@@ -1,4 +1,5 @@
 /** The page itself, as a browser saw it, and the files served to it. */
+import { isTooSmall } from '#contract/viewability.ts'
 import { describeBilling } from '#contract/words/billing.ts'
 import { isAdRequest, loadedFrames, readNoFillReason } from '#diagnosis/exchange.ts'
 import type { SourceLocation } from '#foundation/finding.ts'
@@ -7,6 +8,7 @@ import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
 import { isNamedByPage } from '../facts/shown-ads.ts'
+import { declaredSizes, formatSize } from '../facts/sizes.ts'
 import { type Facts, type Judgement, type Observed, type RuleFinding, ruleSet } from '../rule.ts'
 import { fixOfNamedTurn, slotsOfTurns } from './fills.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'
@@ -158,16 +160,22 @@ export const pageRules = ruleSet('page', {
     costs: 'Nobody can see the ad.',
     fix: 'Give the slot its declared size, without display: none, visibility: hidden, opacity: 0 or clipping around it.',
     needs: adInPage,
-    judge: (facts) =>
-      judgeMounts(facts, ({ slot_id, hidden_by, clipped_by, seen_share, sought_ms, width, height }) => {
+    judge(facts) {
+      const declared = declaredSizes(facts.observed.exchanges)
+      return judgeMounts(facts, (mount) => {
+        const { slot_id, hidden_by, clipped_by, seen_share, sought_ms, width, height } = mount
         if (hidden_by !== null) return `The ad of ${slot_id} is hidden by ${hidden_by}.`
-        if (width < 10 || height < 10) return `The ad of ${slot_id} is ${width} × ${height} pixels.`
+        if (width < 10 || height < 10) return `The ad of ${slot_id} is ${formatSize(mount)} pixels.`
+        const whole = declared.get(slot_id)
+        if (whole !== undefined && isTooSmall(mount, whole))
+          return `The ad of ${slot_id} is ${formatSize(mount)} pixels of ${formatSize(whole)}, too small to count as seen.`
         if (seen_share >= 0.5 || sought_ms < soughtEnoughMs) return null
         const share = `At most ${Math.floor(seen_share * 100)} % of the ad of ${slot_id} could be scrolled into view`
         return clipped_by === null
           ? `${share}: it is placed outside the page, or a frame around it is too small.`
           : `${share}: it is cut off by ${clipped_by} around it.`
-      }),
+      })
+    },
   },
   'slot-blank': {
     title: 'no slot stays blank',
@@ -239,11 +247,18 @@ export const pageRules = ruleSet('page', {
         sample_size: asked + others.length,
         findings: others.map((url) => ({
           message: `The page loads ${url}, and the service that is judged was never asked for render.js.`,
+          fix: fixOfAddress(url),
         })),
       }
     },
   },
 })
+
+/** An address that a page or its build has as it is. */
+function fixOfAddress(url: string): string {
+  const { origin } = new URL(url)
+  return `The page has ${origin} in it. Let the server that sends it put the value of SVC_BASE_URL there: html.replaceAll('${origin}', process.env.SVC_BASE_URL).`
+}
 
 /** Returns the blocked address, and the directive or address to correct. */
 function blockFinding({ url, why, is_enforced }: Blocked): RuleFinding {
@@ -259,8 +274,7 @@ function blockFinding({ url, why, is_enforced }: Blocked): RuleFinding {
     return { severity: 'warning', message, ...(fix === undefined ? {} : { fix }) }
   }
   if (/ERR_CONNECTION|ERR_NAME|ERR_ADDRESS/.test(why)) {
-    const from = `Load it from the base URL of the service; nothing responds at ${origin}.`
-    return { message: `${url} did not load: ${why}.`, fix: from }
+    return { message: `${url} did not load: ${why}. Nothing responds at ${origin}.`, fix: fixOfAddress(url) }
   }
   return { message: `${url} was blocked: ${why}.`, ...(fix === undefined ? {} : { fix }) }
 }

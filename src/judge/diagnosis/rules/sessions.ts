@@ -40,9 +40,11 @@ export const sessionRules = ruleSet('journal', {
     severity: 'error',
     costs: "One person's consent and frequency caps apply to all others.",
     fix: 'Create a random session_id when a conversation begins, and keep it for that user.',
-    needs: 'a request with a session',
+    needs: 'a request of a browser with a session: whose a request of a server is cannot be seen',
     judge({ exchanges }) {
       const sessions = groupBy(exchanges.filter(isAdRequest), ({ session_id }) => session_id)
+      const isSeen = (requests: readonly JournaledExchange[]) =>
+        requests.some((request) => identifyBrowser(request) !== null)
       const findings = [...sessions].flatMap(([session_id, requests]) => {
         const browsers = groupBy(requests, identifyBrowser)
         if (placeholders.test(session_id)) {
@@ -54,7 +56,7 @@ export const sessionRules = ruleSet('journal', {
       const [first = []] = sessions.values()
       const isOnly = sessions.size === 1 && first.length >= 20
       return {
-        sample_size: sessions.size,
+        sample_size: [...sessions.values()].filter(isSeen).length,
         findings,
         notes: isOnly ? [`All ${first.length} requests named the same session; was it one person?`] : [],
       }

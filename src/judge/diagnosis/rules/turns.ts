@@ -28,7 +28,7 @@ export const turnAskedAgain = {
   costs:
     'Each is a new auction for the same message: it uses up the frequency cap of the session, and lowers your show rate.',
   fix: 'Ask once for a message: not again when the page is reloaded with a stored conversation, in a second tab, or after destroy(). Never give two messages the same turnId.',
-  needs: 'a beacon with metadata.turn_id',
+  needs: 'a beacon with a metadata.turn_id that the page gave its turn',
 } as const satisfies Omit<RuleText, 'id'>
 
 export const countedTwice = {
@@ -52,7 +52,8 @@ export function findAskedAgain(ads: readonly ShownAd[]): { sample_size: number; 
   const turns = groupTurns(ads)
   const again = turns.filter(({ length }) => length > 1)
   return {
-    sample_size: turns.length,
+    // render.js gives each turn without an id a new one: of those alone it cannot be seen.
+    sample_size: turns.filter((own) => own.length > 1 || isNamedByPage(own[0].turn_id)).length,
     found: again.map((own) => ({
       message: `Turn ${quoted(own[0])} has ${plural(own.length, 'placement')}: ${listSlots(own)}.`,
       beacons: firstBeacons(own),

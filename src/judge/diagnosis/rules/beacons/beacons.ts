@@ -4,6 +4,7 @@ import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import { reasonsAbout } from '#contract/facts/reason-subjects.ts'
 import type { AcceptCode, BeaconItem } from '#contract/resources/beacons.ts'
+import { isTooSmall } from '#contract/viewability.ts'
 import { valueAt } from '#foundation/json.ts'
 import { plural } from '#text/text.ts'
 import {
@@ -18,7 +19,15 @@ import {
   type NonEmpty,
   takeLast,
 } from '../../exchange.ts'
-import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../../facts/shown-ads.ts'
+import {
+  isAccepted,
+  isViewEvent,
+  readBeaconId,
+  readEvent,
+  readMount,
+  reportsBeforeFrame,
+} from '../../facts/shown-ads.ts'
+import { declaredSizes, formatSize, type Size, sizeAt } from '../../facts/sizes.ts'
 import {
   completeUntil,
   findingFor,
@@ -100,14 +109,17 @@ export const beaconRules = ruleSet('journal', {
     }),
   },
   'beacon-before-render': {
-    title: 'the render beacon comes first',
+    title: 'the frame comes first, then its render, then the rest',
     severity: 'warning',
-    costs: 'Earlier beacons do not count until it arrives; if it is lost, none of them counts.',
+    costs:
+      'A beacon before the render does not count until that arrives. One before the frame bills what nobody measured.',
     fix: 'Send render once the creative is painted, await its response, then send the others.',
     needs: 'an accepted beacon',
     judge: judgeMatching(isAccepted, (accepted, { exchanges, is_whole }) => {
       const loaded = loadedFrames(exchanges)
-      return [...groupBy(accepted, ({ slot_id }) => slot_id)].flatMap(([slot_id, group]) => {
+      const early = reportsBeforeFrame(exchanges)
+      const framed = groupBy(accepted, (each) => (early.has(each) ? null : each.slot_id))
+      const unordered = [...framed].flatMap(([slot_id, group]) => {
         const render = group.findIndex((each) => readEvent(each) === 'render')
         // A frame that was loaded and never rendered, or a view without a render, has its own rule.
         const isJudged = is_whole && !loaded.has(slot_id) && !group.some(isView)
@@ -116,6 +128,7 @@ export const beaconRules = ruleSet('journal', {
         const what = render > 0 ? 'its render' : 'any render'
         return findingFor(requests, `${readEvent(group[0])} of ${slot_id} was reported before ${what}.`)
       })
+      return [...reportedForFrame([...early], loaded), ...unordered]
     }),
   },
   'beacon-clock': {
@@ -164,18 +177,35 @@ export const beaconRules = ruleSet('journal', {
   'frame-without-room': {
     title: 'every rendered ad has room',
     severity: 'error',
-    costs: 'Nobody can see it.',
+    costs: 'Nobody can see it, or it is too small to be billed.',
     fix: 'Give the slot its declared size: no display: none, and no width or height of 0, on it or around it.',
     needs: 'a beacon with measurements',
     judge(observed) {
       const slots = groupComplete(observed, (each) =>
-        isAccepted(each) && readArea(each) !== null ? each.slot_id : null,
+        isAccepted(each) && readSize(each) !== null ? each.slot_id : null,
       )
-      // A page may collapse an ad once it has been seen.
-      const unseen = slots.filter((group) => !group.some((each) => isView(each) && readArea(each) !== 0))
-      const last = unseen.map((group) => takeLast(group)).filter((each) => readArea(each) === 0)
-      const message = `A rendered ad had no pixels when it was last measured, ${countPhrase(last.length)}: ${listSlots(last)}.`
-      return { sample_size: slots.length, findings: findingFor(last, message) }
+      // A page may collapse an ad once it has been seen; a view of one that is too small has its own rule.
+      const unseen = slots.filter((group) => !group.some((each) => isView(each) && !isWithoutPixels(each)))
+      const declared = declaredSizes(observed.exchanges)
+      const last = unseen.map((group) => takeLast(group))
+      const none = last.filter(isWithoutPixels)
+      const small = groupBy(last, (each) =>
+        !none.includes(each) && isWithoutRoom(each, declared) ? formatSize(readSize(each)!) : null,
+      )
+      const when = 'when it was last measured'
+      return {
+        sample_size: slots.length,
+        findings: [
+          ...findingFor(none, `A rendered ad had no pixels ${when}, ${countPhrase(none.length)}: ${listSlots(none)}.`),
+          ...[...small].flatMap(([size, group]) =>
+            findingFor(
+              group,
+              `A rendered ad was ${size} pixels ${when}, too small to count as seen, ${countPhrase(group.length)}: ${listSlots(group)}.`,
+              acceptHints.TOO_SMALL,
+            ),
+          ),
+        ],
+      }
     },
   },
   /** Users scroll past ads, so one that was seen is enough. The last measurement says why the others were not. */
@@ -186,23 +216,50 @@ export const beaconRules = ruleSet('journal', {
     needs: 'an ad that was measured after it rendered',
     fix: 'Show the ad where users look, and keep it until it has been seen: svc observe --url shows what hides it.',
     judge(observed) {
-      const slots = groupComplete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
-      const rendered = slots.filter((group) => group.some((each) => readEvent(each) === 'render'))
-      const isSeen = observed.exchanges.some((each) => isAccepted(each) && isView(each))
-      if (isSeen) return { sample_size: rendered.length, findings: [] }
-      const causes = groupBy(rendered, (group) => findUnseenCause(takeLast(group), observed))
+      const early = reportsBeforeFrame(observed.exchanges)
+      const sent = observed.exchanges.filter((each) => isAccepted(each) && !early.has(each))
+      const rendered = new Set(sent.filter((each) => readEvent(each) === 'render').map(({ slot_id }) => slot_id))
+      if (rendered.size === 0 || sent.some(isView)) return { sample_size: rendered.size, findings: [] }
+      const measured = groupComplete({ ...observed, exchanges: sent }, (each) =>
+        isMeasured(each) ? each.slot_id : null,
+      )
+      const declared = declaredSizes(observed.exchanges)
+      const ends = measured.map((group) => takeLast(group)).filter(({ slot_id }) => rendered.has(slot_id))
+      const causes = groupBy(ends, (last) => (isWithoutRoom(last, declared) ? null : findUnseenCause(last, observed)))
+      const known = [...causes.values()].flat().length
+      const none = `${rendered.size === 1 ? 'The rendered ad was not' : `None of ${rendered.size} rendered ads was`} reported as seen`
+      const open = rendered.size - known
+      const rest = open === 0 ? '' : ` Why the other ${open === 1 ? 'one was' : `${open} were`} not seen is not known.`
       return {
-        sample_size: rendered.length,
-        findings: [...causes].map(([cause, groups]): RuleFinding => {
+        // An ad that just rendered, or whose page may have been left, shows nothing.
+        sample_size: known,
+        findings: [...causes].map(([cause, last]): RuleFinding => {
           const { what, fix } = unseenCauses[cause]
-          const last = groups.map((group) => takeLast(group))
-          const message = `No ad was reported as seen. ${what}, ${countPhrase(last.length)}: ${listSlots(last)}.`
+          const message = `${none}. ${what}, ${countPhrase(last.length)}: ${listSlots(last)}.${rest}`
           return { message, fix: fix.replaceAll('svc ', `${observed.command_name} `), requests: last }
         }),
+        notes: known > 0 ? [] : [`${none}; whether one could have been is not judged: ${tooEarly}.`],
       }
     },
   },
 })
+
+/** Reports beacons that came before the frame that shows their ad, with the first load of each of those frames. */
+function reportedForFrame(
+  early: readonly JournaledExchange[],
+  loaded: ReadonlyMap<string, JournaledExchange>,
+): RuleFinding[] {
+  const slots = [...new Set(early.map(({ slot_id }) => slot_id ?? ''))]
+  const events = [...new Set(early.map(readEvent))].join(' and ')
+  const by = early.some(isFromBrowser) ? 'by the app itself' : 'by the backend'
+  const message = `${events} of ${joinFirst(slots)} came before the frame had been loaded: reported ${by}, not by the frame.`
+  const fix = 'Leave beacons to the frame: mount it with render.js, which reports what it measures in the page.'
+  const frames = slots.flatMap((slot_id) => loaded.get(slot_id) ?? [])
+  return findingFor(early.length === 0 ? [] : [...early, ...frames], message, fix).map((finding) => ({
+    ...finding,
+    severity: 'error',
+  }))
+}
 
 /** Groups exchanges, leaving out groups that a beacon may still be on its way to. */
 function groupComplete(
@@ -225,7 +282,7 @@ const unseenCauses = {
   },
   hidden: {
     what: 'It was in the window for seconds, and hidden',
-    fix: 'Remove opacity: 0 or visibility: hidden from the slot and the elements around it. A clip also has to play.',
+    fix: 'Remove opacity: 0 or visibility: hidden from the slot and the elements around it, and what lies over it. A clip also has to play.',
   },
   removed: {
     what: 'It was in the window when it rendered, and was gone before it could count',
@@ -236,10 +293,18 @@ const unseenCauses = {
 /** A heartbeat is sent every ten seconds; after this long it is missing. */
 const heartbeatDueMs = 15_000
 
-/** Returns why the ad of this last beacon was not seen; null when it is too early, or another rule names it. */
-function findUnseenCause(last: JournaledExchange, { now_ms }: Observed): keyof typeof unseenCauses | null {
-  if (readArea(last) === 0) return null
+const tooEarly = `each had no room, or was measured less than ${heartbeatDueMs / 1_000} s before the end, or not at all`
+
+/** A browser that svc drives keeps each ad in the window for three seconds. */
+const inViewMs = 2_500
+
+/** Returns why the ad of this last beacon was not seen; null when it is too early. */
+function findUnseenCause(last: JournaledExchange, { now_ms, page }: Observed): keyof typeof unseenCauses | null {
   if (valueAt(last.request_body, 'measurements.page_visible') === false) return 'tab_hidden'
+  const isUnmeasured = page?.renderer_errors.some(({ code }) => code === 'unmeasurable')
+  const mount = page?.mounts.find(({ slot_id }) => slot_id === last.slot_id)
+  if (mount !== undefined && !isUnmeasured && mount.in_view_ms >= inViewMs && last.at_ms <= now_ms - 2 * inViewMs)
+    return 'hidden'
   // A clip starts to play as it renders.
   const isFirst = readEvent(last) !== 'heartbeat'
   if (isFirst && last.at_ms > now_ms - heartbeatDueMs) return null
@@ -255,12 +320,17 @@ function readVisibleRatio({ request_body }: JournaledExchange): number | null {
 
 /** Whether a beacon says how much of its ad could be seen. */
 function isMeasured(exchange: JournaledExchange): boolean {
-  return readArea(exchange) !== null && readVisibleRatio(exchange) !== null
+  return readSize(exchange) !== null && readVisibleRatio(exchange) !== null
 }
 
 /** Reports slots whose views or completions were all accepted without counting, by reason. */
 function uncountedViews({ beacons, exchanges }: Observed): Judgement {
-  const reported = beacons.filter(({ event, verdict }) => verdict === 'accepted' && isViewEvent(event))
+  const identify = (slot_id: string | null, beacon_id: string | null) => `${slot_id} ${beacon_id}`
+  const early = new Set([...reportsBeforeFrame(exchanges)].map((each) => identify(each.slot_id, readBeaconId(each))))
+  const reported = beacons.filter(
+    ({ event, verdict, slot_id, beacon_id }) =>
+      verdict === 'accepted' && isViewEvent(event) && !early.has(identify(slot_id, beacon_id)),
+  )
   const slots = [...groupBy(reported, ({ slot_id, event }) => `${slot_id} ${eventMetrics[event!]}`).values()]
   const loaded = loadedFrames(exchanges)
   // A frame that was loaded and never reported as rendered has its own rule.
@@ -300,10 +370,21 @@ function readSeq({ request_body }: JournaledExchange): number | null {
   return typeof seq === 'number' && Number.isSafeInteger(seq) ? seq : null
 }
 
-/** Returns the area that a beacon measured of its frame, CSS pixels squared, or null. */
-function readArea({ request_body }: JournaledExchange): number | null {
-  const [width, height] = ['width_px', 'height_px'].map((name) => valueAt(request_body, `measurements.${name}`))
-  return typeof width === 'number' && typeof height === 'number' ? width * height : null
+/** Returns the size that a beacon measured of its frame, CSS pixels, or null. */
+function readSize({ request_body }: JournaledExchange): Size | null {
+  return sizeAt(request_body, 'measurements.width_px', 'measurements.height_px')
+}
+
+function isWithoutPixels(exchange: JournaledExchange): boolean {
+  const size = readSize(exchange)
+  return size !== null && size.width * size.height === 0
+}
+
+/** Whether a beacon measured an ad too small to count as seen. */
+function isWithoutRoom(exchange: JournaledExchange, declared: ReadonlyMap<string, Size>): boolean {
+  const size = readSize(exchange)
+  const whole = declared.get(exchange.slot_id ?? '')
+  return isWithoutPixels(exchange) || (size !== null && whole !== undefined && isTooSmall(size, whole))
 }
 
 /** Whether a beacon reports that the ad was seen. */
