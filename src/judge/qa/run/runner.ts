@@ -78,9 +78,7 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
     cases.filter(({ exclusive }) => exclusive),
     targets,
   )
-  const reason = interrupt.aborted
-    ? `The run was interrupted by ${String(interrupt.reason)}.`
-    : `The run ended after ${failures} failed (--bail).`
+  const reason = interrupt.aborted ? explainInterrupt(interrupt) : `The run ended after ${failures} failed (--bail).`
   for (const planned of cases) {
     if (results.has(planned)) continue
     const result = notRun(planned, reason, environment.now())
@@ -124,8 +122,10 @@ async function runCase(planned: PlannedCase, options: CaseOptions): Promise<Case
   const started_at_ms = options.environment.now()
   const started = performance.now()
   const missing = missingNeed(planned, options.target)
-  const { reason, steps, key } =
-    missing === null ? await runSteps(planned, options) : { reason: missing, steps: [], key: null }
+  const { reason, steps, key, isCut } =
+    missing === null ? await runSteps(planned, options) : { reason: missing, steps: [], key: null, isCut: false }
+  const duration_ms = Math.round((performance.now() - started) * 10) / 10
+  if (isCut) return { ...resultHead(planned), outcome: 'not_run', reason, started_at_ms, duration_ms, steps }
   const isFailed = (missing === null && reason !== null) || steps.some(({ outcome }) => outcome === 'failed')
   const unsupported = missing ?? steps.find(({ outcome }) => outcome === 'not_applicable')?.reason ?? null
   const result: CaseResult = {
@@ -133,7 +133,7 @@ async function runCase(planned: PlannedCase, options: CaseOptions): Promise<Case
     outcome: isFailed ? 'failed' : unsupported !== null ? 'not_applicable' : 'passed',
     reason: reason ?? unsupported,
     started_at_ms,
-    duration_ms: Math.round((performance.now() - started) * 10) / 10,
+    duration_ms,
     steps,
   }
   if (options.target.summary.kind === 'fresh') {
@@ -162,7 +162,7 @@ function missingNeed({ needs }: PlannedCase, target: Target): string | null {
 async function runSteps(
   planned: PlannedCase,
   options: CaseOptions,
-): Promise<{ reason: string | null; steps: StepResult[]; key: KeySource | null }> {
+): Promise<{ reason: string | null; steps: StepResult[]; key: KeySource | null; isCut: boolean }> {
   const { loaded, suite } = planned
   const state = new CaseState({
     target: options.target,
@@ -178,15 +178,21 @@ async function runSteps(
   const signal = AbortSignal.any([options.interrupt, timeout.signal])
   const steps: StepResult[] = []
   const hasFailed = () => steps.some(({ outcome }) => outcome === 'failed' || outcome === 'not_applicable')
+  /** Whether an interrupt kept it from its end: nobody knows how it would have ended. */
+  let isCut = false
   let restore = async () => {}
   let reason: string | null = null
   try {
     restore = await prepare(planned, context, signal)
     for (const step of [...loaded.setup, ...loaded.steps]) {
-      steps.push(hasFailed() || signal.aborted ? skipped(step, signal) : await runStep(step, context, signal))
+      const isSkipped = hasFailed() || signal.aborted
+      const result = isSkipped ? skipped(step, signal) : await runStep(step, context, signal)
+      isCut ||= options.interrupt.aborted && !hasFailed() && result.outcome !== 'passed'
+      steps.push(isCut ? { ...skipped(step, signal), exchanges: result.exchanges } : result)
     }
     if (timeout.signal.aborted && !hasFailed()) reason = readMessage(timeout.signal.reason)
   } catch (error) {
+    isCut = options.interrupt.aborted
     reason = `The case could not start: ${readMessage(error)}`
   } finally {
     clearTimeout(timer)
@@ -194,13 +200,19 @@ async function runSteps(
   for (const step of loaded.teardown) {
     steps.push(await runStep(step, context, AbortSignal.timeout(teardownTimeoutMs)))
   }
+  if (isCut) reason = explainInterrupt(options.interrupt)
   try {
     await state.end()
     await restore()
   } catch (error) {
+    isCut = false
     reason = `The shared state could not be restored: ${readMessage(error)}`
   }
-  return { reason, steps, key: state.key_source }
+  return { reason, steps, key: state.key_source, isCut }
+}
+
+function explainInterrupt({ reason }: AbortSignal): string {
+  return `The run was interrupted by ${String(reason)}.`
 }
 
 /** Prepares the project and the event stream of a case. Resolves with what restores the shared state. */
