@@ -345,6 +345,31 @@ request     req_*
     )
   })
 
+  test('what reads takes a newer placement of your app; a token stays that of your own fill', async () => {
+    await using cli = await startTestCli()
+    const own = JSON.parse((await cli.svc('placements create --format banner -o json')).stdout) as { slot_id: string }
+    const { url, keys } = cli.sandbox
+    const headers = { authorization: `Bearer ${keys.secret_key}`, 'content-type': 'application/json' }
+    const asked = { client_id: keys.client_id, session_id: 's_app', job_type: 'chat' }
+    const body = JSON.stringify({ ...asked, overrides: { allowed_formats: ['banner'] } })
+    const response = await fetch(`${url}/v1/placements`, { method: 'POST', headers, body })
+    const newer = (await response.json()) as { slot_id: string }
+    const explained = await cli.svc('explain')
+    expect(explained.stdout).toMatch(new RegExp(`^slot +${newer.slot_id}$`, 'm'))
+    expect(explained.stderr).toBe(
+      `slot_id of the newest placement; your last one, ${own.slot_id}, is older: ${newer.slot_id}\n`,
+    )
+    const shown = await cli.svc('requests show')
+    expect(shown.stdout).toMatch(/^session id +s_app$/m)
+    expect(shown.stderr).toContain(`request_id of the newest placement, ${newer.slot_id}; your last one`)
+    const sent = await cli.svc('beacons send --event render')
+    expect(sent.stderr).toContain(
+      `asset_token of the last fill, ${own.slot_id}, which is older than ${newer.slot_id}: ast_`,
+    )
+    expect((await cli.svc(`explain ${own.slot_id}`)).stdout).toMatch(/^.* render +accepted/m)
+    expect((await cli.svc(`explain ${newer.slot_id}`)).stdout).not.toMatch(/ render +accepted/)
+  })
+
   test('a placement of an earlier sandbox in memory, or a fill from before a reset, is not the last one', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --format banner')

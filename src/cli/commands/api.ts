@@ -90,7 +90,7 @@ function operation<Id extends EndpointId>(id: Id, extra: Parameters<typeof endpo
 function pollDecision(): Command {
   const poll = operation('decisions.get', {
     details:
-      'Without slot_id: your last placement, else the newest of the project. With --wait it returns once the slot is decided.',
+      'Without slot_id: the newest placement, yours or that of your app. With --wait it returns once the slot is decided.',
     examples: ['api decisions.get', 'api decisions.get --wait -o json'],
     defaultParam: (context) => lastPlacement(context, 'slot_id'),
     after: (context, decision) => savePlacement(context, decision, null),

@@ -1,7 +1,8 @@
 /**
  * The last placement, which lets commands leave out its identifiers: `svc placements create`, then `svc beacons send
  * --event render`. It is the one that this command line created or polled last; if there is none in a running sandbox,
- * it is the newest of the project there, which your app has created.
+ * it is the newest of the project there, which your app has created. What only reads follows the app: it takes that newest
+ * one also where your own is older. A token stays your own, since it loads the frame and sends beacons.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -74,7 +75,7 @@ export async function savePlacement(
 }
 
 /**
- * Returns a field of your last placement at this service, else of the newest of the project in a running sandbox, and notes
+ * Returns a field of your last placement at this service, or of the newest of the project in a running sandbox, and notes
  * which. Throws CliError when there is none.
  */
 export async function lastPlacement(context: CommandContext, field: Field): Promise<string> {
@@ -85,13 +86,21 @@ export async function lastPlacement(context: CommandContext, field: Field): Prom
   const stored = saved === null ? null : await storedPlacement(context, saved, field)
   const last = settings.sandbox === null || stored !== null ? saved : null
   const own = last?.[field] ?? null
+  const newer = stored === null ? null : await newerPlacement(context, stored, field)
+  const value = newer === null || field === 'asset_token' ? null : await readField(context, newer, field)
+  if (newer !== null && value !== null) {
+    const named = field === 'slot_id' ? '' : `, ${newer.slot_id}`
+    context.out.note(`${field} of the newest placement${named}; your last one, ${stored!.slot_id}, is older: ${value}`)
+    return value
+  }
   if (own !== null) {
-    context.out.note(`${field} of the last ${noun}${otherKey(settings, stored)}: ${own}`)
+    const than = newer === null ? '' : `, ${stored!.slot_id}, which is older than ${newer.slot_id}`
+    context.out.note(`${field} of the last ${noun}${otherKey(settings, stored)}${than}: ${own}`)
     return own
   }
   const isMissing = last === null || field !== 'request_id'
-  const value = isMissing ? await newestField(context, field, noun) : null
-  if (value !== null) return value
+  const others = isMissing ? await newestField(context, field, noun) : null
+  if (others !== null) return others
   throw missingField(field, isMissing ? `there is no last ${noun}` : 'the last placement has none')
 }
 
@@ -151,6 +160,19 @@ async function newestPlacement(
     ...(field === 'asset_token' ? { fill: 'true' as const } : {}),
   }
   return (await client().placements.list({ query }, { signal })).items[0] ?? null
+}
+
+/** Returns the newest placement of the project if it was made after `stored`; else null. */
+async function newerPlacement(
+  context: CommandContext,
+  stored: PlacementItem,
+  field: Field,
+): Promise<PlacementItem | null> {
+  const newest = await newestPlacement(context, field)
+  if (newest === null || newest.slot_id === stored.slot_id) return null
+  const later_ms = newest.created_at_ms - stored.created_at_ms
+  // The clock of a sandbox may stand still: lists of one project have the newest first all the same.
+  return later_ms > 0 || (later_ms === 0 && newest.client_id === stored.client_id) ? newest : null
 }
 
 async function readField(context: CommandContext, placement: PlacementItem, field: Field): Promise<string | null> {

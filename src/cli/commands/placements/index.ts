@@ -66,7 +66,7 @@ const reasonColumns: readonly Column[] = [
 export const explain = ofRequest(
   endpointCommand('placements.explain', {
     details:
-      'Without slot_id: your last placement, else the newest of the project. A request_id stands for its slot. The campaigns that were removed are grouped by rule.',
+      'Without slot_id: the newest placement, yours or that of your app. A request_id stands for its slot. The campaigns that were removed are grouped by rule.',
     examples: ['explain', 'explain --all', 'explain -o json'],
     options: [new Option('--all', 'show each removed campaign')],
     tables: [offerColumns, auctionColumns, ruleColumns, campaignColumns, beaconColumns],

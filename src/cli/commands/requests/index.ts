@@ -30,7 +30,7 @@ import { exportRequests } from './export.ts'
 import { contentOptions, emptyJournal, endpointAt, listOptions, listQuery, readMatch, verify } from './match.ts'
 
 const showDetail = endpointCommand('requests.show', {
-  details: 'Without request_id: the request of your last placement, else of the newest of the project.',
+  details: 'Without request_id: the request of the newest placement, yours or that of your app.',
   examples: ['requests show', 'requests show --curl', 'requests show -o json'],
   defaultParam: (context) => lastPlacement(context, 'request_id'),
   text: ({ request_headers, request_body, response_headers, response_body, ...detail }, style) => [
@@ -78,7 +78,7 @@ async function showCurl(context: CommandContext, { args }: CommandInput): Promis
 }
 
 const replay = endpointCommand('requests.replay', {
-  details: 'Without request_id: the request of your last placement, else of the newest of the project.',
+  details: 'Without request_id: the request of the newest placement, yours or that of your app.',
   arguments: [new Argument('[request_id]', 'Identifier of the request.')],
   options: [
     repeatable('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2'),
