@@ -35,6 +35,48 @@ function renderFromBrowser(host: Host, formats: readonly Format[]): Promise<Plac
   )
 }
 
+describe('a banner in a slot', () => {
+  test.each([
+    ['that is below the fold', '<div style="height:3000px"></div><div id="slot"></div>'],
+    [
+      'whose content the browser skips',
+      '<div style="height:3000px"></div><div id="slot" style="content-visibility:auto"></div>',
+    ],
+    ['of no height, cut off', '<div id="slot" style="height:0;overflow:hidden"></div>'],
+    ['that begins scaled to nothing', '<div id="slot" style="transform:scale(0)"></div>'],
+  ])('%s is rendered at once', async (_, slot) => {
+    await using host = await stage.open({ html: slot })
+    await host.page.evaluate(
+      ({ endpoint, body }) => {
+        window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body, keepMounted: true })
+      },
+      { endpoint: host.endpoint, body: host.body({ format: 'banner' }) },
+    )
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
+  })
+
+  test.each([
+    ['is not displayed', '<div id="slot" class="closed" style="display:none"></div>'],
+    ['is in a tab that is not shown', '<section class="closed" style="display:none"><div id="slot"></div></section>'],
+  ])('that %s is rendered once it has room, and not before', async (_, slot) => {
+    await using host = await stage.open({ html: slot })
+    await host.page.evaluate(
+      ({ endpoint, body }) => {
+        window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body, keepMounted: true })
+      },
+      { endpoint: host.endpoint, body: host.body({ format: 'banner' }) },
+    )
+    await host.page.waitForFunction(() => window.findAll('iframe').length === 1)
+    // By then its frame has said that the creative is there.
+    await host.pass(3_000)
+    expect(await host.types()).not.toContain('rendered')
+    expect(await host.ledger()).toEqual([])
+    await host.page.evaluate(() => document.querySelector<HTMLElement>('.closed')!.style.removeProperty('display'))
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
+  })
+})
+
 const html = '<div id="banner"></div><div id="clip"></div><div id="native"></div>'
 const context = { viewport: { width: 800, height: 1_100 } }
 

@@ -7,7 +7,15 @@ import { drawChip, drawSection } from './sections.ts'
 import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps, type Step } from './timeline.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
-import { describeState, findErrorLinks, listErrorLines, seconds, type Tone, timeLeft } from './words.ts'
+import {
+  describeMissing,
+  describeState,
+  findErrorLinks,
+  listErrorLines,
+  seconds,
+  type Tone,
+  timeLeft,
+} from './words.ts'
 
 export interface DetailContext {
   /** Where render.js came from, without a slash at its end. */
@@ -84,13 +92,15 @@ function findFileUrl(inspector_url: string): string {
 }
 
 /** Would it bill, and if not what is missing. */
-function drawVerdict({ sandbox, ad }: Slot, { isLive }: DetailContext): Branch | null {
+function drawVerdict(slot: Slot, { isLive, isUnderConsole }: DetailContext): Branch | null {
+  const { sandbox, ad } = slot
   if (sandbox === null) {
     if (ad === null || isLive) return null
     const text = 'Whether it would be billed is known to the sandbox alone.'
     return draw('p', { 'data-key': 'verdict', class: 'verdict faint' }, text)
   }
-  const { would_bill, explanation, missing } = sandbox.billing
+  const { would_bill, explanation } = sandbox.billing
+  const missing = describeMissing(slot, isUnderConsole)
   const { verdict, subject } = describeBilling(sandbox.billing)
   return draw(
     'div',

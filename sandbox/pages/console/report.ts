@@ -10,6 +10,7 @@ import { readSteps } from './timeline.ts'
 import {
   describeChannel,
   describeMeter,
+  describeMissing,
   describeState,
   findErrorLinks,
   listErrorLines,
@@ -96,7 +97,7 @@ function renderSlot(slot: Slot, base_url: string): string {
     const why = reason_code !== 'OK' && meaning !== null ? `: ${meaning}` : ''
     lines.push(`  beacon ${event}${times > 1 ? ` (${times})` : ''}: ${verdict} ${reason_code}${why}${bills}`.trimEnd())
   }
-  if (sandbox !== null) lines.push(...renderVerdicts(sandbox))
+  if (sandbox !== null) lines.push(...renderVerdicts(sandbox, describeMissing(slot, false)))
   return lines.join('\n')
 }
 
@@ -124,11 +125,11 @@ function renderWay(slot: Slot): string[] {
   return [`  since the request: ${steps.map(({ name, to_ms }) => `${name.toLowerCase()} ${to_ms} ms`).join(', ')}`]
 }
 
-function renderVerdicts({ billing, consent }: NonNullable<Slot['sandbox']>): string[] {
+function renderVerdicts({ billing, consent }: NonNullable<Slot['sandbox']>, missing: string | null): string[] {
   const { state, revision, expires_at_ms, current_state } = consent
   const now = current_state === null || current_state === state ? '' : `, now ${current_state}`
   return [
-    `  ${[describeBilling(billing).text, billing.missing].filter(Boolean).join(' ')}`,
+    `  ${[describeBilling(billing).text, missing].filter(Boolean).join(' ')}`,
     `  consent: ${state}, revision ${revision}, until ${new Date(expires_at_ms).toISOString()}${now}`,
   ]
 }

@@ -3,7 +3,7 @@ import type { ConsoleSlot } from '#contract/resources/sandbox/console-slots.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import type { Slot } from './slots.ts'
 import { readSteps } from './timeline.ts'
-import { describeMeter } from './words.ts'
+import { describeMeter, describeMissing, describeState } from './words.ts'
 
 const requested = 1_000_000
 
@@ -70,6 +70,14 @@ const counting = {
 
 test.each([
   [{}, false, null, 'Counting: 0.42 s of 1.00 s.'],
+  [
+    { outcome: 'not_seen', reason: 'faded', uncovered: 0.1 },
+    false,
+    'faded',
+    'Stopped: faded. Opacity or effects around it leave too little of its contrast.',
+  ],
+  [{ outcome: 'not_seen', reason: 'label_unreadable' }, false, 'label', 'Stopped: its label cannot be read.'],
+  [{ outcome: 'seen', reason: 'cover_leaves_enough', uncovered: 0.6 }, false, null, 'Counting: 0.42 s of 1.00 s.'],
   [{ page_visible: false }, false, 'hidden page', 'Stopped: the page is hidden.'],
   [
     { needed: { ratio: Infinity, ms: Infinity }, width_px: 40, height_px: 33 },
@@ -82,4 +90,32 @@ test.each([
   [{ uncovered: 0.2 }, true, 'covered', 'Stopped: covered. This console lies over it: move it.'],
 ] as const)('a meter with %o says what stops it', (found, isUnderConsole, hold, text) => {
   expect(describeMeter({ ...counting, ...found }, false, isUnderConsole)).toEqual({ hold, text })
+})
+
+test.each<[string, Partial<typeof counting>, object, RendererEvent[], string]>([
+  ['what stops its view', { ratio: 0.3 }, {}, [], 'Stopped: out of view. The viewport has 30 % of it, 50 % needed.'],
+  ['that it counts', {}, {}, [], 'Counting: 0.42 s of 1.00 s.'],
+  ['the fix of a clip that does not play', { isCounting: false }, {}, [], 'A generic fix.'],
+  ['the fix of another metric', {}, { metric: 'click' }, [], 'A generic fix.'],
+  ['the fix of a forced ad', {}, { gross_cpm: 0 }, [], 'A generic fix.'],
+  [
+    'the fix of a view that was sent',
+    {},
+    {},
+    [{ type: 'beacon', event: 'visible' } as RendererEvent],
+    'A generic fix.',
+  ],
+])('what is missing for a bill is %s', (_, found, billing, events, text) => {
+  const known = { missing: 'A generic fix.', metric: 'viewable_impression', gross_cpm: 4, ...billing }
+  const ad = { measure: () => ({ ...counting, ...found }) }
+  expect(describeMissing({ ad, events, sandbox: { billing: known } } as unknown as Slot, false)).toBe(text)
+})
+
+test.each([
+  [300, 'loading', 'Decided. Its frame is loading.'],
+  [0, 'no_room', 'Decided. Its slot has no room:'],
+])('an ad that is not rendered in a frame of width %d waits for %s', (width_px, reason, text) => {
+  const ad = { placement: { format: 'banner' }, measure: () => ({ ...counting, width_px }) }
+  const state = { outcome: 'pending', stage: 'loading' }
+  expect(describeState({ ad, state } as unknown as Slot)).toMatchObject({ reason, text: expect.stringContaining(text) })
 })

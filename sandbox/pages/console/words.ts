@@ -29,8 +29,10 @@ export function describeState({ state, ad }: Slot): Wording {
   const format = findEntry(formats, ad?.placement.format ?? '') ?? 'An ad'
   switch (state.outcome) {
     case 'pending': {
-      const text = state.stage === 'loading' ? 'Decided. Its frame is loading.' : 'Waiting for the decision.'
-      return { tone: 'warn', chip: 'pending', reason: state.stage, text }
+      const { width_px } = ad?.measure() ?? {}
+      const loading = width_px === 0 ? waiting : 'Decided. Its frame is loading.'
+      const text = state.stage === 'loading' ? loading : 'Waiting for the decision.'
+      return { tone: 'warn', chip: 'pending', reason: width_px === 0 ? 'no_room' : state.stage, text }
     }
     case 'fill':
       return state.isViewed
@@ -62,6 +64,9 @@ function describeError(error: ReportedError): Wording {
   return { tone: 'bad', chip: 'error', reason, text: details.message, details }
 }
 
+const waiting =
+  'Decided. Its slot has no room: nothing is painted or counted before it is displayed, with a width. Is it display: none?'
+
 const formats: Readonly<Record<string, string>> = { banner: 'A banner', clip: 'A clip', native: 'A native ad' }
 
 function explainNoFill(reason: string): string {
@@ -86,8 +91,26 @@ const endings: Readonly<Record<string, string>> = {
 
 /** What a view of the ad is waiting for. `hold` is null while time counts. */
 interface MeterWording {
-  hold: 'viewed' | 'waiting' | 'hidden page' | 'too small' | 'out of view' | 'covered' | null
+  hold:
+    | 'viewed'
+    | 'waiting'
+    | 'hidden page'
+    | 'too small'
+    | 'out of view'
+    | 'covered'
+    | 'hidden'
+    | 'faded'
+    | 'label'
+    | null
   text: string
+}
+
+/** Why an ad in view is not seen, where that is neither its place nor its size. */
+const unseen: Readonly<Record<string, MeterWording>> = {
+  hidden: { hold: 'hidden', text: 'Stopped: hidden, by the styles of it or of an element around it.' },
+  faded: { hold: 'faded', text: 'Stopped: faded. Opacity or effects around it leave too little of its contrast.' },
+  label_unreadable: { hold: 'label', text: 'Stopped: its label cannot be read.' },
+  label_covered: { hold: 'label', text: 'Stopped: something lies over its label.' },
 }
 
 /** Returns the meter of a mounted ad in words. `isUnderConsole`: the console itself lies over the ad. */
@@ -103,11 +126,26 @@ export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole:
     const share = `${percent(ratio)} of it, ${percent(needed.ratio)} needed`
     return { hold: 'out of view', text: `Stopped: out of view. The viewport has ${share}.` }
   }
+  const known = meter.outcome === 'not_seen' ? findEntry(unseen, meter.reason ?? '') : undefined
+  if (known !== undefined) return known
   if (ratio * uncovered < needed.ratio) {
     const what = isUnderConsole ? 'This console lies over it: move it' : 'Something lies over it, or hides it'
     return { hold: 'covered', text: `Stopped: covered. ${what}.` }
   }
   return { hold: null, text: `Counting: ${seconds(meter.visible_ms)} of ${seconds(needed.ms)}.` }
+}
+
+/**
+ * Returns what is missing for a bill, or null. The sandbox knows the beacons alone: of an ad that waits for its view the page knows
+ * what stops it.
+ */
+export function describeMissing({ ad, sandbox, events }: Slot, isUnderConsole: boolean): string | null {
+  const { missing = null, metric, gross_cpm } = sandbox?.billing ?? {}
+  const meter = ad?.measure()
+  const isSent = events.some((event) => event.type === 'beacon' && event.event === 'visible')
+  if (missing === null || !meter?.isCounting || isSent || metric !== 'viewable_impression' || gross_cpm === 0)
+    return missing
+  return describeMeter(meter, false, isUnderConsole).text
 }
 
 export function describeChannel(state: Channel['state'], base_url: string): { tone: Tone; chip: string; text: string } {

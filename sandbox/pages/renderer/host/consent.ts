@@ -68,7 +68,7 @@ export function openConsentMemory(clock: Pick<Clock, 'steady' | 'isSynced'>) {
         ? { min_ms: now_ms, max_ms: now_ms }
         : { min_ms: untilSynced ? 0 : now_ms, max_ms: Infinity }
       const reason = consentProblem(consent, bounds, revisions.get(session_id) ?? 1)
-      if (reason === null && session_id) revisions.set(session_id, (consent as AuthoritativeConsent).revision)
+      if (!reason && session_id) revisions.set(session_id, (consent as AuthoritativeConsent).revision)
       return reason
     },
     clear: () => revisions.clear(),

@@ -23,7 +23,7 @@ export function rememberTarget(target: unknown, hasTurnId: boolean): () => Eleme
   const element = isElement(target) ? target : null
   // Never the element: what it returns is kept with the turn, and so would be a row that has left.
   const selector = element?.id ? `#${CSS.escape(element.id)}` : typeof target === 'string' ? target : null
-  if (selector !== null) return () => findTarget(selector)
+  if (selector) return () => findTarget(selector)
   const around = element?.parentElement
   if (!around || hasTurnId) return () => null
   const [parent, old] = [new WeakRef(around), new WeakRef(element)]

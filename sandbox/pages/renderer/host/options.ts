@@ -9,5 +9,5 @@ import type { Emit } from './events.ts'
 export function checkOptions(options: Record<string, 1>, given: object, emit: Emit): void {
   const known = Object.keys(options)
   const got = Object.keys(given).filter((name) => !known.includes(name) && given[name as never] !== undefined)
-  if (got.length > 0) emit('error', { code: 'option_unknown', got, known })
+  if (got.length) emit('error', { code: 'option_unknown', got, known })
 }

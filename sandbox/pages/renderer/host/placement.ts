@@ -52,7 +52,7 @@ export function renderPlacement(renderer: Renderer, loader: Loader, options: Ren
   if (decision.kind !== 'filled') return renderer.refuse({ ...decisionError(decision), ...findErrorBody(response) })
   const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
   const reason = renderer.consents.problem(consent, session_id, true)
-  if (reason !== null || !consent) {
+  if (reason || !consent) {
     renderer.block(reason ?? 'consent_missing', consent)
     return null
   }

@@ -101,7 +101,7 @@ const needed = ['AbortController', 'fetch', 'MessageChannel', 'MutationObserver'
 export function findObstacle(): RendererError | null {
   const missing = needed.filter((name) => !window[name as never])
   if (!('attachShadow' in Element.prototype)) missing.push('attachShadow')
-  if (missing.length > 0) return { code: 'engine_unsupported', got: missing }
+  if (missing.length) return { code: 'engine_unsupported', got: missing }
   // A sandboxed frame or a file: no allowed origin matches it, so the service lets no frame of its be embedded.
   return self.origin === 'null' ? { code: 'origin_opaque' } : null
 }

@@ -181,7 +181,7 @@ export function leave(turn: OpenTurn): void {
 /** Returns whether consent blocks the ad. If so, the turn ends. */
 export function isBlocked(turn: OpenTurn, consent: unknown, untilSynced?: boolean): boolean {
   const reason = turn.renderer.consents.problem(consent, turn.session_id, untilSynced)
-  if (reason === null) return false
+  if (!reason) return false
   turn.renderer.block(reason, consent, turn.emit)
   end(turn, 'blocked', reason)
   return true

@@ -68,7 +68,7 @@ export function openBeaconQueue({ pause }: Renderer) {
       if (count === 1) listen()
       void delivery.then(() => {
         count -= 1
-        if (count === 0) listening.abort()
+        if (!count) listening.abort()
       })
     },
   }
@@ -143,8 +143,8 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
     const happened_at = times.get(beacon_id)
     const server_time_ms = response?.date_ms
     times.delete(beacon_id)
-    if (verdict.isAccepted && happened_at !== undefined) epoch_ms ??= beacon.occurred_at_ms - happened_at
-    if (verdict.reason_code !== 'beacon_in_future' || !server_time_ms || happened_at === undefined) {
+    if (verdict.isAccepted && happened_at) epoch_ms ??= beacon.occurred_at_ms - happened_at
+    if (verdict.reason_code !== 'beacon_in_future' || !server_time_ms || !happened_at) {
       return onResult(event, verdict.isAccepted, verdict.reason_code)
     }
     options.correctTime(server_time_ms)
@@ -194,7 +194,7 @@ function readVerdict(response: JsonResponse | null): Verdict {
   const { ok, status, body, reason_code, retry_after_ms } = response
   if (status >= 500 || (status === 429 && retry_after_ms !== null)) return { isFinal: false, isAccepted, reason_code }
   // The service signs an accepted beacon with its contract version, and an error with its reason.
-  const isOurs = isObject(body) && (ok ? /beacon/.test(`${body.contract_version}`) : body.reason_code !== undefined)
+  const isOurs = isObject(body) && (ok ? /beacon/.test(`${body.contract_version}`) : !!body.reason_code)
   return isOurs
     ? { isFinal: true, isAccepted: ok && body.accepted === true, reason_code }
     : { isFinal: false, isAccepted, reason_code: 'response_not_from_service' }

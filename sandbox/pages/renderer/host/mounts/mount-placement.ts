@@ -128,16 +128,7 @@ const handlers: Handlers = {
     mount.expiry.rearm()
     postVisibility(mount)
   },
-  rendered: (mount) => {
-    if (mount.state !== 'mounting' || !isPermitted(mount)) return
-    mount.state = 'rendered'
-    send(mount, 'render')
-    followBeats(mount)
-    mount.options.onRendered?.()
-    // Last, since a listener may end the turn.
-    mount.emit('rendered', {})
-    mount.viewability.check()
-  },
+  rendered: reportRendered,
   resize: ({ render, options, frame }, { height }) => {
     const max_height = options.max_height ?? Math.max(2 * render.height, defaultMaxHeight)
     if (render.media_type === 'native') frame.resize(Math.min(height, max_height))
@@ -167,6 +158,24 @@ const handlers: Handlers = {
     else if (onExpired && code.startsWith('asset_token_')) onExpired()
     else fail(mount, code as ErrorCode)
   },
+}
+
+/** A frame without a width paints nothing: its slot is not displayed, or gets its size later. */
+function reportRendered(mount: OpenMount): void {
+  const { context, frame, state } = mount
+  if (state !== 'mounting') return
+  if (!frame.element.clientWidth) {
+    context.whenShown(frame.element, () => reportRendered(mount))
+    return
+  }
+  if (!isPermitted(mount)) return
+  mount.state = 'rendered'
+  send(mount, 'render')
+  followBeats(mount)
+  mount.options.onRendered?.()
+  // Last, since a listener may end the turn.
+  mount.emit('rendered', {})
+  mount.viewability.check()
 }
 
 /** Only a clip does something with it. */
@@ -201,7 +210,7 @@ function countView(mount: OpenMount, measurements: Measurements): void {
   mount.emit('visible', {})
   const { clip } = mount
   // It played in view all the time: its last message about its position is older.
-  const played = clip ? { position_ms: Math.max(clip.position_ms, measurements.visible_ms ?? 0) } : {}
+  const played = clip && { position_ms: Math.max(clip.position_ms, measurements.visible_ms ?? 0) }
   send(mount, 'visible', { ...measurements, ...played })
   mount.options.onViewed?.()
 }
@@ -216,9 +225,7 @@ function reportUnmeasured(mount: OpenMount, measurements: Measurements): void {
 
 function send(mount: OpenMount, event: BeaconEvent, more: Measurements = {}, count?: number): boolean {
   const { clip, delivery, viewability } = mount
-  const playback: Measurements = clip
-    ? { position_ms: clip.position_ms, duration_ms: clip.duration_ms, muted: clip.muted }
-    : {}
+  const playback = clip && { position_ms: clip.position_ms, duration_ms: clip.duration_ms, muted: clip.muted }
   return delivery.send(event, { ...viewability.measure(), ...playback, ...more }, count)
 }
 

@@ -17,8 +17,8 @@ export interface MountContext extends Renderer {
   readonly judge: JudgePart
   /** Returns what was already sent of a placement: it is counted once, however often it is mounted. */
   findDelivery(options: MountOptions): Delivery
-  /** Calls back when an element that has left the document is in it again. */
-  whenAttached(element: Element, listener: () => void): void
+  /** Calls back once an element is in the document and has a width: one that has left it, or is not displayed. */
+  whenShown(element: Element, listener: () => void): void
   /** Calls back when nodes of the document, or of a shadow tree around `target`, have come or gone. Returns what ends it. */
   onChange(target: Element, listener: () => void): () => void
 }
@@ -107,8 +107,8 @@ export function isOpen({ state }: OpenMount): boolean {
 export function isPermitted(mount: OpenMount): boolean {
   const { context, options } = mount
   const reason = context.consents.problem(options.consent, options.session_id)
-  if (reason !== null) block(mount, reason)
-  return reason === null
+  if (reason) block(mount, reason)
+  return !reason
 }
 
 export function fail(mount: OpenMount, code: ErrorCode, details: object = {}): void {
@@ -149,7 +149,7 @@ export function close(mount: OpenMount, outcome: MountOutcome, reason: string): 
   // A page that was morphed or hydrated keeps the target, and drops what its markup does not have.
   const { target, onReturned } = options
   if (!target.isConnected || wrapper.isConnected) {
-    context.whenAttached(wrapper, onReturned)
+    context.whenShown(wrapper, onReturned)
     return
   }
   // Something else stands there now: the page has another use for the slot.

@@ -20,7 +20,7 @@ export function openMounts(renderer: Renderer): Mounts {
   const shared = {
     judge: openJudgePart(renderer),
     findDelivery: openDeliveries(renderer),
-    whenAttached: openAttachments(),
+    whenShown: openAttachments(),
     onChange: openChanges(),
   }
   const context: MountContext = Object.assign(renderer, shared)
@@ -82,10 +82,10 @@ function openDelivery(renderer: Renderer, queue: BeaconQueue, options: MountOpti
       tokens: () => [delivery.beacon_token, delivery.frame_token, renderer.activation?.result().activation_token],
       isPermitted: () => {
         const reason = consents.problem(consent, session_id)
-        if (reason !== null) delivery.holder?.block(reason)
-        return reason === null
+        if (reason) delivery.holder?.block(reason)
+        return !reason
       },
-      isBlocked: () => violations.find('connect-src', placement.render.frame_url) !== null,
+      isBlocked: () => !!violations.find('connect-src', placement.render.frame_url),
       now: clock.now,
       correctTime: clock.compare,
       asset_token,
@@ -109,10 +109,10 @@ function openAttachments() {
   const waiting = new WeakMap<Element, () => void>()
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
-      if (!target.isConnected) continue
+      // A native card keeps its height in a slot without a width.
+      if (!target.clientWidth) continue
       observer.unobserve(target)
       waiting.get(target)?.()
-      waiting.delete(target)
     }
   })
   return (element: Element, listener: () => void): void => {
@@ -135,7 +135,7 @@ function openChanges(): MountContext['onChange'] {
     observe(document)
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0) observer.disconnect()
+      if (!listeners.size) observer.disconnect()
     }
   }
 }
