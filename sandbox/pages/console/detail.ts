@@ -2,20 +2,12 @@
 import { describeBilling } from '#contract/words/billing.ts'
 import { describeRendererError, type ErrorWords } from '#contract/words/renderer-errors.ts'
 import { type BeaconLine, readBeaconLines } from './beacon-lines.ts'
-import { drawMeter } from './meter.ts'
+import { describeMissing, drawMeter } from './meter.ts'
 import { drawChip, drawSection } from './sections.ts'
 import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps, type Step } from './timeline.ts'
 import { type Branch, draw, drawIcon } from './tree.ts'
-import {
-  describeMissing,
-  describeState,
-  findErrorLinks,
-  listErrorLines,
-  seconds,
-  type Tone,
-  timeLeft,
-} from './words.ts'
+import { describeState, findErrorLinks, listErrorLines, seconds, type Tone, timeLeft } from './words.ts'
 
 export interface DetailContext {
   /** Where render.js came from, without a slash at its end. */

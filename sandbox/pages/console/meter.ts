@@ -1,9 +1,10 @@
 /** How far an ad is on its way to a view: pixels and dwell as gauges, and what holds it up. */
+import { findEntry } from '#foundation/table-entry.ts'
 import type { AdMeter } from '#renderer/host/console-page.ts'
 import { drawChip, drawSection } from './sections.ts'
 import type { Slot } from './slots.ts'
 import { type Branch, draw } from './tree.ts'
-import { describeMeter, percent, seconds, type Tone } from './words.ts'
+import { seconds, type Tone } from './words.ts'
 
 /** `isUnderConsole`: the console itself lies over the ad. */
 export function drawMeter({ ad }: Slot, isUnderConsole: boolean): Branch | null {
@@ -71,4 +72,68 @@ function drawGauge({ name, value, behind, tick, text }: Gauge): Branch {
     ),
     draw('span', { class: 'figure' }, text),
   )
+}
+
+/** What a view of the ad is waiting for. `hold` is null while time counts. */
+interface MeterWording {
+  hold:
+    | 'viewed'
+    | 'waiting'
+    | 'hidden page'
+    | 'too small'
+    | 'out of view'
+    | 'covered'
+    | 'hidden'
+    | 'faded'
+    | 'label'
+    | null
+  text: string
+}
+
+/** Why an ad in view is not seen, where that is neither its place nor its size. */
+const unseen: Readonly<Record<string, MeterWording>> = {
+  hidden: { hold: 'hidden', text: 'Stopped: hidden, by the styles of it or of an element around it.' },
+  faded: { hold: 'faded', text: 'Stopped: faded. Opacity or effects around it leave too little of its contrast.' },
+  label_unreadable: { hold: 'label', text: 'Stopped: its label cannot be read.' },
+  label_covered: { hold: 'label', text: 'Stopped: something lies over its label.' },
+}
+
+/** Returns the meter of a mounted ad in words. `isUnderConsole`: the console itself lies over the ad. */
+export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole: boolean): MeterWording {
+  const { ratio, uncovered, needed, width_px, height_px } = meter
+  if (isViewed) return { hold: 'viewed', text: 'Viewed: the dwell is met.' }
+  if (!meter.page_visible) return { hold: 'hidden page', text: 'Stopped: the page is hidden.' }
+  if (!Number.isFinite(needed.ratio)) {
+    return { hold: 'too small', text: `Stopped: too small. It is shown at ${width_px} × ${height_px} pixels.` }
+  }
+  if (!meter.isCounting) return { hold: 'waiting', text: 'Not started: the creative is not painted, or not playing.' }
+  if (ratio < needed.ratio) {
+    const share = `${percent(ratio)} of it, ${percent(needed.ratio)} needed`
+    return { hold: 'out of view', text: `Stopped: out of view. The viewport has ${share}.` }
+  }
+  const known = meter.outcome === 'not_seen' ? findEntry(unseen, meter.reason ?? '') : undefined
+  if (known !== undefined) return known
+  if (ratio * uncovered < needed.ratio) {
+    const what = isUnderConsole ? 'This console lies over it: move it' : 'Something lies over it, or hides it'
+    return { hold: 'covered', text: `Stopped: covered. ${what}.` }
+  }
+  return { hold: null, text: `Counting: ${seconds(meter.visible_ms)} of ${seconds(needed.ms)}.` }
+}
+
+/**
+ * Returns what is missing for a bill, or null. The sandbox knows the beacons alone: of an ad that waits for its view the page knows
+ * what stops it.
+ */
+export function describeMissing({ ad, sandbox, events }: Slot, isUnderConsole: boolean): string | null {
+  const { missing = null, metric, gross_cpm } = sandbox?.billing ?? {}
+  const meter = ad?.measure()
+  const isSent = events.some((event) => event.type === 'beacon' && event.event === 'visible')
+  if (missing === null || !meter?.isCounting || isSent || metric !== 'viewable_impression' || gross_cpm === 0)
+    return missing
+  return describeMeter(meter, false, isUnderConsole).text
+}
+
+/** `48 %`. */
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
 }

@@ -5,18 +5,10 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import type { ConsolePage } from '#renderer/host/console-page.ts'
 import { readBeaconLines } from './beacon-lines.ts'
 import type { Channel } from './channel.ts'
+import { describeMeter, describeMissing, percent } from './meter.ts'
 import { describeAsked, listNotices, type Slot } from './slots.ts'
 import { readSteps } from './timeline.ts'
-import {
-  describeChannel,
-  describeMeter,
-  describeMissing,
-  describeState,
-  findErrorLinks,
-  listErrorLines,
-  percent,
-  seconds,
-} from './words.ts'
+import { describeChannel, describeState, findErrorLinks, listErrorLines, seconds } from './words.ts'
 
 interface Reported {
   page: ConsolePage

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { ConsoleSlot } from '#contract/resources/sandbox/console-slots.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
+import { describeMeter, describeMissing } from './meter.ts'
 import type { Slot } from './slots.ts'
 import { readSteps } from './timeline.ts'
-import { describeMeter, describeMissing, describeState } from './words.ts'
+import { describeState } from './words.ts'
 
 const requested = 1_000_000
 

@@ -1,4 +1,4 @@
-/** What the console says, in words: states with their reasons, what stops a view, times. */
+/** What the console says, in words: states with their reasons, times. */
 import { noFillReasons } from '#contract/no-fill.ts'
 import {
   describeBlock,
@@ -8,7 +8,6 @@ import {
   type ReportedError,
 } from '#contract/words/renderer-errors.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import type { AdMeter } from '#renderer/host/console-page.ts'
 import type { Channel } from './channel.ts'
 import type { Slot } from './slots.ts'
 
@@ -28,12 +27,8 @@ export interface Wording {
 export function describeState({ state, ad }: Slot): Wording {
   const format = findEntry(formats, ad?.placement.format ?? '') ?? 'An ad'
   switch (state.outcome) {
-    case 'pending': {
-      const { width_px } = ad?.measure() ?? {}
-      const loading = width_px === 0 ? waiting : 'Decided. Its frame is loading.'
-      const text = state.stage === 'loading' ? loading : 'Waiting for the decision.'
-      return { tone: 'warn', chip: 'pending', reason: width_px === 0 ? 'no_room' : state.stage, text }
-    }
+    case 'pending':
+      return { tone: 'warn', chip: 'pending', ...describeWait(state.stage, ad?.measure()?.width_px) }
     case 'fill':
       return state.isViewed
         ? { tone: 'good', chip: 'viewed', reason: null, text: `${format} is shown, and has been viewed.` }
@@ -56,6 +51,14 @@ export function describeState({ state, ad }: Slot): Wording {
   }
 }
 
+/** `width_px`: of its frame, once it is mounted. */
+function describeWait(stage: 'requesting' | 'loading', width_px: number | undefined): Pick<Wording, 'reason' | 'text'> {
+  if (stage === 'requesting') return { reason: stage, text: 'Waiting for the decision.' }
+  if (width_px !== 0) return { reason: stage, text: 'Decided. Its frame is loading.' }
+  const text = 'Decided. Its slot has no room: nothing is painted or counted before it is displayed, with a width.'
+  return { reason: 'no_room', text: `${text} Is it display: none?` }
+}
+
 /** A cause that the contract knows says more than the code of the renderer. */
 function describeError(error: ReportedError): Wording {
   const details = describeRendererError(error)
@@ -63,9 +66,6 @@ function describeError(error: ReportedError): Wording {
   const reason = reason_code !== undefined && isReasonCode(reason_code) ? reason_code : code
   return { tone: 'bad', chip: 'error', reason, text: details.message, details }
 }
-
-const waiting =
-  'Decided. Its slot has no room: nothing is painted or counted before it is displayed, with a width. Is it display: none?'
 
 const formats: Readonly<Record<string, string>> = { banner: 'A banner', clip: 'A clip', native: 'A native ad' }
 
@@ -87,65 +87,6 @@ const endings: Readonly<Record<string, string>> = {
   pagehide: 'The page was left. Restored from the history, it needs a new turn.',
   cleared: 'The page called clearPlacement() or clear().',
   unknown: 'The turn has ended without an ad.',
-}
-
-/** What a view of the ad is waiting for. `hold` is null while time counts. */
-interface MeterWording {
-  hold:
-    | 'viewed'
-    | 'waiting'
-    | 'hidden page'
-    | 'too small'
-    | 'out of view'
-    | 'covered'
-    | 'hidden'
-    | 'faded'
-    | 'label'
-    | null
-  text: string
-}
-
-/** Why an ad in view is not seen, where that is neither its place nor its size. */
-const unseen: Readonly<Record<string, MeterWording>> = {
-  hidden: { hold: 'hidden', text: 'Stopped: hidden, by the styles of it or of an element around it.' },
-  faded: { hold: 'faded', text: 'Stopped: faded. Opacity or effects around it leave too little of its contrast.' },
-  label_unreadable: { hold: 'label', text: 'Stopped: its label cannot be read.' },
-  label_covered: { hold: 'label', text: 'Stopped: something lies over its label.' },
-}
-
-/** Returns the meter of a mounted ad in words. `isUnderConsole`: the console itself lies over the ad. */
-export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole: boolean): MeterWording {
-  const { ratio, uncovered, needed, width_px, height_px } = meter
-  if (isViewed) return { hold: 'viewed', text: 'Viewed: the dwell is met.' }
-  if (!meter.page_visible) return { hold: 'hidden page', text: 'Stopped: the page is hidden.' }
-  if (!Number.isFinite(needed.ratio)) {
-    return { hold: 'too small', text: `Stopped: too small. It is shown at ${width_px} × ${height_px} pixels.` }
-  }
-  if (!meter.isCounting) return { hold: 'waiting', text: 'Not started: the creative is not painted, or not playing.' }
-  if (ratio < needed.ratio) {
-    const share = `${percent(ratio)} of it, ${percent(needed.ratio)} needed`
-    return { hold: 'out of view', text: `Stopped: out of view. The viewport has ${share}.` }
-  }
-  const known = meter.outcome === 'not_seen' ? findEntry(unseen, meter.reason ?? '') : undefined
-  if (known !== undefined) return known
-  if (ratio * uncovered < needed.ratio) {
-    const what = isUnderConsole ? 'This console lies over it: move it' : 'Something lies over it, or hides it'
-    return { hold: 'covered', text: `Stopped: covered. ${what}.` }
-  }
-  return { hold: null, text: `Counting: ${seconds(meter.visible_ms)} of ${seconds(needed.ms)}.` }
-}
-
-/**
- * Returns what is missing for a bill, or null. The sandbox knows the beacons alone: of an ad that waits for its view the page knows
- * what stops it.
- */
-export function describeMissing({ ad, sandbox, events }: Slot, isUnderConsole: boolean): string | null {
-  const { missing = null, metric, gross_cpm } = sandbox?.billing ?? {}
-  const meter = ad?.measure()
-  const isSent = events.some((event) => event.type === 'beacon' && event.event === 'visible')
-  if (missing === null || !meter?.isCounting || isSent || metric !== 'viewable_impression' || gross_cpm === 0)
-    return missing
-  return describeMeter(meter, false, isUnderConsole).text
 }
 
 export function describeChannel(state: Channel['state'], base_url: string): { tone: Tone; chip: string; text: string } {
@@ -170,11 +111,6 @@ export function describeChannel(state: Channel['state'], base_url: string): { to
     case 'csp_blocked':
       return { tone: 'warn', chip: 'page only', text: `connect-src of the page does not allow ${base_url}. ${only}` }
   }
-}
-
-/** `48 %`. */
-export function percent(share: number): string {
-  return `${Math.round(share * 100)} %`
 }
 
 /** `0.42 s`. */

@@ -87,14 +87,10 @@ export async function lastPlacement(context: CommandContext, field: Field): Prom
   const last = settings.sandbox === null || stored !== null ? saved : null
   const own = last?.[field] ?? null
   const newer = stored === null ? null : await newerPlacement(context, stored, field)
-  const value = newer === null || field === 'asset_token' ? null : await readField(context, newer, field)
-  if (newer !== null && value !== null) {
-    const named = field === 'slot_id' ? '' : `, ${newer.slot_id}`
-    context.out.note(`${field} of the newest placement${named}; your last one, ${stored!.slot_id}, is older: ${value}`)
-    return value
-  }
+  const value = await newerField(context, newer, field)
+  if (value !== null) return value
   if (own !== null) {
-    const than = newer === null ? '' : `, ${stored!.slot_id}, which is older than ${newer.slot_id}`
+    const than = newer === null ? '' : `, which is older than ${newer.slot_id}`
     context.out.note(`${field} of the last ${noun}${otherKey(settings, stored)}${than}: ${own}`)
     return own
   }
@@ -102,6 +98,15 @@ export async function lastPlacement(context: CommandContext, field: Field): Prom
   const others = isMissing ? await newestField(context, field, noun) : null
   if (others !== null) return others
   throw missingField(field, isMissing ? `there is no last ${noun}` : 'the last placement has none')
+}
+
+/** Returns a field of a placement that is newer than your own, and notes it; null for a token, which stays your own. */
+async function newerField(context: CommandContext, newer: PlacementItem | null, field: Field): Promise<string | null> {
+  if (newer === null || field === 'asset_token') return null
+  const value = await readField(context, newer, field)
+  const named = field === 'slot_id' ? '' : `, ${newer.slot_id}`
+  if (value !== null) context.out.note(`${field} of the newest placement${named}; your last one is older: ${value}`)
+  return value
 }
 
 /** Returns a field of the newest placement in a running sandbox, and notes whose it is; null when there is none. */
