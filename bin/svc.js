@@ -20,7 +20,7 @@ if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1
 } else if (process.argv.length === 3 && ['--version', '-V', '-v', 'version'].includes(process.argv[2])) {
   console.log(JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).version)
 } else if (!fs.existsSync(bundle)) {
-  console.error('svc is not built yet: dist/svc.js is missing. Run: npm run build')
+  console.error('svc is not built yet, and npm ci does not build it. Run: npm start, which does, or npm run build')
   process.exitCode = 1
 } else {
   // Deno has none.

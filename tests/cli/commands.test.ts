@@ -6,6 +6,7 @@ import { loadAll } from '#cli/run/command.ts'
 import { keptCommands, renamedCommands } from '#cli/run/renamed-commands.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { compat, contract } from '#contract/index.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { manualClock, startSandbox } from '#sandbox/index.ts'
 import { commands } from '#src/program.ts'
 import { receiver } from '#tests/http/receiver.ts'
@@ -147,6 +148,22 @@ reason test_outcome_requires_test_key
     const own = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.live_secret_key }
     expect(await readNext(own)).toEqual(['svc beacons send --event render', 'svc explain\n'])
   })
+})
+
+test('explain calls an ad that was shown a fill, also once its time is over', async () => {
+  const clock = manualClock(noon)
+  await using sandbox = await startSandbox({ clock })
+  const env = { SVC_BASE_URL: sandbox.url, SVC_SECRET_KEY: sandbox.keys.secret_key, SVC_CLIENT_ID: 'proj_demo' }
+  const outcome = async (slot_id: string) =>
+    /^outcome +(.*)$/m.exec((await cli.svc(`explain ${slot_id}`, { env })).stdout)?.[1]
+  const create = async () =>
+    JSON.parse((await cli.svc('placements create --format banner -o json', { env })).stdout) as PlacementResponse
+  const [unseen, shown] = [await create(), await create()]
+  expect((await fetch(shown.placement!.render.frame_url)).status).toBe(200)
+  expect(await outcome(shown.slot_id)).toMatch(/^ready, fill: banner of \w+$/)
+  clock.advance(3_600_000)
+  expect(await outcome(shown.slot_id)).toMatch(/^fill: banner of \w+, shown; now expired$/)
+  expect(await outcome(unseen.slot_id)).toMatch(/^expired, fill: banner of \w+$/)
 })
 
 describe('api decisions.get', () => {

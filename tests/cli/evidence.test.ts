@@ -71,6 +71,8 @@ describe('an export', () => {
     expect(JSON.parse(one.split('\n')[2]!)).toMatchObject({ line: 'manifest', client_id: 'proj_other', chains: [{}] })
     const again = await cli.svc('evidence export one.jsonl')
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('or --force to replace it') })
+    // --force would not help.
+    expect((await cli.svc('evidence export .')).stderr).toContain(' is a folder.\nhint: Give the name of a file in it.')
     const failed = await cli.svc('evidence export one.jsonl --force --client-id proj_nobody')
     expect(failed.code).toBe(2)
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)

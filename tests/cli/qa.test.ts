@@ -399,6 +399,9 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     expect(stderr).toContain(`${second}:6:28: Unknown field expct. Did you mean expect?`)
     expect(stderr).toContain('There is no built-in suite named nowhere.')
     expect((await cli.svc(`qa validate ${first}`)).code).toBe(2)
+    const one = 'suite: one\ntitle: One\ncases: [{ name: a, steps: [{ placement: null }] }]\n'
+    writeFileSync(join(cli.home, 'one.yaml'), one)
+    expect((await cli.svc('qa validate one.yaml')).stdout).toMatch(/one\.yaml: valid, 1 case\n$/)
     expect((await cli.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: valid, \d+ cases\n$/)
   })
 

@@ -1,5 +1,5 @@
 /** Files that commands write, complete or not at all. */
-import { createWriteStream, existsSync } from 'node:fs'
+import { createWriteStream, existsSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { Option } from 'commander'
@@ -23,7 +23,11 @@ export async function writeAtomically(
 ): Promise<void> {
   const partial = `${path}.${system.pid}.part`
   const refuseExisting = () => {
-    if (overwrite || !existsSync(path)) return
+    if (!existsSync(path)) return
+    if (statSync(path).isDirectory()) {
+      throw new CliError('usage', 'file_exists', `${path} is a folder.`, 'Give the name of a file in it.')
+    }
+    if (overwrite) return
     throw new CliError('usage', 'file_exists', `${path} exists.`, 'Give another name, or --force to replace it.')
   }
   refuseExisting()

@@ -29,7 +29,10 @@ export const defaultHost = '127.0.0.1'
 /** Of a namespace, and of a second sandbox. */
 const NameText = z
   .string()
-  .regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, 'must be lower-case letters and digits, with - and _ in between')
+  .regex(
+    /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/,
+    'must be 1 to 40 lower-case letters and digits, with - and _ in between',
+  )
 
 const table = {
   port: {

@@ -185,12 +185,15 @@ function findSource({ trace }: PlacementDetail): string | null {
 }
 
 function outcomeText(
-  { status, fill, format, campaign_id, forced, no_fill_reason }: PlacementDetail,
+  { status, fill, format, campaign_id, forced, no_fill_reason, first_frame_at_ms }: PlacementDetail,
   style: Style,
 ): string {
   if (fill === null) return style.yellow(status)
-  if (fill)
-    return `${status}, ${style.green('fill')}: ${format} of ${formatValue(campaign_id)}${forced ? ', forced' : ''}`
+  if (fill) {
+    const offer = `${style.green('fill')}: ${format} of ${formatValue(campaign_id)}${forced ? ', forced' : ''}`
+    // What was shown is not lost once its time is over.
+    return status === 'expired' && first_frame_at_ms !== null ? `${offer}, shown; now expired` : `${status}, ${offer}`
+  }
   if (no_fill_reason === null) return `${status}, ${style.yellow('no fill')}`
   return `${status}, ${style.yellow('no fill')}: ${no_fill_reason}. ${noFillReasons[no_fill_reason].meaning}`
 }

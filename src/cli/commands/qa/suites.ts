@@ -6,6 +6,7 @@ import type { PlannedCase } from '#qa/run/plan.ts'
 import type { LoadedSuite } from '#qa/suite/schema.ts'
 import { CliError } from '#text/cli-error.ts'
 import { type Column, paintDim, tableLines } from '#text/table.ts'
+import { plural } from '#text/text.ts'
 
 export const suitesArgument = new Argument(
   '[suites...]',
@@ -119,7 +120,7 @@ export const validate: Command = {
     const { expand } = await import('#qa/run/plan.ts')
     const loaded = await loadSuites(context, names)
     const items = loaded.map((suite) => ({ file: suite.file, suite: suite.name, cases: expand([suite]).length }))
-    context.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${cases} cases`))
+    context.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${plural(cases, 'case')}`))
     return 0
   },
 }
