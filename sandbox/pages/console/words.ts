@@ -2,6 +2,7 @@
 import { noFillReasons } from '#contract/no-fill.ts'
 import {
   describeBlock,
+  describeEnding,
   describeRendererError,
   type ErrorWords,
   isReasonCode,
@@ -40,7 +41,7 @@ export function describeState({ state, ad }: Slot): Wording {
     case 'error':
       return describeError(state)
     case 'ended': {
-      const text = findEntry(endings, state.reason) ?? 'The ad has left the page.'
+      const text = describeEnding(state.reason)
       return {
         tone: 'plain',
         chip: 'ended',
@@ -71,22 +72,6 @@ const formats: Readonly<Record<string, string>> = { banner: 'A banner', clip: 'A
 
 function explainNoFill(reason: string): string {
   return findEntry(noFillReasons, reason)?.meaning ?? 'The service decided without an ad.'
-}
-
-const endings: Readonly<Record<string, string>> = {
-  finished: 'The answer ended, and withTurn or finish() cleared its ad. To keep the ad, pass keepMounted: true.',
-  finished_early: 'The answer ended before its ad had arrived. To show the ad all the same, pass keepMounted: true.',
-  cancelled: 'cancel() ended the turn. To keep its ad, call finish() and pass keepMounted: true.',
-  aborted: 'The signal of the turn was aborted. To keep its ad, abort only your own work.',
-  replaced: 'Another turn on the same element took its place. To keep both ads, give each its own element.',
-  moved: 'It was mounted elsewhere.',
-  expired: 'The placement is no longer valid.',
-  target_removed:
-    'Its element has left the page. Start the turn again on the new element, with the same turnId, and its ad is back.',
-  destroyed: 'The page called destroy().',
-  pagehide: 'The page was left. Restored from the history, it needs a new turn.',
-  cleared: 'The page called clearPlacement() or clear().',
-  unknown: 'The turn has ended without an ad.',
 }
 
 export function describeChannel(state: Channel['state'], base_url: string): { tone: Tone; chip: string; text: string } {

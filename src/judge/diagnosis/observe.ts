@@ -80,7 +80,9 @@ function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step
     })
   }
   const slots = new Set<string | null>(mounts.map(({ slot_id }) => slot_id))
-  const isOfPage = ({ requests = [] }: RuleFinding) => requests.every(({ slot_id }) => slots.has(slot_id))
+  // A page that blocks every frame has no ad: what was filled meanwhile was filled for it.
+  const isOfPage = ({ requests = [] }: RuleFinding) =>
+    requests.every(({ slot_id }) => slots.has(slot_id)) || (cause === 'frame-blocked' && mounts.length === 0)
   return verdicts.map((verdict) => {
     const { id } = verdict.rule
     const isConsequence =

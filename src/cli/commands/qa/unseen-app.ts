@@ -41,6 +41,7 @@ function unseenHint(watched: Watched, { steps, since, ...flags }: ObserveFlags, 
   if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
     // Then the reason is known.
     if (page.renderer_errors.length + page.console_errors.length + page.blocked.length > 0) return null
+    if (page.outcomes.length > 0) return `The page requested no ad. Its console says: ${page.outcomes.join(' ')}`
     const isUsed = steps !== undefined || headedFlag(flags) !== null
     const early = page.is_idle ? ' Does it look for SponsoredPlacement before render.js has run?' : ''
     return isUsed

@@ -300,3 +300,24 @@ const rendererErrors: Readonly<Record<string, readonly [message: string, fix?: s
   ],
   unmeasurable: ['The browser cannot measure a view.'],
 }
+
+/** Returns in words what the reason of a `cleared` event means, and what keeps the ad; `finished_early`: nothing was mounted. */
+export function describeEnding(reason: string): string {
+  return findEntry(endings, reason) ?? 'The ad has left the page.'
+}
+
+const endings: Readonly<Record<string, string>> = {
+  finished: 'The answer ended, and withTurn or finish() cleared its ad. To keep the ad, pass keepMounted: true.',
+  finished_early: 'The answer ended before its ad had arrived. To show the ad all the same, pass keepMounted: true.',
+  cancelled: 'cancel() ended the turn. To keep its ad, call finish() and pass keepMounted: true.',
+  aborted: 'The signal of the turn was aborted. To keep its ad, abort only your own work.',
+  replaced: 'Another turn on the same element took its place. To keep both ads, give each its own element.',
+  moved: 'It was mounted elsewhere.',
+  expired: 'The placement is no longer valid.',
+  target_removed:
+    'Its element has left the page. Start the turn again on the new element, with the same turnId, and its ad is back.',
+  destroyed: 'The page called destroy().',
+  pagehide: 'The page was left. Restored from the history, it needs a new turn.',
+  cleared: 'The page called clearPlacement() or clear().',
+  unknown: 'The turn has ended without an ad.',
+}

@@ -62,6 +62,8 @@ interface FrameLook {
   height: number
   hidden_by: string | null
   clipped_by: string | null
+  /** The element that lies over its middle; null when none does, or its middle is outside the window. */
+  covered_by: string | null
   shared_id: string | null
   /** Whether render.js has mounted it: no other frame shows anything. */
   is_drawn: boolean
@@ -203,6 +205,21 @@ export function inspectPage(bases: readonly string[]): PageLook {
     }
     return null
   }
+  /** Returns the element that lies over the middle of an ad, or null. */
+  const coveredBy = (frame: Element) => {
+    const { left, top, width, height } = frame.getBoundingClientRect()
+    let at: Element | null = null
+    for (let root: Document | ShadowRoot = document; ; root = at.shadowRoot) {
+      const hit: Element | null = root.elementFromPoint(left + width / 2, top + height / 2)
+      if (hit === null || hit === at) return null
+      at = hit
+      if (at.shadowRoot === null) break
+    }
+    for (let around: Element | null = frame; around !== null; around = composedParent(around)) {
+      if (around === at) return null
+    }
+    return drawnElement(frame).contains(at) ? null : describeElement(at)
+  }
   /** Returns the id of an element around it that another, empty element has too, or null. */
   const sharedId = (frame: Element) => {
     for (
@@ -310,6 +327,7 @@ export function inspectPage(bases: readonly string[]): PageLook {
         height: Math.round(height),
         hidden_by: hiddenBy(frame),
         clipped_by: clippedBy(frame),
+        covered_by: coveredBy(frame),
         shared_id: sharedId(frame),
         is_drawn: drawnElement(frame) !== frame,
         target: findTarget(frame),

@@ -13,6 +13,8 @@ export interface Mount {
   hidden_by: string | null
   /** The element around it that cuts off half of it or more; null when there is none. */
   clipped_by: string | null
+  /** The element that lay over its middle when it was last looked at; null when none did. */
+  covered_by: string | null
   /** The largest share of it that was in the window and not cut off, 0 to 1. */
   seen_share: number
   /** How long svc tried to bring it into view, milliseconds; with `is_headed`, how long something cut it off. */
@@ -60,7 +62,7 @@ interface Looking {
 export function mergeLook(mounts: Map<string, WatchedMount>, { frames }: PageLook, looking: Looking): void {
   const { key, frame, sought, is_headed, now, passed_ms } = looking
   for (const look of frames) {
-    const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, is_drawn, text } = look
+    const { src, width, height, hidden_by, clipped_by, covered_by, shared_id, seen_share, label, is_drawn, text } = look
     const element = key(look.element)
     const slot_id = slotInSrc(src)
     const earlier = mounts.get(element)
@@ -84,6 +86,7 @@ export function mergeLook(mounts: Map<string, WatchedMount>, { frames }: PageLoo
       height: Math.max(height, before.height),
       hidden_by: before.hidden_by === null ? null : hidden_by,
       clipped_by,
+      covered_by,
       seen_share: Math.max(seen_share ?? 0, before.seen_share),
       sought_ms: before.sought_ms + (isSought ? passed_ms : 0),
       shared_id,

@@ -29,7 +29,7 @@ import { type AroundAds, readAroundAds, recordAroundAds } from './in-page-ads.ts
 import { findSlot, type Mount, mergeLook, needsView, type WatchedMount } from './mounts.ts'
 import { hasStub, isUseTooEarly } from './renderer-use.ts'
 import { type FoundKey, maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
-import { takeSlotPictures } from './slot-pictures.ts'
+import { readOutcomes, takeSlotPictures } from './slot-pictures.ts'
 
 export interface PageSeen {
   url: string
@@ -68,8 +68,12 @@ export interface PageSeen {
   screenshot: Screenshot | null
   /** Of each ad at the end, with what the console of the page says of it. */
   slot_pictures: readonly Screenshot[]
+  /** In a page without an ad: what its console says of each slot. */
+  outcomes: readonly string[]
   /** Whether a file of steps used the page. */
   is_driven: boolean
+  /** Whether you used it in a window. */
+  is_headed: boolean
   /** The step that could not be done, after which the page was only watched; null when all could. */
   failed_step: FailedStep | null
 }
@@ -195,7 +199,9 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       interventions: loads.interventions,
       screenshot,
       slot_pictures: page.isClosed() ? [] : await takeLastPictures(page, options.signal),
+      outcomes: mounts.length > 0 || page.isClosed() ? [] : await readOutcomes(page),
       is_driven: drive !== undefined,
+      is_headed: options.is_headed,
       failed_step,
     }
   } finally {

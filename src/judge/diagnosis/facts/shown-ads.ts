@@ -60,6 +60,11 @@ export function isAccepted(exchange: JournaledExchange): boolean {
   return isBeacon(exchange) && exchange.status === 200
 }
 
+/** Whether a beacon reported that an ad was seen. */
+export function isAnySeen({ exchanges }: Pick<Journal, 'exchanges'>): boolean {
+  return exchanges.some((each) => isAccepted(each) && isViewEvent(readEvent(each)))
+}
+
 export function readBeaconId({ request_body }: JournaledExchange): string | null {
   return textAt(request_body, 'beacon_id')
 }
@@ -81,7 +86,7 @@ export function reportsBeforeFrame(exchanges: readonly JournaledExchange[]): Set
   const isEarly = (each: JournaledExchange, at: number) => {
     const frame = shown.get(each.slot_id ?? '')
     // The frame hands out the token of class bt.
-    if (frame === undefined || !isAccepted(each)) return false
+    if (frame === undefined || !isAccepted(each) || each.key === 'bt') return false
     return at < exchanges.indexOf(frame) && each.at_ms < frame.at_ms
   }
   return new Set(exchanges.filter(isEarly))

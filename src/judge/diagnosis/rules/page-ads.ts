@@ -1,5 +1,6 @@
 /** Ads that people can bear: what an ad does to the page and the computer around it, as a browser saw it. */
 import { sizeText } from '#text/text.ts'
+import { isAnySeen } from '../facts/shown-ads.ts'
 import { ruleSet } from '../rule.ts'
 
 const adInPage = 'an ad in the page (--url)'
@@ -15,6 +16,9 @@ const maxCpuMs = 60_000
 /** The longest wait that leaves a person's train of thought alone (Nielsen, Usability Engineering, 1993). */
 const maxLateMs = 1_000
 
+/** After this many a slot that showed no ad long enough does not by accident. */
+const minDrops = 3
+
 export const pageAdRules = ruleSet('page', {
   'slot-emptied': {
     title: 'a slot keeps its ad when the page is drawn again',
@@ -22,14 +26,19 @@ export const pageAdRules = ruleSet('page', {
     costs: 'The ad is mounted again and its view starts again each time; after ten times it stays away.',
     fix: 'Mark the slot for your framework, so that it leaves alone what is in there: React a div without children, Vue v-once, morphdom onBeforeElUpdated, Turbo data-turbo-permanent, htmx hx-preserve, LiveView phx-update="ignore". The renderer page lists more: svc docs renderer.',
     needs: adInPage,
-    judge({ page: { mounts, around_ads } }) {
+    judge({ page: { mounts, around_ads, is_driven, is_headed }, observed }) {
+      // Nobody else than the page took it out, and it never came to a view.
+      const isLoss = !is_driven && !is_headed && !isAnySeen(observed)
       const slots = Map.groupBy(
         around_ads.flatMap(({ dropped }) => dropped),
         ({ slot }) => slot,
       )
       const findings = [...slots].map(([slot, dropped]) => {
         const times = dropped.length === 1 ? 'once' : `${dropped.length} times`
-        return { message: `The page took the ad of ${dropped[0]!.slot_id} out of ${slot} ${times}, and kept the slot.` }
+        const message = `The page took the ad of ${dropped[0]!.slot_id} out of ${slot} ${times}, and kept the slot.`
+        return isLoss && dropped.length >= minDrops
+          ? { message: `${message} It was never seen.`, severity: 'error' as const }
+          : { message }
       })
       return { sample_size: mounts.length, findings }
     },

@@ -6,7 +6,15 @@ import type { Facts } from '../rule.ts'
 import { pageRules } from './page.ts'
 
 const mount: Partial<Mount> = { slot_id: 'slot_1', width: 300, height: 250, is_drawn: true, in_view_ms: 3_000 }
-const visible = { hidden_by: null, colors: 1, shared_id: null, label: 'Sponsored', seen_share: 1, sought_ms: 0 }
+const visible = {
+  hidden_by: null,
+  covered_by: null,
+  colors: 1,
+  shared_id: null,
+  label: 'Sponsored',
+  seen_share: 1,
+  sought_ms: 0,
+}
 const frame = { method: 'GET', path: '/v1/render/ast_1', status: 200, slot_id: 'slot_1', request_headers: {} }
 const price = { metric: 'viewable_impression', gross_cpm: 2.1, currency: 'USD' } as const
 const paid: BillingVerdict = { ...price, would_bill: true, explanation: 'One viewable impression counted.' }
@@ -33,6 +41,15 @@ test.each([
   ])
   // What a rule says of every page must not contradict that.
   expect(pageRules[id].costs).not.toMatch(/paid|billed/)
+})
+
+test('slot-blank names what lies over the ad', () => {
+  const [finding] = pageRules['slot-blank'].judge(buildFacts({ covered_by: 'div.notice' })).findings
+  expect(finding).toMatchObject({
+    message: 'The ad of slot_1, 300 × 250, is covered: div.notice lies over it, and shows a single colour.',
+    fix: 'Show the ad where nothing lies over it, or once div.notice is gone.',
+  })
+  expect(pageRules['slot-blank'].judge(buildFacts({ covered_by: 'div.notice', colors: 9 })).findings).toEqual([])
 })
 
 describe('no ad in the page', () => {

@@ -7,7 +7,7 @@ import { plural } from '#text/text.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
-import { isNamedByPage } from '../facts/shown-ads.ts'
+import { isAnySeen, isNamedByPage } from '../facts/shown-ads.ts'
 import { declaredSizes, formatSize } from '../facts/sizes.ts'
 import { type Facts, type Judgement, type Observed, type RuleFinding, ruleSet } from '../rule.ts'
 import { fixOfNamedTurn, slotsOfTurns } from './fills.ts'
@@ -191,8 +191,15 @@ export const pageRules = ruleSet('page', {
       const looked = mounts.filter((mount) => isSeen(mount) && mount.colors !== null)
       const blank = looked
         .filter(({ colors }) => colors === 1)
-        .map(({ slot_id, width, height, is_drawn }) => ({
-          message: withBill(`The ad of ${slot_id}, ${width} × ${height}, is a single colour.`, slot_id, observed),
+        .map(({ slot_id, width, height, is_drawn, covered_by }) => ({
+          message: withBill(
+            covered_by === null
+              ? `The ad of ${slot_id}, ${width} × ${height}, is a single colour.`
+              : `The ad of ${slot_id}, ${width} × ${height}, is covered: ${covered_by} lies over it, and shows a single colour.`,
+            slot_id,
+            observed,
+          ),
+          ...(covered_by !== null && { fix: `Show the ad where nothing lies over it, or once ${covered_by} is gone.` }),
           ...(!is_drawn && { fix: 'Mount it with render.js: a frame that nothing initialises shows nothing.' }),
         }))
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
@@ -212,7 +219,7 @@ export const pageRules = ruleSet('page', {
     judge: ({ page, observed }) => ({
       sample_size: page.files,
       findings: [
-        ...rendererErrors(page, observed.command_name),
+        ...rendererErrors(page, observed.command_name, isAnySeen(observed)),
         ...[...new Set(page.console_errors.filter((text) => !isRepetition(text, page)))].map((text) => ({
           message: `On the console: ${text}`,
           fix: consoleFix(text, page),

@@ -23,7 +23,9 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   screenshot: null,
   slot_pictures: [],
   browser: 'chromium',
+  outcomes: [],
   is_driven: false,
+  is_headed: false,
   around_ads: [],
   frame_loads: [],
   interventions: [],
@@ -113,5 +115,33 @@ describe('render.js that is late or blocked', () => {
   test('a function that the stub does not have goes through its queue', () => {
     const text = 'SponsoredPlacement.startTurn is not a function'
     expect(consoleFix(text, page({ has_stub: true }))).toContain('SponsoredPlacement.queue.push')
+  })
+})
+
+describe('an ad that left the page before it was seen', () => {
+  const lostBy = (code: string, isSeen = false, more: Partial<PageSeen> = {}) =>
+    rendererErrors(
+      page({ ...more, renderer_errors: [{ type: 'cleared', code, detail: 'slot_1 after 0.3 s' }] }),
+      'svc',
+      isSeen,
+    )
+
+  test.each([
+    ['another was seen', lostBy('target_removed', true)],
+    ['steps used the page', lostBy('target_removed', false, { is_driven: true })],
+    ['you used it', lostBy('target_removed', false, { is_headed: true })],
+    ['the page was left', lostBy('pagehide')],
+    ['the placement expired', lostBy('expired')],
+  ])('is no error: %s', (_, [finding]) => {
+    expect(finding?.severity).toBeUndefined()
+  })
+
+  test('is an error where the page lost all, with the words of the console', () => {
+    expect(lostBy('target_removed')).toMatchObject([
+      {
+        severity: 'error',
+        fix: expect.stringContaining('Start the turn again on the new element, with the same turnId'),
+      },
+    ])
   })
 })

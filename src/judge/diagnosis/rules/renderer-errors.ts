@@ -1,5 +1,11 @@
 /** What the errors, blocks and lost ads that render.js reports in a page mean, and what to do about each. */
-import { describeBlock, describeRendererError, type ReportedError } from '#contract/words/renderer-errors.ts'
+
+import {
+  describeBlock,
+  describeEnding,
+  describeRendererError,
+  type ReportedError,
+} from '#contract/words/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen } from '../facts/page.ts'
 import { isUseTooEarly } from '../facts/renderer-use.ts'
@@ -20,14 +26,25 @@ const faults: ReadonlySet<string> = new Set([
 ])
 
 /** Returns one finding for each different error or block of render.js. */
-export function rendererErrors(page: PageSeen, command_name: string): RuleFinding[] {
+export function rendererErrors(page: PageSeen, command_name: string, isSeen = false): RuleFinding[] {
   const findings = page.renderer_errors
     .filter((error) => !isConsequence(error, page))
-    .map((error) => ({ ...toFinding(error, page, command_name), ...weigh(error, page) }))
+    .map((error) => ({ ...toFinding(error, page, command_name), ...weigh(error, page, isSeen) }))
   return [...new Map([...findings, ...waitingTurns(page)].map((finding) => [finding.message, finding])).values()]
 }
 
-function weigh({ code }: RendererError, { mounts }: PageSeen): Pick<RuleFinding, 'severity'> {
+/** Ways of a page to end its ad. The end of a page, of a consent or of an answer may be that of the user. */
+const losses: ReadonlySet<string> = new Set(['target_removed', 'cleared', 'destroyed'])
+
+/** Whether the page itself lost every ad: none was seen, and nobody used the page. */
+export function isOwnLoss({ type, code }: RendererError, { is_driven, is_headed }: PageSeen, isSeen: boolean): boolean {
+  return type === 'cleared' && losses.has(code) && !isSeen && !is_driven && !is_headed
+}
+
+function weigh(error: RendererError, page: PageSeen, isSeen: boolean): Pick<RuleFinding, 'severity'> {
+  const { code } = error
+  if (isOwnLoss(error, page, isSeen)) return { severity: 'error' }
+  const { mounts } = page
   return mounts.length === 0 && faults.has(code) ? { severity: 'error' } : {}
 }
 
@@ -48,7 +65,7 @@ function toFinding(error: RendererError, page: PageSeen, command_name: string): 
   if (type === 'cleared') {
     return {
       message: `The page removed the ad of ${detail}, before it was seen: ${code}.`,
-      fix: 'Keep it in the page until it has been seen: finish() waits for that; clear, cancel and removing the slot do not.',
+      fix: `${describeEnding(code)} ${keepUntilSeen}`,
     }
   }
   if (type === 'cancelled') {
@@ -72,6 +89,9 @@ function toFinding(error: RendererError, page: PageSeen, command_name: string): 
     fix: `${advice === null ? '' : `${advice} `}Look it up: ${command_name} docs ${topic.replace(/^.*\//, '')}`,
   }
 }
+
+const keepUntilSeen =
+  'Keep it in the page until it has been seen: finish() waits for that; clear, cancel and removing the slot do not.'
 
 const fixOfMissingConsent =
   'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged.'

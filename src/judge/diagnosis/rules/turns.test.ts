@@ -222,6 +222,7 @@ const mount = (slot_id: string, from: number, until: number, more: Partial<Mount
   height: 250,
   hidden_by: null,
   clipped_by: null,
+  covered_by: null,
   seen_share: 1,
   sought_ms: 0,
   shared_id: null,
@@ -240,7 +241,7 @@ describe('no rule advises what the page does already', () => {
   const replaced = (...turns: string[]) =>
     journal(
       turns.flatMap((turn, at) => [ask(`slot_${at}`, 9 * at), shown(`slot_${at}`, 9 * at, { turn })]),
-      { mounts: turns.map((_, at) => mount(`slot_${at}`, 9 * at, 9 * at + 5)) },
+      { renderer_errors: [], mounts: turns.map((_, at) => mount(`slot_${at}`, 9 * at, 9 * at + 5)) },
     )
 
   test.each([
@@ -256,7 +257,7 @@ describe('no rule advises what the page does already', () => {
 
 describe('lost-on-remount, in a page', () => {
   const seen = [ask('slot_1', 0), shown('slot_1', 0), ask('slot_2', 9), shown('slot_2', 9)]
-  const found = (...mounts: Mount[]) => messages('lost-on-remount', journal(seen, { mounts }))
+  const found = (...mounts: Mount[]) => messages('lost-on-remount', journal(seen, { mounts, renderer_errors: [] }))
 
   test('placements one after the other beside the same text, in new elements', () => {
     expect(found(mount('slot_1', 0, 5), mount('slot_2', 9, 12))).toEqual([
@@ -280,8 +281,8 @@ describe('lost-on-remount, in a page', () => {
   test('not placements of one turn: that it asked again is the mistake', () => {
     const same = [shown('slot_1', 0, { turn: 'm1' }), shown('slot_2', 9, { turn: 'm1' })]
     const mounts = [mount('slot_1', 0, 5), mount('slot_2', 9, 12)]
-    expect(messages('lost-on-remount', journal(same, { mounts }))).toEqual([])
-    expect(messages('turn-asked-again', journal(same, { mounts }))).toHaveLength(1)
+    expect(messages('lost-on-remount', journal(same, { mounts, renderer_errors: [] }))).toEqual([])
+    expect(messages('turn-asked-again', journal(same, { mounts, renderer_errors: [] }))).toHaveLength(1)
   })
 })
 
@@ -308,7 +309,7 @@ describe('two-in-one-slot', () => {
   test('in a page, two placements in one element; each pair is named once', () => {
     const seen = [ask('slot_1', 0), shown('slot_1', 0), ask('slot_2', 1), shown('slot_2', 1)]
     const mounts = [mount('slot_1', 0, 5, { rivals: ['slot_2'] }), mount('slot_2', 1, 5, { rivals: ['slot_1'] })]
-    expect(messages('two-in-one-slot', journal(seen, { mounts }))).toEqual([
+    expect(messages('two-in-one-slot', journal(seen, { mounts, renderer_errors: [] }))).toEqual([
       'slot_1 and slot_2 were in view at the same time in one element of the page.',
     ])
   })

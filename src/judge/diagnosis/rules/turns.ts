@@ -7,8 +7,9 @@
 import { groupBy, isPlacementRequest, type JournaledExchange, joinFirst, type NonEmpty } from '#diagnosis/exchange.ts'
 import { plural } from '#text/text.ts'
 import type { Mount } from '../facts/mounts.ts'
-import { type AdBeacon, adsInJournal, isNamedByPage, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
+import { type AdBeacon, adsInJournal, isAnySeen, isNamedByPage, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
 import { type Judgement, type Observed, type RuleFinding, type RuleText, ruleSet } from '../rule.ts'
+import { isOwnLoss } from './renderer-errors.ts'
 
 const nameTheMessage =
   'Give startTurn the id of the message as turnId, each time its slot is drawn: the ad comes back without a request.'
@@ -121,7 +122,9 @@ export const turnRules = ruleSet('journal', {
       const findings = observed.page
         ? findReplacedInPage(observed, rendered, observed.page.mounts)
         : findLostInJournal(observed, rendered)
-      return { sample_size: rendered.length, findings }
+      // Where the page lost every ad none could come back.
+      const isLost = observed.page?.renderer_errors.some((each) => isOwnLoss(each, observed.page!, isAnySeen(observed)))
+      return { sample_size: isLost ? findings.length : rendered.length, findings }
     },
   },
   'two-in-one-slot': {
