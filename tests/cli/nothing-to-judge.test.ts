@@ -89,6 +89,10 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
       () => `beacons reconcile ${file('zero.csv', 'slot_id,views\nslot_a,0\n')}`,
       /counts 0, and the sandbox has no turn\./,
     ],
+    [
+      () => `beacons reconcile ${file('rejected.csv', 'slot_id,metric\nslot_a,\n')} -o json`,
+      /Nothing was compared: no row of rejected\.csv has a count/,
+    ],
   ],
   'contract compare': [
     [() => `contract compare ${file('empty.har', '{"log":{"entries":[]}}')}`, /Nothing of empty\.har was compared\./],

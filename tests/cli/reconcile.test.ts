@@ -75,6 +75,19 @@ test('a metric without a column, and a column that was not read, end with exit c
   expect((await reconcile("--map 'Ad views=viewable_impression' -q", ...rows)).code).toBe(0)
 })
 
+test('a file without a count is nothing to compare, though the sandbox counts', async () => {
+  const [viewed] = await slots()
+  const { stdout: rejected } = await cli.svc('beacons list --verdict rejected -o csv')
+  for (const [flags, ...lines] of [
+    ['', rejected.trim()],
+    ['', 'slot_id,metric', `${viewed},`],
+    ['--map heartbeat=none', 'slot_id,event', `${viewed},heartbeat`],
+  ] as const satisfies [string, ...string[]][]) {
+    const { code, stdout } = await reconcile(`${flags} -q -o json`, ...lines)
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+  }
+})
+
 test('a span without a row of the file, and without a count, is nothing to compare', async () => {
   const [viewed] = await slots()
   for (const span of ['--since 2030-01-01', '--until 2020-01-01']) {

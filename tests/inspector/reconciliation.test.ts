@@ -76,7 +76,7 @@ test('a dropped file is compared: totals, a chart, causes, and each turn with a 
 test('a file whose columns are not found is read when they are chosen, and a bad row is named by its line', async () => {
   await using inspector = await openStaged()
   const { here: on, page, go } = inspector
-  const [viewed] = await playTurns(on)
+  const [viewed, rendered] = await playTurns(on)
   await go('/billing/reconcile')
   const choose = (name: string, text: string) =>
     page.locator('.file-drop input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
@@ -88,6 +88,13 @@ test('a file whose columns are not found is read when they are chosen, and a bad
   await page.getByRole('button', { name: /viewable impression/ }).click()
   await page.getByRole('option', { name: /^Ad/ }).click()
   await page.getByText('No difference: both count the same.').waitFor()
+  await choose('part.csv', `slot_id,impressions,views,VImp\n${viewed},1,1,Y\n${rendered},1,0,N\n`)
+  await page.getByText('No difference: both count the same.').waitFor()
+  await choose('doubt.csv', `slot_id,impressions,VImp\n${viewed},1,Y\n${rendered},1,N\n`)
+  await page.getByText('What was read has no difference, and not all was compared.').waitFor()
+  await choose('none.csv', `slot_id,metric\n${viewed},\n`)
+  await page.getByText('Nothing was compared: no row of your file has a count').waitFor()
+  expect(await page.getByText('No difference').count()).toBe(0)
   await choose('bad.csv', `slot_id,views\n${viewed},many\n`)
   await page.getByText('line 2: views is many: it must be a whole number from 0, yes or no').waitFor()
   await page.getByText('Choose the columns').waitFor()

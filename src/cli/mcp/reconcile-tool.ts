@@ -51,7 +51,9 @@ const sums = { own: z.number(), accepted: z.number(), difference: z.number() }
 
 const output = z.strictObject({
   file: z.string(),
-  ok: z.boolean().describe('Whether every metric is within the tolerance, and has a column.'),
+  ok: z
+    .boolean()
+    .describe('Whether something was compared, and every metric is within the tolerance and has a column.'),
   key: z.enum(['slot_id', 'session_id', 'day']),
   mode: z.enum(modes),
   modes: z

@@ -42,7 +42,7 @@ export interface OwnCounts {
   unread: readonly UnreadColumn[]
 }
 
-/** A column that was not read, and what its values are: whole numbers, prices and amounts, or anything else. */
+/** A column that was not read, and what its values may be: counts, prices and amounts, or anything else. */
 export interface UnreadColumn {
   column: string
   kind: 'count' | 'amount' | 'other'
@@ -252,8 +252,8 @@ function isNoNumber(cell: unknown): boolean {
 }
 
 const flags: Readonly<Record<string, number>> = {
-  ...{ true: 1, yes: 1, wahr: 1, ja: 1, vrai: 1, oui: 1 },
-  ...{ false: 0, no: 0, falsch: 0, nein: 0, faux: 0, non: 0 },
+  ...{ true: 1, yes: 1, wahr: 1, ja: 1, vrai: 1, oui: 1, t: 1, y: 1, j: 1 },
+  ...{ false: 0, no: 0, falsch: 0, nein: 0, faux: 0, non: 0, f: 0, n: 0 },
 }
 
 /** Reads a whole number, with or without separators of thousands, or yes and no; an empty cell, or a word for nothing, is 0. */
@@ -265,6 +265,20 @@ function readCount(value: unknown, column: string, decimal: DecimalSign): number
     parseWhole(text, typeof value === 'number' ? '.' : decimal) ?? findEntry(flags, text.trim().toLowerCase())
   if (count !== undefined) return count
   throw new BadValue(`${column} is ${shortText(value)}: it must be a whole number from 0, yes or no`)
+}
+
+/**
+ * Whether a column may hold a count: a cell of it can be read as one, and not most of them are something else. One that has
+ * only words for nothing may be of zeros; an empty one is not used.
+ */
+export function mayHoldCounts({ names, rows }: OwnFile, column: string): boolean {
+  const index = names.indexOf(column)
+  const texts = rows.map(({ cells }) => String(cells[index] ?? '').trim()).filter((text) => text !== '')
+  const isCount = (text: string) =>
+    isNoNumber(text) ||
+    Object.hasOwn(flags, text.toLowerCase()) ||
+    (parseWhole(text, '.') ?? parseWhole(text, ',')) !== null
+  return texts.filter(isCount).length * 2 > texts.length
 }
 
 /** Whether a text is a slot: of this service, or of one whose recording is played. */

@@ -1,10 +1,10 @@
 /** A file of own counts as a whole: its columns, how its values are written, and its counts. */
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
-import { metrics, normalizeWord, type OwnField } from './column-words.ts'
+import { metrics, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { findColumns, listColumns, type Mapping, type OwnColumns, quoteColumn, splitMap } from './columns.ts'
 import { type DecimalSign, describeNumbers, findDecimalSign } from './numbers.ts'
-import { hasValues, type OwnCounts, readOwnCounts, type UnreadColumn } from './own-counts.ts'
+import { hasValues, mayHoldCounts, type OwnCounts, readOwnCounts, type UnreadColumn } from './own-counts.ts'
 import type { OwnFile } from './own-file.ts'
 import { OwnFileError, shortText } from './own-file-error.ts'
 
@@ -49,7 +49,7 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
   )
   const order = findDayOrder(listCells(isDate), settings.order)
   const unread = findUnread(file, read, mapped.ignored)
-  refuseSums(columns, unread)
+  refuseSums(file, columns, unread)
   const counts = readOwnCounts(file, columns, { ...mapped, decimal, order })
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
   return {
@@ -66,8 +66,9 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
 }
 
 /** Rows of events by day are rather sums than events, each with a time: a column of counts that is not read is theirs. */
-function refuseSums({ key, counts, time_column }: OwnColumns, unread: readonly UnreadColumn[]): void {
-  const column = unread.find(({ kind }) => kind === 'count')?.column
+function refuseSums(file: OwnFile, { key, counts, time_column }: OwnColumns, unread: readonly UnreadColumn[]): void {
+  const isWhole = (column: string) => hasValues(file, 'viewable_impression', column)
+  const column = unread.find(({ column, kind }) => kind === 'count' && isWhole(column))?.column
   if (key !== 'day' || counts.layout === 'columns' || counts.count_column !== null) return
   if (time_column !== null || column === undefined) return
   const message = `Its rows are of events by day, and ${shortText(column)} may be how many.`
@@ -83,6 +84,8 @@ const otherWords = new Set(
     'request requests anfragen filled fills fill bids bid opportunities eligible measurable unfilled errors users conversions leads',
   ].flatMap((words) => words.split(' ')),
 )
+/** Words of names of columns of yes and no that are no counts. */
+const flagWords = new Set('test live debug mobile consent gdpr coppa bot'.split(' '))
 const amountWords = new Set(
   [
     'money cpm ecpm vcpm cpc cpv rpm tkp etkp revenue price cost costs spend amount earnings payout budget fee currency',
@@ -116,9 +119,11 @@ function readKind(file: OwnFile, column: string): UnreadColumn['kind'] {
   if (words.some((word) => amountWords.has(word))) return 'amount'
   const cells = [...textsIn(file, new Set([file.names.indexOf(column)]))].filter((cell) => cell.trim() !== '')
   if (cells.length > 0 && cells.every((cell) => /[€$£¥]/.test(cell))) return 'amount'
-  return !words.some((word) => otherWords.has(word)) && hasValues(file, 'viewable_impression', column)
-    ? 'count'
-    : 'other'
+  // A name that says it needs no values.
+  if (suggestMetric(column) !== null) return 'count'
+  if (words.some((word) => otherWords.has(word))) return 'other'
+  if (hasValues(file, 'viewable_impression', column)) return 'count'
+  return !words.some((word) => flagWords.has(word)) && mayHoldCounts(file, column) ? 'count' : 'other'
 }
 
 /** Returns how a file was read, a sentence for each thing that may surprise. */

@@ -13,6 +13,7 @@ import {
   describeClocks,
   describeMissing,
   describeModes,
+  describeNothing,
   explainedText,
   listCauses,
   nameCause,
@@ -302,6 +303,65 @@ test('a metric without a column is not ok where a column that counts was not rea
   ])
 })
 
+test('an unread column may hold a metric whatever stands in its cells for 1 and 0', () => {
+  const turns = [turn('a'), turn('b'), turn('c', { beacons: [beacon('rendered_impression')] })]
+  const doubted = (column: string, ...cells: string[]) => {
+    const rows = cells.map((cell, index) => `${'abc'[index]},1,${cell}`)
+    const { ok, doubtful_columns } = compare(csv(`slot,impressions,${column}`, ...rows), turns)
+    expect(ok).toBe(doubtful_columns.length === 0)
+    return doubtful_columns
+  }
+  for (const [column, ...cells] of [
+    ['Campaign', 'Spring', 'Autumn', '2026'],
+    ['Notes', '', '', ''],
+    ['CTR', '0.5', '0.25', '-'],
+    ['At', '2026-01-10', '2026-01-10', ''],
+    ['is_test', 'true', 'true', 'true'],
+    ['Request ID', '1', '2', '3'],
+    ['Revenue', '1', '0', 'NULL'],
+  ] as const satisfies string[][])
+    expect(doubted(column, ...cells), column).toEqual([])
+  for (const cells of ['1 1 0', '1 1 NULL', '1 1 -', '1 1 n/a', 'Y Y N', 'true true false', 'NULL NULL NULL', '1 ? 0'])
+    expect(doubted('VImp', ...cells.split(' ')), cells).toEqual(['VImp'])
+  expect(doubted('In view', '', '', '')).toEqual(['In view'])
+  expect(doubted('In view', 'seen', 'seen', 'not')).toEqual(['In view'])
+  const json = (seen: string) => `{"slot":"slot_a","impressions":1,"seen":${seen}}`
+  expect(compare(`${json('true')}\n${json('null')}\n`, turns).doubtful_columns).toEqual(['seen'])
+  // A column that holds every metric that counts here is not asked for.
+  expect(compare(csv('slot,impressions,views,VImp', 'a,1,1,Y', 'b,1,1,N', 'c,1,0,N'), turns).ok).toBe(true)
+})
+
+test('nothing that is compared is not ok, and says why', () => {
+  const told = (file: string, turns: readonly Turn[], scope: Partial<Parameters<typeof reconcile>[2]> = {}) => {
+    const result = compare(file, turns, scope)
+    const nothing = describeNothing(readCounts(file), result, { file: 'own.csv', is_empty: turns.length === 0 })
+    return [result.ok, nothing?.message ?? null]
+  }
+  const turns = [turn('a')]
+  const clicks = [turn('a', { beacons: [] })]
+  expect(told('slot,event\na,impression\na,view\n', turns)).toEqual([true, null])
+  expect(told('slot,event,count\na,click,0\n', clicks)).toEqual([true, null])
+  expect(told('slot,event,count\na,view,0\n', turns)).toEqual([false, null])
+  expect(told('slot,metric\na,\n', turns)).toEqual([
+    false,
+    'Nothing was compared: no row of own.csv has a count, or an event that is a metric.',
+  ])
+  // It is as true of a sandbox without a turn: nothing was looked at.
+  expect(told('slot,metric\na,\n', [])[0]).toBe(false)
+  expect(told('slot,clicks\na,0\n', [])).toEqual([
+    false,
+    'Nothing was compared: own.csv counts 0, and the sandbox has no turn.',
+  ])
+  expect(told('slot,clicks\na,0\n', clicks, { mode: 'live' })).toEqual([
+    false,
+    'Nothing was compared: own.csv counts 0, and the sandbox has no live turn of that time.',
+  ])
+  expect(told('slot,time,clicks\na,2026-01-10,1\n', clicks, { since_ms: noon + hour })).toEqual([
+    false,
+    'Nothing was compared: no row of own.csv is inside the span, and nothing was counted there.',
+  ])
+})
+
 test('too many and too few do not cancel out', () => {
   const result = compare('slot,views\na,2\n', [turn('a'), turn('b')])
   expect(result.totals).toMatchObject([{ difference: 0, percent: 0, deviation_percent: 100, is_within: false }])
@@ -525,7 +585,7 @@ describe('sums of days', () => {
     ] as const satisfies [number, number][]
     expect(shifted('2026-01-09,4 2026-01-10,2 2026-01-11,5', [...happened])).toMatchObject({ ...none, ok: true })
     expect(shifted('2026-01-10,4 2026-01-11,9 2026-01-12,6', [...happened])).toMatchObject(none)
-    expect(shifted('2026-01-12,0 2026-01-13,0', [...happened])).toMatchObject({ ...none, ok: true })
+    expect(shifted('2026-01-12,0 2026-01-13,0', [...happened])).toMatchObject({ ...none, causes: [] })
     // Something happened on the day of the file that may be what it counts.
     expect(
       shifted('2026-01-11,3', [

@@ -29,7 +29,7 @@ interface CauseGroup extends Explanation {
 }
 
 export interface Reconciliation extends Omit<Comparison, 'totals' | 'differences'> {
-  /** Whether every metric is within the tolerance, and all that may be one was read. */
+  /** Whether something was compared, every metric is within the tolerance, and all that may be one was read. */
   ok: boolean
   key: OwnCounts['key']
   mode: Mode | 'all'
@@ -66,11 +66,13 @@ export function reconcile(
   const doubtful =
     own.layout === 'columns' ? counting : own.other_events.flatMap(({ event }) => (mayCount(event) ? [event] : []))
   const doubtful_columns = missing_metrics.length > 0 ? doubtful : []
+  const modes = countModes(own, turns)
+  const isNothing = findNothing(own, { totals, modes, mode: scope.mode, ...about }) !== null
   return {
-    ok: doubtful_columns.length === 0 && judged.every(({ is_within }) => is_within),
+    ok: !isNothing && doubtful_columns.length === 0 && judged.every(({ is_within }) => is_within),
     key: own.key,
     mode: scope.mode,
-    modes: countModes(own, turns),
+    modes,
     tolerance_percent,
     totals: judged,
     causes: groupByCause(differences, own.key),
@@ -80,6 +82,48 @@ export function reconcile(
     doubtful_columns,
     ...about,
   }
+}
+
+type Compared = Pick<Reconciliation, 'mode' | 'modes' | 'rows_outside'> & { totals: readonly MetricTotal[] }
+
+/** Returns why nothing was compared; null where something was. */
+function findNothing({ rows }: OwnCounts, compared: Compared): 'no_count' | 'outside' | 'no_turn' | null {
+  const { totals, mode, rows_outside } = compared
+  if (totals.length === 0) return 'no_count'
+  if (totals.some(({ own, accepted }) => own + accepted > 0)) return null
+  if (rows.length > 0 && rows_outside === rows.length) return 'outside'
+  const { live, test } = compared.modes.sandbox
+  return { live, test, all: live + test }[mode] === 0 ? 'no_turn' : null
+}
+
+/**
+ * Returns why nothing was compared; null where something was.
+ * @param file what messages call it
+ * @param is_empty whether the sandbox has no turn at all
+ */
+export function describeNothing(
+  own: OwnCounts,
+  compared: Compared,
+  { file, is_empty }: { file: string; is_empty: boolean },
+): { message: string; command_hint: string } | null {
+  const nothing = findNothing(own, compared)
+  if (nothing === null) return null
+  const kind = compared.mode === 'all' || is_empty ? '' : `${compared.mode} `
+  const [why, command_hint] = {
+    no_count: [
+      `no row of ${file} has a count, or an event that is a metric`,
+      'Export all of what you counted, or name an event of it: --map EVENT=METRIC',
+    ],
+    outside: [
+      `no row of ${file} is inside the span, and nothing was counted there`,
+      'Check --since and --until, and the days of the file.',
+    ],
+    no_turn: [
+      `${file} counts 0, and the sandbox has no ${kind}turn${is_empty ? '' : ' of that time'}`,
+      is_empty ? 'Play a turn first: svc trigger' : 'Check the days of the file.',
+    ],
+  }[nothing] as [string, string]
+  return { message: `Nothing was compared: ${why}.`, command_hint }
 }
 
 /** The turns that a file names, by slot, session or day, and those of the sandbox that it is compared with. */

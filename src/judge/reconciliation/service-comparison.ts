@@ -15,7 +15,7 @@ import type { OwnCounts } from './own-counts.ts'
 import { parseOwnFile } from './own-file.ts'
 import { OwnFileError } from './own-file-error.ts'
 import { type OwnReport, type OwnSettings, readOwnReport } from './own-report.ts'
-import { reconcile as compareCounts, defaultMode, type Reconciliation } from './reconciliation.ts'
+import { reconcile as compareCounts, defaultMode, describeNothing, type Reconciliation } from './reconciliation.ts'
 import { readTurns, type TurnSource, type Turns } from './turns.ts'
 
 /** What of the service is compared. */
@@ -124,18 +124,8 @@ export async function compareWithTurns(
 ): Promise<ServiceComparison> {
   const scope = await readScope({ mode: defaultMode(own.counts, turns), ...withoutUndefined(limits) }, readNow)
   const result = compareCounts(own.counts, turns, scope, tolerance_percent)
-  const counted = result.totals.reduce((sum, total) => sum + total.own + total.accepted, 0)
-  const rows = own.counts.rows.length
-  if (counted === 0 && rows > 0 && result.rows_outside === rows) {
-    const message = `There is nothing to compare: no row of ${name} is inside the span, and nothing was counted there.`
-    throw nothingChecked(message, 'Check --since and --until, and the days of the file.')
-  }
-  const { live, test } = result.modes.sandbox
-  if (counted === 0 && { live, test, all: live + test }[scope.mode] === 0) {
-    const kind = scope.mode === 'all' || turns.length === 0 ? '' : `${scope.mode} `
-    const message = `There is nothing to compare: ${name} counts 0, and the sandbox has no ${kind}turn${is_empty ? '' : ' of that time'}.`
-    throw nothingChecked(message, is_empty ? 'Play a turn first: svc trigger' : 'Check the days of the file.')
-  }
+  const nothing = describeNothing(own.counts, result, { file: name, is_empty })
+  if (nothing !== null) throw nothingChecked(nothing.message, nothing.command_hint)
   const { columns, encoding, counts } = own
   const { other_events, zeros, left_out, unread } = counts
   return { file: name, ...result, columns, encoding, zeros, left_out, unread, other_events, stray_beacons }

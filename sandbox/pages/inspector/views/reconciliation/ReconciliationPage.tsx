@@ -109,7 +109,7 @@ function Comparison({ own, turns: all }: ComparisonProps) {
           Every row of your file was never requested here.
         </Empty>
       ) : null}
-      <ReconciliationReport result={result} own={own} turns={turns} />
+      <ReconciliationReport result={result} own={own} turns={turns} is_empty={all.length === 0} />
     </>
   )
 }

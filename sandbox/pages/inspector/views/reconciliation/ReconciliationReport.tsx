@@ -6,6 +6,7 @@ import { describeReading, type OwnReport } from '#reconciliation/own-report.ts'
 import {
   describeClocks,
   describeMissing,
+  describeNothing,
   explainedText,
   listCauses,
   nameCause,
@@ -25,15 +26,18 @@ interface ReportProps {
 interface ReconciliationReportProps extends ReportProps {
   own: OwnReport & { encoding: string }
   turns: readonly Turn[]
+  /** Whether the sandbox has no turn at all. */
+  is_empty: boolean
 }
 
-export function ReconciliationReport({ result, own, turns }: ReconciliationReportProps) {
+export function ReconciliationReport({ result, own, turns, is_empty }: ReconciliationReportProps) {
+  const nothing = describeNothing(own.counts, result, { file: 'your file', is_empty })
   return (
     <>
       <Totals result={result} />
       <Notes result={result} own={own} />
       <Days result={result} own={own} turns={turns} />
-      <Causes result={result} />
+      <Causes result={result} agreement={nothing?.message ?? (result.ok ? bothAgree : allReadAgree)} />
       <Differences result={result} turns={turns} />
     </>
   )
@@ -94,7 +98,7 @@ const series = [
   ['accepted_only', 'only accepted', '--focus'],
 ] as const
 
-function Days({ result, own: { counts: own }, turns }: ReconciliationReportProps) {
+function Days({ result, own: { counts: own }, turns }: Omit<ReconciliationReportProps, 'is_empty'>) {
   const [chosen, setChosen] = useState(result.totals[0]?.metric)
   const metric = own.metrics.find((each) => each === chosen) ?? own.metrics[0]
   const days = useMemo(
@@ -133,11 +137,15 @@ function describeDay(day: ReturnType<typeof countByDay>[number]): string {
   return `${new Date(day.start_ms).toISOString().slice(0, 10)} ${counts.join(', ')}`
 }
 
-function Causes({ result: { causes } }: ReportProps) {
+const bothAgree = 'No difference: both count the same.'
+const allReadAgree = 'What was read has no difference, and not all was compared.'
+
+/** @param agreement what is said without a cause */
+function Causes({ result: { causes }, agreement }: ReportProps & { agreement: string }) {
   if (causes.length === 0) {
     return (
       <Panel title="Causes">
-        <p className="soft">No difference: both count the same.</p>
+        <p className="soft">{agreement}</p>
       </Panel>
     )
   }
