@@ -260,6 +260,16 @@ test.each([
   }
 })
 
+test.each([
+  'if(i<n&&p){p.tokens[0].raw=f.raw+p.tokens[0].raw;g()}',
+  'for(i=0;i<n;i++)t.tokens[0].raw=f.raw+t.tokens[0].raw2;g()',
+  'while(i<items.length) last.tokenRaw=first.raw+last.tokenRaw2; g()',
+  'if(a<r.length||(x={bday:["text","search"],token:["text"]})){}',
+  'if(typeof apiKey === "string"&&typeof e.accessToken!="undefined"){f("object"==typeof password)}',
+])('the short script %s stays', async (code) => {
+  expect(await recordTexts({ ...script, response: code })).toContain(code)
+})
+
 test('a script stays', async () => {
   const code =
     'var a=/[\\s\\x20"\']+/g,b=c?token:e.t0ken2,u="a%20b"+(d&&e%10),s=\'it\\\'s \\u2026\';fetch("/x",{headers:{Authorization:await t0ken()}});f(`a\\n`)'

@@ -59,7 +59,7 @@ export function redactLiterals(text: string): string {
     const found = readLiteral(text, from)
     if (found === null) continue
     const isSet = comma === undefined || setter.test(text.slice(Math.max(0, index - 48), index))
-    const secret = isSecret(found, name, isSet) ? found : findPairSecret(text, name, found)
+    const secret = isSecret(found, name, isSet, /[=!]==?\s*$/.test(before)) ? found : findPairSecret(text, name, found)
     if (secret === null) continue
     parts.push(text.slice(copied, secret.from), secret.isNumber ? '0' : redacted)
     copied = secret.to
@@ -90,9 +90,15 @@ function readLiteral(text: string, at: number): Literal | null {
   return { text: inner, isNumber: false, from: at + 1, to: at + 1 + inner.length }
 }
 
-function isSecret({ text, isNumber }: Literal, name: string, isSet: boolean): boolean {
+/** What `typeof` says of a value. */
+const typeNames: ReadonlySet<string> = new Set(
+  'bigint boolean function number object string symbol undefined'.split(' '),
+)
+
+function isSecret({ text, isNumber }: Literal, name: string, isSet: boolean, isCompared = false): boolean {
   if (isNumber) return isSecretNumber(text, name)
   if (text.endsWith('redacted') || text.endsWith(redacted)) return false
+  if (isCompared && typeNames.has(text)) return false
   return isSet ? isSecretLiteral(text, name) : isSecretBeside(text, name)
 }
 

@@ -22,7 +22,8 @@ interface Edit {
 /** Returns the text of an attribute without secrets. */
 type RedactAttribute = (text: string, isHandler: boolean) => string
 
-const tagStart = /<(?:!--|([a-zA-Z][\w:-]{0,64}))/g
+/** In a script the name is followed by more of an expression: `i<n&&(p.token=q.raw)`. */
+const tagStart = /<(?:!--|([a-zA-Z][\w:-]{0,64})(?=[\s/>]))/g
 const attribute = /[\s/]*([^\s<>/=]{1,256})[^\S]{0,64}(?:=\s{0,64}(?:(["'])|([^\s<>"'][^\s<>]{0,8191})))?/y
 const valueAttributes: ReadonlySet<string> = new Set(['value', 'content', 'data-value', 'data-content', 'defaultvalue'])
 const nameAttributes: ReadonlySet<string> = new Set([
@@ -131,7 +132,7 @@ function findFieldText(text: string, tag: string, attributes: readonly Attribute
   return isSecret && !plain.endsWith('redacted') ? { from, to, text: redacted } : null
 }
 
-const entity = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,10}));?/gi
+const entity = /&(?:#0{0,64}(\d{1,7})|#x0{0,64}([\da-f]{1,6})|([a-z]{2,10}));?/gi
 
 function decodeEntities(text: string): string {
   if (!text.includes('&')) return text

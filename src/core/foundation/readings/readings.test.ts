@@ -56,6 +56,26 @@ test.each(kinds)('%s', (_, encode) => {
   expect(read(encode(text)).some((reading) => reading.includes(text))).toBe(true)
 })
 
+test.each([
+  ['a decimal entity of nine digits', '&#000000095;'],
+  ['a hexadecimal entity with zeros', '&#x000000005f;'],
+  ['braces with zeros', '\\u{0000005f}'],
+  ['a percent sign and four digits', '%u005f'],
+  ['an escape of CSS', '\\5f '],
+  ['an escape of CSS with six digits', '\\00005f'],
+  ['an escape of eight digits', '\\U0000005f'],
+])('%s is read as its character', (_, code) => {
+  expect(read(`a${code}live${code}b`)).toContain('a_live_b')
+})
+
+test.each([gzipSync, deflateSync, deflateRawSync, brotliCompressSync])(
+  'base64 of compressed data as a part of a path: %o',
+  (pack) => {
+    for (const before of ['/v1/decisions/', '/v1/render/', '/a/bc/def/ghij/', 'v1/x/'])
+      expect(read(before + pack(Buffer.from(text)).toString('base64url'))).toContain(text)
+  },
+)
+
 test('each of them within each other', () => {
   const missing = kinds.flatMap(([outer, encode]) =>
     toText.flatMap(([inner, write]) => {
@@ -74,6 +94,8 @@ test.each([
   'document.documentElement.getBoundingClientRect',
   'https://cdn.example/c/logo@2x.png?w=300&h=250',
   'A text of more than sixteen letters, and nothing else.',
+  '.icon::before{content:"\\f101"}.a\\:b,.w-1\\/2{color:#0a0a0a}',
+  '/v1/decisions/banner-300x250-home-2/assets/9f8e7d6c5b4a3928',
 ])('%s says nothing else', (plain) => {
   expect(read(plain).filter((reading) => reading !== plain && /[\w"]{9,}/.test(reading))).toEqual([])
 })

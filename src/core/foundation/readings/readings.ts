@@ -227,6 +227,8 @@ function readText(bytes: string): string {
 function* undo(text: string): Generator<string> {
   if (hasEscapes(text)) {
     yield undoEscapes(text, false)
+    const plain = text.replace(otherEscape, (code) => String.fromCharCode(Number.parseInt(code.trim().slice(-2), 16)))
+    if (plain !== text) yield plain
     // Bytes that are no text, such as those of gzip.
     if (otherByte.test(text)) {
       for (const [word] of text.matchAll(escapedWord)) if (otherByte.test(word)) yield undoEscapes(word, true)
@@ -238,9 +240,18 @@ function* undo(text: string): Generator<string> {
   }
 }
 
-/** Characters before the encoding can belong to base64 too, or to the digits: each position may be the first. */
+/** The length of an address before such a part. */
+const maxPathStart = 128
+/** An address has no more parts before one that is base64. */
+const maxParts = 8
+
+/** Characters before the encoding can belong to base64 too, or to the digits: each position may be the first, and so is each part of a path. */
 function* decodeRun(word: string): Generator<string> {
   for (let from = 0; from < 4; from++) yield Buffer.from(word.slice(from), 'base64').toString('latin1')
+  const slashes = [...word.slice(0, maxPathStart).matchAll(/\/(?!\/)/g)].slice(0, maxParts)
+  for (const { index } of slashes) {
+    if (index > 2 && word.length - index > minRun) yield Buffer.from(word.slice(index + 1), 'base64').toString('latin1')
+  }
   for (const [digits] of word.matchAll(hexDigits)) {
     yield Buffer.from(digits, 'hex').toString('latin1')
     yield Buffer.from(digits.slice(1), 'hex').toString('latin1')
@@ -249,12 +260,14 @@ function* decodeRun(word: string): Generator<string> {
 
 const hexDigits = /[\da-f]{16,}/gi
 
-/** An escape of an address, of JSON or a script, of HTML: `%5f`, `\u005f`, `\x5f`, `\137`, `\n`, `&#95;`, `&quot;`. */
+/** An escape of an address, of JSON or a script, of HTML: `%5f`, `%u005f`, `\u005f`, `\x5f`, `\137`, `\n`, `&#95;`, `&quot;`. Zeros may precede the digits. */
 const everyEscape =
-  /%([\da-f]{2})|\\u(?:\{([\da-f]{1,6})\}|([\da-f]{4}))|\\x([\da-f]{2})|\\([0-3]?[0-7]{1,2})|\\([bfnrtv"'`/\\])|&#(\d{1,8});?|&#x([\da-f]{1,7});?|&([a-z]{2,10});|\0/gi
+  /%([\da-f]{2})|(?:\\|%)u(?:\{0{0,64}([\da-f]{1,6})\}|([\da-f]{4}))|\\x([\da-f]{2})|\\([0-3]?[0-7]{1,2})|\\([bfnrtv"'`/\\])|&#0{0,64}(\d{1,8});?|&#x0{0,64}([\da-f]{1,7});?|&([a-z]{2,10});|\0/gi
+/** An escape of CSS for a character of ASCII, with the blank that ends it, and one of eight digits. A script reads the first as octal digits. */
+const otherEscape = /\\(?:0{4}[2-7][\da-f]|0{0,3}[2-7][\da-f](?![\da-f]))[ \t\r\n]?|\\U0{6}[2-7][\da-f]/gi
 /** An escape for a byte that is no character of ASCII. */
 const otherByte = /%[^2-7]|\\u00[^2-7]|\\x[^2-7]|&#/i
-const escapedWord = /(?:%[\da-f]{2}|\\u[\da-f]{4}|\\x[\da-f]{2}|&#x?[\da-f]{1,8};|[\w.~*()!+/-])+/gi
+const escapedWord = /(?:%[\da-f]{2}|\\u[\da-f]{4}|\\x[\da-f]{2}|&#x?0{0,64}[\da-f]{1,8};|[\w.~*()!+/-])+/gi
 const shortEscapes: ReadonlyMap<string, string> = new Map(
   Object.entries({ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }),
 )
