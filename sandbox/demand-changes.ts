@@ -26,32 +26,34 @@ const interval = 250
 
 /** Returns a function that ends it, after the change that is being read. */
 export function followDemand({ path, read, replace, report }: WatchedDemand): () => Promise<void> {
-  let watched: readonly string[] = []
+  let watched: ReadonlySet<string> = new Set()
   let work = Promise.resolve()
   const onChange = () => {
     work = work.then(takeOver)
   }
+  // A file that is watched stays so: what changes while it is watched anew is seen by nobody.
   const follow = (files: readonly string[]) => {
-    for (const file of watched) unwatchFile(file, onChange)
-    watched = [...new Set([path, ...files])]
-    for (const file of watched) watchFile(file, { interval, persistent: false }, onChange)
+    const next = new Set([path, ...files])
+    for (const file of watched) if (!next.has(file)) unwatchFile(file, onChange)
+    for (const file of next) if (!watched.has(file)) watchFile(file, { interval, persistent: false }, onChange)
+    watched = next
   }
   follow(read)
   return async () => {
     for (const file of watched) unwatchFile(file, onChange)
-    watched = []
+    watched = new Set()
     await work
   }
 
   async function takeOver(): Promise<void> {
-    if (watched.length === 0) return
+    if (watched.size === 0) return
     try {
       const { openDemand } = await import('./rules/demand/open-demand.ts')
       const own = await openDemand(path)
       await replace(own.market)
       const count = own.market.campaigns.length
       report(new DemandNotice(`${path}: taken over, ${count} ${count === 1 ? 'campaign' : 'campaigns'}.`))
-      if (watched.length > 0) follow(own.read)
+      if (watched.size > 0) follow(own.read)
     } catch (error) {
       const isWrong = error instanceof SandboxError
       report(isWrong ? new DemandWarning(`${error.message} The demand in force stays.`) : error)

@@ -333,11 +333,11 @@ test('with watch a change is taken over, and a wrong one is reported and leaves 
   const before = await fill(on.api, { format: 'banner', body: coffee })
   writeFileSync(file, text.replace('Fernhill Tea', 'Fernhill Coffee'))
   const sponsor = async () => (await fill(on.api, { format: 'banner', body: coffee })).placement.sponsor_name
-  await expect.poll(sponsor, { timeout: 20_000 }).toBe('Fernhill Coffee')
+  await expect.poll(sponsor).toBe('Fernhill Coffee')
   const { body: earlier } = await on.api.accept('placements.explain', { params: { slot_id: before.slot_id } })
   expect(earlier.trace.at(-1)).toMatchObject({ campaign_id: 'cmp_fernhill_tea', outcome: 'won' })
   writeFileSync(file, text.replace('40', '-40'))
-  await expect.poll(() => String(reports), { timeout: 20_000 }).toContain('price_cpm must be more than 0')
+  await expect.poll(() => String(reports)).toContain('price_cpm must be more than 0')
   expect(await sponsor()).toBe('Fernhill Coffee')
 })
 
