@@ -98,10 +98,10 @@ const output = z.strictObject({
     }),
   ),
   days: z
-    .strictObject({ first: z.string(), last: z.string() })
+    .strictObject({ first: z.string(), last: z.string(), zone: z.string() })
     .nullable()
     .describe(
-      'The days of the file, UTC, of which turns are compared; null for all turns, or those of since and until.',
+      'The days of the file, in its zone, of which turns are compared; null for all turns, or those of since and until.',
     ),
   missing_metrics: z.array(Metric).describe('Counted here; no column or event of the file was found.'),
   doubtful_columns: z

@@ -78,6 +78,26 @@ export function parseLocalTime(text: string, order: DayOrder | null): number | n
   return span_ms === null ? null : at_ms + span_ms
 }
 
+const zoned =
+  /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?) ?(?:Z|UTC|GMT|([+-])(\d{2})(?::?(\d{2}))?)$/i
+
+/** A time that states its zone: its day there, the time of that day, and how far the zone is ahead of UTC, milliseconds. */
+interface ZonedTime {
+  day: string
+  clock_ms: number
+  offset_ms: number
+  at_ms: number
+}
+
+/** Returns a time with Z or an offset, such as `2026-01-31T00:00:00+02:00`; null for any other text. */
+export function parseZonedTime(text: string): ZonedTime | null {
+  const [, day, clock, sign = '+', hours = '0', minutes = '0'] = zoned.exec(text) ?? []
+  const local_ms = day === undefined ? null : parseLocalTime(`${day}T${clock}`, null)
+  if (day === undefined || local_ms === null) return null
+  const offset_ms = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+  return { day, clock_ms: local_ms - Date.parse(day), offset_ms, at_ms: local_ms - offset_ms }
+}
+
 interface CalendarDate {
   year: number
   month: number
@@ -179,4 +199,11 @@ export function parseDayExample(text: string): DayOrder | null {
   const [, first, , second] = numeric.exec(text.trim()) ?? []
   if (first === '31' && second === '12') return 'day_first'
   return first === '12' && second === '31' ? 'month_first' : null
+}
+
+/** Returns a time zone by its distance from UTC: `UTC+05:30`. */
+export function zoneName(shift_ms: number): string {
+  const minutes = Math.abs(shift_ms) / 60_000
+  const digits = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'))
+  return `UTC${shift_ms < 0 ? '-' : '+'}${digits.join(':')}`
 }

@@ -15,7 +15,7 @@ import {
   type Scope,
 } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
-import { dayName, findDayShift } from './time-zone.ts'
+import { createDayNamer, dayName, findDayShift } from './time-zone.ts'
 import { countRepeated, explainDoubled, explainExcess, hasEvidence } from './turn-cause.ts'
 import { findCounted, type Turn } from './turns.ts'
 
@@ -34,12 +34,15 @@ interface Sum {
 
 export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope): Comparison {
   const rows = own.rows.filter(({ key, time_ms }) => isInScope(scope, time_ms ?? dayStart(own, key, scope)))
-  const shift = own.key === 'day' ? shiftOfDays({ ...own, rows }, turns, scope) : null
+  const shift = own.key === 'day' && !own.is_zoned ? shiftOfDays({ ...own, rows }, turns, scope) : null
   const day_shift_ms = shift?.shift_ms ?? 0
   const sums = createSums({ ...own, rows }, turns, scope, day_shift_ms)
   const totals = createTotals(own.metrics)
   for (const { metric, own: count, accepted } of sums) totals.add(metric, count, accepted)
-  const known = new Set(own.key === 'day' ? turns.map(({ created_at_ms }) => dayName(created_at_ms, day_shift_ms)) : [])
+  const nameDay = createDayNamer(own)
+  const known = new Set(
+    own.key === 'day' ? turns.map(({ created_at_ms }) => nameDay(created_at_ms + day_shift_ms)) : [],
+  )
   if (own.key === 'session_id') for (const { session_id } of turns) known.add(session_id ?? '')
   const explained = sums
     .filter((sum) => sum.own !== sum.counted.length || sum.accepted !== sum.counted.length)
@@ -54,7 +57,7 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
     })
   const frequency = countExactCauses(explained)
   const isKnown = (key: string | null) => known.has(key ?? '')
-  const lacking = own.key === 'day' ? findLackingMode(explained) : null
+  const lacking = own.key === 'day' ? findLackingMode(sums) : null
   const differences = explained.flatMap((sum) => explainSum(own.key, { ...sum, lacking }, isKnown, frequency))
   return {
     totals: totals.list(),
@@ -67,8 +70,8 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
 }
 
 /** A row without a time is in the span when its day begins there; a session always. */
-function dayStart({ key: field }: OwnCounts, key: string, { since_ms }: Scope): number {
-  return field === 'day' ? Date.parse(`${key}T00:00:00Z`) : (since_ms ?? 0)
+function dayStart({ key: field, midnights }: OwnCounts, key: string, { since_ms }: Scope): number {
+  return field === 'day' ? (midnights?.get(key) ?? Date.parse(`${key}T00:00:00Z`)) : (since_ms ?? 0)
 }
 
 function countedInScope(turn: Turn, metric: Metric, scope: Scope) {
@@ -99,10 +102,11 @@ function createSums(own: OwnCounts, turns: readonly Turn[], scope: Scope, shift_
   const days = own.rows.map(({ key }) => key).toSorted()
   const isCompared = (key: string | null) =>
     own.key !== 'day' || (key !== null && key >= days[0]! && key <= days.at(-1)!)
+  const nameDay = createDayNamer(own)
   return own.metrics.flatMap((metric) => {
     const counted = (turn: Turn) => countedInScope(turn, metric, scope)
     const time_ms = (turn: Turn) => counted(turn)?.received_at_ms ?? turn.created_at_ms
-    const keyAt = (turn: Turn, shift: number) => (own.key === 'day' ? dayName(time_ms(turn), shift) : turn.session_id)
+    const keyAt = (turn: Turn, shift: number) => (own.key === 'day' ? nameDay(time_ms(turn) + shift) : turn.session_id)
     const inside = turns.filter((turn) => counted(turn) !== null || isInScope(scope, turn.created_at_ms))
     const turnsByKey = Map.groupBy(inside, (turn) => keyAt(turn, shift_ms))
     const acceptedByKey = Map.groupBy(
@@ -159,11 +163,17 @@ function causeName({ cause, reason_code }: Explanation): string {
   return `${cause} ${reason_code ?? ''}`
 }
 
-/** Returns the traffic that a file of days does not count: a day of both kinds lacks exactly that of one. null for none. */
-function findLackingMode(sums: readonly ExplainedSum[]): Mode | null {
-  const isExact = (mode: Mode) =>
-    sums.some(({ sum, excess }) => sum.own > 0 && excess < 0 && -excess === countOfMode(sum, mode))
-  return (['test', 'live'] as const).find(isExact) ?? null
+/**
+ * Returns the traffic that a file of days does not count: a day of both kinds lacks exactly that of one, as most sums with such
+ * turns do, over all metrics. null for none.
+ */
+function findLackingMode(sums: readonly Sum[]): Mode | null {
+  const isLacking = (mode: Mode) => {
+    const some = sums.filter((sum) => countOfMode(sum, mode) > 0)
+    const exact = some.filter((sum) => sum.counted.length - sum.own === countOfMode(sum, mode))
+    return exact.length * 2 > some.length && exact.some(({ own }) => own > 0)
+  }
+  return (['test', 'live'] as const).find(isLacking) ?? null
 }
 
 function countOfMode({ counted }: Sum, mode: Mode): number {

@@ -2,6 +2,7 @@
  * The days that a file of own counts is compared with: those of the turns that it names, from the first to the last, UTC. What
  * happened on other days the file does not speak of. `--since` and `--until` widen it.
  */
+import { zoneName } from './calendar.ts'
 import type { Scope } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
 
@@ -56,6 +57,8 @@ export function joinSpans(one: Span | null, other: Span | undefined): Span | nul
 export interface ComparedDays {
   first: string
   last: string
+  /** `UTC`, or the zone that the times of the file state: `UTC+02:00`, two where clocks are set back. */
+  zone: string
 }
 
 /** Returns the turns that a file is compared with, and the days if they are those of the file: all turns when it names none. */
@@ -76,18 +79,19 @@ export function selectTurns<Turn extends KnownTurn>(
   return { turns: selected, days: span !== null && isOfFile ? nameDays(own, span) : null }
 }
 
-function nameDays({ key, rows }: OwnCounts, { since_ms, until_ms }: Span): ComparedDays {
+function nameDays({ key, rows, midnights }: OwnCounts, { since_ms, until_ms }: Span): ComparedDays {
   if (key === 'day') {
     const days = rows.map((row) => row.key).toSorted()
-    return { first: days[0]!, last: days.at(-1)! }
+    const zones = [...(midnights ?? [])].map(([day, start_ms]) => zoneName(Date.parse(day) - start_ms))
+    return { first: days[0]!, last: days.at(-1)!, zone: [...new Set(zones)].join(' and ') || 'UTC' }
   }
   const name = (time_ms: number) => new Date(time_ms).toISOString().slice(0, 10)
-  return { first: name(since_ms!), last: name(until_ms! - 1) }
+  return { first: name(since_ms!), last: name(until_ms! - 1), zone: 'UTC' }
 }
 
 /** Returns which days are compared, in a sentence; null for all. */
 export function describeDays(days: ComparedDays | null): string | null {
   if (days === null) return null
-  const { first, last } = days
-  return `Compared are the days of your file, ${first === last ? first : `${first} to ${last}`} (UTC).`
+  const { first, last, zone } = days
+  return `Compared are the days of your file, ${first === last ? first : `${first} to ${last}`} (${zone}).`
 }

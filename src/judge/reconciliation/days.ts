@@ -2,6 +2,7 @@
 import type { Metric } from '#contract/resources/beacons.ts'
 import type { OwnCounts } from './own-counts.ts'
 import type { Reconciliation } from './reconciliation.ts'
+import { createDayNamer, dayName } from './time-zone.ts'
 import { findCounted, type Turn } from './turns.ts'
 
 interface DayCount {
@@ -25,8 +26,9 @@ export function countByDay(
   metric: Metric,
 ): DayCount[] {
   const days = new Map<number, DayCount>()
-  const dayAt = (time_ms: number): DayCount => {
-    const start_ms = Math.floor(time_ms / day_ms) * day_ms
+  const nameDay = createDayNamer(own)
+  const dayAt = (name: string): DayCount => {
+    const start_ms = Date.parse(name)
     const day = days.get(start_ms) ?? { start_ms, both: 0, own_only: 0, accepted_only: 0 }
     days.set(start_ms, day)
     return day
@@ -34,12 +36,14 @@ export function countByDay(
   const findTime = (turn: Turn) => findCounted(turn, metric)?.received_at_ms ?? turn.created_at_ms
   const times = new Map(turns.map((turn) => [turn.slot_id, findTime(turn)]))
   for (const turn of turns) {
-    if ((mode === 'all' || turn.mode === mode) && findCounted(turn, metric) !== null) dayAt(findTime(turn)).both++
+    if ((mode === 'all' || turn.mode === mode) && findCounted(turn, metric) !== null)
+      dayAt(nameDay(findTime(turn))).both++
   }
   for (const { slot_id, day: name, metric: of, difference } of differences) {
-    const time_ms = name === null ? times.get(slot_id ?? '') : Date.parse(`${name}T00:00:00Z`)
-    if (of !== metric || time_ms === undefined) continue
-    const day = dayAt(time_ms)
+    const time_ms = times.get(slot_id ?? '')
+    const found = name ?? (time_ms === undefined ? undefined : nameDay(time_ms))
+    if (of !== metric || found === undefined) continue
+    const day = dayAt(found)
     if (difference > 0) day.own_only += difference
     else {
       day.accepted_only -= difference
@@ -53,7 +57,7 @@ export function countByDay(
   const from = Math.max(Math.min(first, last - (minDays - 1) * day_ms), last - (maxDays - 1) * day_ms)
   return Array.from({ length: (last - from) / day_ms + 1 }, (_, index) => {
     const start_ms = from + index * day_ms
-    return start_ms < first ? { start_ms, both: 0, own_only: 0, accepted_only: 0 } : dayAt(start_ms)
+    return start_ms < first ? { start_ms, both: 0, own_only: 0, accepted_only: 0 } : dayAt(dayName(start_ms, 0))
   })
 }
 

@@ -3,7 +3,7 @@ import { encodeId, parseToken } from '#contract/ids.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { type DayOrder, describePeriod, expectedDay, parseLocalTime } from './calendar.ts'
+import { type DayOrder, describePeriod, expectedDay, parseLocalTime, parseZonedTime } from './calendar.ts'
 import { findMetric, metrics, metricWords, type OwnField, suggestMetric } from './column-words.ts'
 import { type OwnColumns, quoteColumn, unknownColumn } from './columns.ts'
 import { findRowsLeftOut, type LeftOutRow } from './left-out/rows-left-out.ts'
@@ -40,6 +40,10 @@ export interface OwnCounts {
   /** What its rows are numbered by. */
   unit: 'line' | 'item'
   unread: readonly UnreadColumn[]
+  /** Whether its times state their zone: their days are in no other. */
+  is_zoned: boolean
+  /** When its days begin, by the offsets of their midnights, epoch milliseconds; null for days of UTC. */
+  midnights: ReadonlyMap<string, number> | null
 }
 
 /** A column that was not read, and what its values may be: counts, prices and amounts, or anything else. */
@@ -58,6 +62,8 @@ interface ValueFormat {
   events: ReadonlyMap<string, Metric | null>
 }
 
+type KeyFormat = ValueFormat & Pick<OwnCounts, 'midnights'>
+
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
 export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueFormat): Omit<OwnCounts, 'unread'> {
   const rows: OwnCount[] = []
@@ -65,7 +71,8 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const others = new Map<string, number>()
   const read_events = new Map<string, Metric | null>()
   const zeros = new Map<string, number>()
-  const reader = createReader(file, columns, format)
+  const zones = findZones(file, columns, format)
+  const reader = createReader(file, columns, { ...format, midnights: zones.midnights })
   const { left_out, wrong } = findRowsLeftOut(file, reader)
   for (const total of wrong)
     problems.push({ line: total.line, message: describeWrongTotal(total, columns, file.names) })
@@ -99,7 +106,27 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
     left_out,
     layout: columns.counts.layout,
     unit: reader.unit,
+    ...zones,
   }
+}
+
+/**
+ * Returns what the times of days say of their zone. Midnights with an offset are days of that zone, as databases write them.
+ * Midnights of UTC may be labels of any days.
+ */
+function findZones(
+  { names, rows }: OwnFile,
+  { key, key_column }: OwnColumns,
+  { order }: ValueFormat,
+): Pick<OwnCounts, 'is_zoned' | 'midnights'> {
+  const index = names.indexOf(key_column)
+  const texts = key === 'day' ? rows.map(({ cells }) => String(cells[index] ?? '').trim()) : []
+  const times = texts.filter((text) => parseTime(text, order) !== null).map(parseZonedTime)
+  const zoned = times.filter((time) => time !== null)
+  if (zoned.length === 0 || zoned.length < times.length) return { is_zoned: false, midnights: null }
+  if (zoned.some(({ clock_ms }) => clock_ms !== 0)) return { is_zoned: true, midnights: null }
+  if (zoned.every(({ offset_ms }) => offset_ms === 0)) return { is_zoned: false, midnights: null }
+  return { is_zoned: true, midnights: new Map(zoned.map(({ day, at_ms }) => [day, at_ms])) }
 }
 
 function refuseRows(
@@ -151,7 +178,7 @@ function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonl
 }
 
 /** Reads the rows of a file, each value by the format that was found for all of them. */
-function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, format: ValueFormat) {
+function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, format: KeyFormat) {
   const indexOf = (column: string) => names.indexOf(column)
   const keyIndex = indexOf(columns.key_column)
   const timeIndex =
@@ -287,7 +314,7 @@ function isSlot(text: string): boolean {
 }
 
 /** Returns the key of a cell, or null. */
-function findKey(value: unknown, { key }: OwnColumns, { order }: ValueFormat): string | null {
+function findKey(value: unknown, { key }: OwnColumns, { order, midnights }: KeyFormat): string | null {
   const text = String(value).trim()
   if (key === 'slot_id') return isSlot(text) ? text : null
   if (key === 'asset_token') {
@@ -295,6 +322,8 @@ function findKey(value: unknown, { key }: OwnColumns, { order }: ValueFormat): s
     return token?.kind === 'ast' ? encodeId('slot', token.id) : null
   }
   if (key === 'session_id') return isRounded(text) ? null : text
+  const local = midnights === null ? null : parseZonedTime(text)
+  if (local !== null) return local.day
   const time_ms = parseTime(text, order)
   return time_ms === null ? null : new Date(time_ms).toISOString().slice(0, 10)
 }
@@ -316,7 +345,7 @@ function isRounded(text: string): boolean {
   return /^\d([.,]\d+)?e\+?\d+$/i.test(text) || (/^[1-9]\d{15,40}$/.test(text) && /^0+$/.test(text.slice(15)))
 }
 
-function readKey(value: unknown, columns: OwnColumns, format: ValueFormat): string {
+function readKey(value: unknown, columns: OwnColumns, format: KeyFormat): string {
   const { key, key_column } = columns
   if (isEmpty(value)) throw new BadValue(`${key_column} is empty: no ${key.replace('_', ' ')} to count it for`)
   const found = findKey(value, columns, format)
@@ -354,8 +383,5 @@ function parseTime(text: string, order: DayOrder | null): number | null {
   const local_ms = parseLocalTime(text, order)
   if (local_ms !== null) return local_ms
   if (/^\d{9,14}(\.\d+)?$/.test(text)) return Number(text) < secondsBelow ? Number(text) * 1_000 : Number(text)
-  if (!/^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}/.test(text)) return null
-  const zone = /([Zz]|[+-]\d{2}:?\d{2})$/.test(text) ? '' : 'Z'
-  const time_ms = Date.parse(text.replace(' ', 'T') + zone)
-  return Number.isNaN(time_ms) ? null : time_ms
+  return parseZonedTime(text)?.at_ms ?? null
 }

@@ -500,6 +500,35 @@ describe('days of one kind of traffic', () => {
   })
 })
 
+test('days lack one kind of traffic only where their other counts do not have it', () => {
+  const onDay = (day: number, mode: Turn['mode']) => {
+    const received_at_ms = Date.UTC(2026, 0, day, 12)
+    const beacons = (['rendered_impression', 'viewable_impression'] as const).map((metric) =>
+      beacon(metric, 'OK', { received_at_ms }),
+    )
+    return turn(`${day}${mode}`, { created_at_ms: received_at_ms, mode, beacons })
+  }
+  const turns = [9, 10, 11].flatMap((day) => [
+    onDay(day, 'live'),
+    onDay(day, 'test'),
+    { ...onDay(day, 'test'), slot_id: `slot_${day}c` },
+  ])
+  const named = (...rows: string[]) => [
+    ...new Set(compare(csv('day,impressions,views', ...rows), turns).differences.map(nameCause)),
+  ]
+  const [both, without] = ['3,3', '2,2']
+  expect(named(`2026-01-09,${both}`, `2026-01-10,${both}`, `2026-01-11,${both}`)).toEqual([])
+  // One view is lost on one day; its renders, and the other days, have the live turns.
+  expect(named(`2026-01-09,${both}`, '2026-01-10,3,2', `2026-01-11,${both}`)).toEqual(['possibly not_recorded'])
+  expect(named(`2026-01-09,${without}`, `2026-01-10,${without}`, `2026-01-11,${without}`)).toEqual([
+    'possibly live_traffic',
+  ])
+  expect(named(`2026-01-09,${without}`, '2026-01-10,2,1', `2026-01-11,${without}`)).toEqual([
+    'possibly live_traffic',
+    'possibly not_recorded',
+  ])
+})
+
 test('clocks and zones are given as far as they are known', () => {
   const clocks = (clock_offset_ms: number, day_shift_ms = 0, to = day_shift_ms) =>
     describeClocks({ clock_offset_ms, day_shift_ms, day_shift_range_ms: { from: day_shift_ms, to } })
@@ -569,6 +598,53 @@ describe('sums of days', () => {
     expect(result.causes).toHaveLength(1)
     expect(explainedText(result.causes[0]!)).toMatch(/^\+\d+( -\d+)?$|^-\d+$/)
     expect(result.day_shift_range_ms).toEqual({ from: hours * hour, to: hours * hour })
+  })
+
+  test.each([
+    ['+02:00', '+01:00'],
+    ['-04:00', '-05:00'],
+    ['+05:30', '+05:30'],
+    ['+09', '+09'],
+  ])('of midnights at %s, and %s later, are those of that zone', (summer, winter) => {
+    const offsetMs = (offset: string) =>
+      Date.parse(`2026-01-01T00:00Z`) - Date.parse(`2026-01-01T00:00${offset.length > 3 ? offset : `${offset}:00`}`)
+    const start = (day: string) => `${day} 00:00:00${day > '2026-01-05' ? winter : summer}`
+    const change = Date.parse('2026-01-05T12:00Z')
+    const dayOf = (time_ms: number) =>
+      new Date(time_ms + offsetMs(time_ms < change ? summer : winter)).toISOString().slice(0, 10)
+    const days = Map.groupBy(turns, ({ beacons }) => dayOf(beacons[0]!.received_at_ms))
+    const inside = [...days].filter(([day]) => day >= '2026-01-02' && day <= '2026-01-10')
+    const rows = inside.map(([day, found]) => `${start(day)},${found.length}`)
+    expect(compare(csv('day,views', ...rows), turns)).toMatchObject({ ok: true, day_shift_ms: 0, differences: [] })
+    expect(compare(csv('day,views', ...rows.toSpliced(6, 1)), turns).differences).toMatchObject([
+      { day: '2026-01-08', cause: 'not_recorded' },
+    ])
+    const first = inside[0]![1].length
+    const more = compare(csv('day,views', `${start('2026-01-02')},${first + 1}`, ...rows.slice(1)), turns)
+    expect(more.differences).toMatchObject([{ day: '2026-01-02', difference: 1 }])
+    expect(more.days).toMatchObject({ first: '2026-01-02', last: '2026-01-10' })
+    expect(more.days?.zone.split(' and ')).toHaveLength(summer === winter ? 1 : 2)
+  })
+
+  test('of times with Z or an offset are in no other zone; those without may be', () => {
+    const seen = [Date.UTC(2026, 0, 10, 0, 0, 24), Date.UTC(2026, 0, 10, 15), Date.UTC(2026, 0, 9, 12)].flatMap((at) =>
+      viewedAt(at, 1),
+    )
+    const causesOf = (zone: string) =>
+      new Set(
+        compare(
+          csv(
+            'time,event',
+            ...['09T12:00:00', '09T23:59:55', '10T15:00:03'].map((time) => `2026-01-${time}${zone},view`),
+          ),
+          seen,
+        ).causes.map(({ cause }) => cause),
+      )
+    expect(causesOf('')).toContain('time_zone')
+    expect([...causesOf('.000Z'), ...causesOf('+00:00')]).not.toContain('time_zone')
+    // A midnight of UTC may be the label of another day.
+    const labels = report(2 * hour).replace(/(?<=-\d\d),/g, 'T00:00:00Z,')
+    expect(compare(labels, turns).causes).toMatchObject([{ cause: 'time_zone' }])
   })
 
   test('that are named a day late or early have that as a possible cause, and no other day', () => {

@@ -2,6 +2,7 @@
 import type { Mode } from '#contract/fields.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { formatDuration } from '#foundation/duration.ts'
+import { zoneName } from './calendar.ts'
 import { causes, describeCause, describeChange, type Explanation } from './causes.ts'
 import { suggestMetric } from './column-words.ts'
 import { compareSums } from './compare-sums.ts'
@@ -10,7 +11,7 @@ import { type ComparedDays, selectTurns } from './compared-span.ts'
 import { type Comparison, type Difference, isOfMode, type MetricTotal, type Scope } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
 import { mayCount } from './own-report.ts'
-import { dayName } from './time-zone.ts'
+import { createDayNamer } from './time-zone.ts'
 import type { Turn } from './turns.ts'
 
 /** The differences of one cause and metric. */
@@ -136,8 +137,9 @@ interface ModeCounts {
 function countModes(own: OwnCounts, turns: readonly Turn[]): ModeCounts {
   const keys = new Set<string | null>(own.rows.map(({ key }) => key))
   const modes = { file: { live: 0, test: 0 }, sandbox: { live: 0, test: 0 } }
+  const nameDay = createDayNamer(own)
   for (const turn of turns) {
-    if (own.key === 'day' && !keys.has(dayName(turn.created_at_ms, 0))) continue
+    if (own.key === 'day' && !keys.has(nameDay(turn.created_at_ms))) continue
     modes.sandbox[turn.mode]++
     if (own.key === 'day' || keys.has(turn[own.key])) modes.file[turn.mode]++
   }
@@ -208,13 +210,6 @@ export function describeClocks({
 }
 
 const day_ms = 86_400_000
-
-/** Returns a time zone by its distance from UTC: `UTC+05:30`. */
-function zoneName(shift_ms: number): string {
-  const minutes = Math.abs(shift_ms) / 60_000
-  const digits = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'))
-  return `UTC${shift_ms < 0 ? '-' : '+'}${digits.join(':')}`
-}
 
 /** Returns what a cause explains: `+3`; `+7 -7` for what moves between days. */
 export function explainedText({ difference, deviation }: Pick<CauseGroup, 'difference' | 'deviation'>): string {

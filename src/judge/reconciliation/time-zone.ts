@@ -96,6 +96,26 @@ function findZone(own: DayCounts, metrics: readonly Metric[], steps: Steps): (Da
   }
 }
 
+/**
+ * Returns the function that names the day of a time: of UTC, or of the zone of a file that states its midnights. Days that the
+ * file lacks begin 24 hours after the one before.
+ */
+export function createDayNamer({ midnights }: { midnights: ReadonlyMap<string, number> | null }) {
+  if (midnights === null) return (time_ms: number) => dayName(time_ms, 0)
+  const known = [...midnights].toSorted(([, one], [, other]) => one - other)
+  return (time_ms: number): string => {
+    const next = known.findIndex(([, start_ms]) => start_ms > time_ms)
+    const at = next < 0 ? known.length - 1 : Math.max(next - 1, 0)
+    const [day, start_ms] = known[at]!
+    const name = dayName(Date.parse(day) + time_ms - start_ms, 0)
+    const following = known[at + 1]?.[0]
+    // A day on which clocks are set back has 25 hours.
+    return following !== undefined && time_ms >= start_ms && name >= following
+      ? dayName(Date.parse(following) - 1, 0)
+      : name
+  }
+}
+
 /** Returns the UTC day of a time, shifted: `2026-01-31`. */
 export function dayName(time_ms: number, shift_ms: number): string {
   return new Date(time_ms + shift_ms).toISOString().slice(0, 10)
