@@ -351,3 +351,13 @@ test('addresses in headers have no tokens', async () => {
   expect(text).toContain('https://x.example/reset/[removed]?a=[removed]')
   expect(text).not.toMatch(new RegExp(value))
 })
+
+test('a token of a known shape in a path is not kept; identifiers are', async () => {
+  const kept = await record(
+    { path: '/v1/decisions/dec_9f8e7d6c5b4a' },
+    { path: `/v1/decisions/ghp_${value}${value}abcd` },
+  )
+  expect(kept).toContain('/v1/decisions/dec_9f8e7d6c5b4a')
+  expect(kept).not.toContain(value)
+  expect(await record({ path: `/v1/decisions/d?ghp_${value}${value}abcd=1` })).not.toContain(value)
+})

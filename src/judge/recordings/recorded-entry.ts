@@ -124,9 +124,11 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     at_ms: passed.at_ms,
     method: passed.method,
     path: withoutEncodedSecrets(
-      withoutPathUser(
-        (endpoint === 'file' ? keepFilePath : journalPath)(
-          replaceEmails(memory.replace(passed.path), () => '[removed]'),
+      withoutPrefixed(
+        withoutPathUser(
+          (endpoint === 'file' ? keepFilePath : journalPath)(
+            replaceEmails(memory.replace(passed.path), () => '[removed]'),
+          ),
         ),
       ),
       false,

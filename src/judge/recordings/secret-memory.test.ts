@@ -28,3 +28,26 @@ test('texts of many lengths with one beginning are found in a text that has few 
   expect(many).not.toContain('tell')
   expect(JSON.parse(many)).toMatchObject({ b: 'c' })
 })
+
+test('short credentials are found by the thousand, as words, and what has them within it stays', () => {
+  const memory = createSecretMemory(Buffer.alloc(32))
+  const nameWord = (index: number) => `p${(index * 7_919 + 46_656).toString(36)}!x${index % 10}`
+  for (let index = 0; index < 4_000; index++) memory.collectCredential(nameWord(index))
+  memory.collectCredential('sandbox')
+  for (const plain of [
+    '{"a":"the sandbox","b":"x1q placement"}',
+    `{"a":"my${nameWord(3)}y"}`,
+    '{"n":12345,"b":"p!x"}',
+  ]) {
+    expect(memory.replace(plain)).toBe(plain)
+  }
+  expect(memory.replace('{"a":"sandbox"}')).toMatch(/^\{"a":"tok_[^"]*redacted"\}$/)
+  for (let index = 0; index < 4_000; index += 37) {
+    const word = nameWord(index)
+    const kept = memory.replace(
+      `{"a":"seen: ${word} now","b":"${word}","c":"${Buffer.from(word).toString('base64url')}"}`,
+    )
+    expect(kept.match(/redacted/g)).toHaveLength(3)
+    expect(kept).not.toContain(word)
+  }
+})

@@ -69,40 +69,68 @@ interface Words {
 
 /** At least this long they are found wherever they occur. */
 const minCredential = 12
-const maxWords = 64
+const maxWords = 4_096
 
 function createWords(): Words {
-  const replacements = new Map<string, string>()
+  const others = createWordSet(/(?<![\w-]|$)|(?<=\\[bfnrt])(?!$)/g, /(?![\w-])/y)
   /** Those of letters, and numbers: other parts of an exchange can have them too, so they are found as whole values. */
-  const values: string[] = []
-  const others: string[] = []
-  let pattern: RegExp | null = null
-  const name = (word: string) => replacements.get(word)!
+  const values = createWordSet(/(?<=["'=>]|^)(?!$)/g, /(?=["'&<\\]|$)/y)
+  let count = 0
   return {
     add(word, replacement) {
       const isNumber = /^\d+$/.test(word)
-      if (word.length < (isNumber ? 4 : 6) || replacements.has(word) || replacements.size >= maxWords) return
       const kept = isNumber || /^\p{L}+$/u.test(word) ? values : others
+      if (word.length < (isNumber ? 4 : 6) || kept.has(word) || count++ >= maxWords) return
+      kept.add(word, replacement)
       // It is too short for a reading in base64.
-      const encoded = Buffer.from(word).toString('base64url')
-      kept.push(copy(word))
-      others.push(encoded)
-      for (const each of [copy(word), encoded]) replacements.set(each, replacement)
-      pattern = new RegExp(
-        `(?<=(?<![\\w-])|\\\\[bfnrt])(?:${listWords(others)})(?![\\w-])|(?<=["'=>]|^)(?:${listWords(values)})(?=["'&<\\\\]|$)`,
-        'g',
-      )
+      others.add(Buffer.from(word).toString('base64url'), replacement)
     },
-    find(text) {
-      const [word] = (pattern && text.match(pattern)) ?? []
-      return word === undefined ? null : name(word)
-    },
-    replace: (text) => (pattern === null ? text : text.replace(pattern, name)),
+    find: (text) => others.find(text) ?? values.find(text),
+    replace: (text) => values.replace(others.replace(text)),
   }
 }
 
-function listWords(words: readonly string[]): string {
-  return words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|') || '(?!)'
+/** Words of few lengths: where one may begin, each length is looked up once. */
+function createWordSet(start: RegExp, end: RegExp) {
+  const replacements = new Map<string, string>()
+  const lengths = new Set<number>()
+  const starts = new Uint8Array(65_536)
+  function* locate(text: string): Generator<Found> {
+    if (replacements.size === 0) return
+    let copied = 0
+    for (const { index: at } of text.matchAll(start)) {
+      if (at < copied || starts[hashStart(text, at)] === 0) continue
+      for (const length of lengths) {
+        const replacement = replacements.get(text.slice(at, at + length))
+        end.lastIndex = at + length
+        if (replacement === undefined || at + length > text.length || !end.test(text)) continue
+        copied = at + length
+        yield { at, length, replacement }
+        break
+      }
+    }
+  }
+  return {
+    has: (word: string) => replacements.has(word),
+    add(word: string, replacement: string): void {
+      replacements.set(copy(word), replacement)
+      lengths.add(word.length)
+      starts[hashStart(word, 0)] = 1
+    },
+    find(text: string): string | null {
+      for (const { replacement } of locate(text)) return replacement
+      return null
+    },
+    replace(text: string): string {
+      const parts: string[] = []
+      let copied = 0
+      for (const { at, length, replacement } of locate(text)) {
+        parts.push(text.slice(copied, at), replacement)
+        copied = at + length
+      }
+      return copied === 0 ? text : parts.join('') + text.slice(copied)
+    },
+  }
 }
 
 interface Index {

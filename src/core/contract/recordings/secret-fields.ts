@@ -64,7 +64,8 @@ export function redactNamedSecrets(text: string, depth = 0, isReading = false): 
     // It stays a number: a client may read it as one.
     number(raw, name) {
       const pair = findPairName(level, name)
-      if (isSecretNumber(raw, name) || (pair !== null && isSecretNumber(raw, pair))) return '0'
+      if (isSecretNumber(raw, isValueName(name) ? level.name : name) || (pair !== null && isSecretNumber(raw, pair)))
+        return '0'
       return holdValue(level, raw, name, null, true)
     },
     name: (raw) => redactName(readJsonString(raw), level.secrecy, redact),

@@ -12,6 +12,8 @@ describe('numbers', () => {
     '{"password_attempts": 10000, "secretary_id": 12345, "key": 123456, "zip_code": 94107, "status_code": 40401}',
     '{"price": 12345.67, "token": 1.5, "secret": 12, "password": null, "pin": true, "id": 12345678901234567890}',
     '{"asset_token": 123456, "seq": 1e400',
+    '{"max_tokens": 100, "token_count": 5000, "tokens_used": 12000, "password_required": true, "password_min_length": 8000}',
+    '{"password":{"min_length":1000},"options":{"value":12345},"api_keys_count":1234}',
   ])('that are no secrets keep their bytes: %s', (text) => {
     expect(redactNamedSecrets(text)).toBe(text)
   })
@@ -25,6 +27,12 @@ describe('numbers', () => {
     ['[{"passcode":1234},{"passcode":5678}]', '[{"passcode":0},{"passcode":0}]'],
     ['{"note":"{\\"pin\\":123456}"}', '{"note":"{\\"pin\\":0}"}'],
     ['{"pin":12345.0,"otp":1.23456e5}', '{"pin":0,"otp":0}'],
+    ['{"password":{"value":7144369350}}', '{"password":{"value":0}}'],
+    ['{"passwords":[8094239597],"api_keys":[80942395]}', '{"passwords":[0],"api_keys":[0]}'],
+    [
+      '{"jwt":80942395,"authorization":80942395,"passwordConfirm":80942395}',
+      '{"jwt":0,"authorization":0,"passwordConfirm":0}',
+    ],
     ['{"pin":"123 456","otp":"123-456"}', '{"pin":"[redacted]","otp":"[redacted]"}'],
   ])('by the last word of their name: %s', (text, kept) => {
     expect(redactNamedSecrets(text)).toBe(kept)
@@ -58,6 +66,8 @@ describe('texts', () => {
     '{"boarding_pass":"Gate 4","secret_garden":"a book","bearer":"Mrs Smith","token_symbol":"ETH","pass":"true"}',
     '{"key":"banner-300x250-home-2","code":"SKU-2024-BLUE-XL-01","pkg":"react@18.js.org","required":["password","name"]}',
     '{"url":"http://localhost:8080/a/logo@2x.png","at":"https://medium.example/@bob.smith.io/x","css":"sk-fading-circle-out"}',
+    '{"tokenizer":"cl100k_base","tokenization":"o200kbase1","tokenise":"wordpiece30522","secretary":"ann4711","secretariat":"geneva2024"}',
+    '{"token_count":"1200","tokens_used":"98000","password_required":"required","password_min_length":"8","token_info":"none"}',
     '{"name":"password","value":"","label":"say \\"hi\\": now"}',
     '{"mnemonic":"Alt+F","pat":"home","psk":"wpa2","parola_count":3,"path":"a","seed":"12","compass_order":"north12","desenha":"linha12","phrase":"good morning"}',
     '<script>const HEADER_API_KEY = "X-Api-Key", kinds = ["password", "email"]; input.type = "password"</script>',
@@ -91,6 +101,8 @@ describe('texts', () => {
     `{"пароль":"${secret}","密码":"${secret}","パスワード":"${secret}","비밀번호":"${secret}","nova_senha":"${secret}","passord":"${secret}"}`,
     `{"pat":"${secret}","psk":"${secret}","seed_phrase":"${secret}","recoveryPhrase":"${secret}"}`,
     `[{"name":"sig","value":"${secret}"}]`,
+    `{"token_info":"${secret}","tokenInput":"${secret}","token_identifier":"${secret}","token_issued":"${secret}"}`,
+    `{"secret_array":"${secret}","secretArgs":"${secret}","secret_area":"${secret}"}`,
     `{"log":"session: a1 ended, token: ${secret}, at: 12:30"}`,
     `{"token":"${secret}","api_key":"ABCD-1234-EFGH"}`,
     `{"a":"https://b.example/x?sig=${secret}%3D","b":"AccountName=x;AccountKey=${secret}==;E=1","c":"X-Amz-Signature=${secret}"}`,
@@ -149,6 +161,20 @@ describe('texts', () => {
       '9821',
     )
     expect(redactResponseText('{"password":28210476.5}')).toBe('{"password":0}')
+  })
+
+  test.each([
+    ...[
+      'password_confirmation',
+      'passwordConfirm',
+      'password_again',
+      'passwordRepeat',
+      'password_old',
+      'password_admin',
+    ],
+    ...['api_key_prod', 'access_token_new'],
+  ])('a word under the name %s', (name) => {
+    expect(redactResponseText(`{"${name}":"fnmkbddaf"}`)).toBe(`{"${name}":"[redacted]"}`)
   })
 
   test('the words that open a wallet', () => {

@@ -12,13 +12,13 @@ export type Secrecy = Exclude<NameKind, 'ambiguous'>
 
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
-  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|(?:seed|recovery)phrase|secret(?!ar)|token(?!i)|credential|jwt|authorization|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
+  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|(?:seed|recovery)phrase|secret(?!ar[iy])|token(?!i[sz][aei])|credential|jwt|authorization|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
 const wholeWords: ReadonlySet<string> = new Set(
   'auth authentication bearer cookie cookies csrf otp pass passkey pwd xsrf'.split(' '),
 )
 /** The end of a name that can only be that of a secret. */
 const certainEnd =
-  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|(?:seed|recovery)phrase|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer|csrf|xsrf)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2})?$/
+  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|(?:seed|recovery)phrase|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer|csrf|xsrf)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2}|confirm|confirmation|again|repeat|old|new|current|previous|admin|prod|production|staging|dev)?$/
 
 /** Names of secrets as of other things, and the last words of such names. */
 const ambiguousWords: ReadonlySet<string> = new Set('code hmac key pat psk session sid sig signature'.split(' '))
@@ -216,4 +216,4 @@ export function isSecretNumber(digits: string, name: string): boolean {
 }
 
 const numericSecret =
-  /(?:^|[^a-z0-9])(?:password|passwd|pwd|passphrase|passcode|pin|otp|secret|token|credential|(?:api|access|private|signing)[^a-z0-9]?key|(?:pin|pass|otp|security|verification)[^a-z0-9]?code)$/
+  /(?:^|[^a-z0-9])(?:passwords?(?:[^a-z0-9](?:confirm|confirmation|again|repeat|old|new))?|passwd|pwd|passphrase|passcode|pin|otp|secret|token|credential|jwt|authorization|(?:api|access|private|signing)[^a-z0-9]?keys?|(?:pin|pass|otp|security|verification)[^a-z0-9]?code)$/
