@@ -125,6 +125,7 @@ test('counts that an app made differ by their causes, from a file and from text 
     'result.differences[].session_id',
     'result.days.first',
     'result.days.last',
+    'result.days.zone',
     'result.columns[].column',
   ])
   const other = await remote.use<Reconciled>('reconcile', { text })

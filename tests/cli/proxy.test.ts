@@ -87,11 +87,8 @@ test('the client library reaches loopback directly, also to wait on a socket; a 
     process.exit()`
   const output = readOutput('--input-type=module', '-e', script)
   for (const [index, { url, keys }] of [plain, secure].entries()) {
-    const { requests } = createClient({ base_url: url, credential: keys.secret_key })
-    const isWaiting = async () => {
-      const { items } = await requests.list({ query: { limit: 50 } })
-      return items.some(({ path }) => path.endsWith('/decision-ticket'))
-    }
+    const { sandbox } = createClient({ base_url: url, credential: keys.secret_key })
+    const isWaiting = async () => /decision_socket"\} 1$/m.test(await sandbox.metrics())
     await expect.poll(isWaiting).toBe(true)
     clocks[index]!.advance(latency.decision_latency_ms)
   }

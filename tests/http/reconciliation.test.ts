@@ -183,7 +183,7 @@ test('reads and compares the days of the turns that a file names, and no other',
     [lost?.slot_id, 'not_recorded'],
     [lost?.slot_id, 'not_recorded'],
   ])
-  expect(result.days).toEqual({ first: result.days?.last, last: result.days?.last })
+  expect(result.days).toEqual({ first: result.days?.last, last: result.days?.last, zone: 'UTC' })
   // The same from all turns, which a page of the sandbox reads.
   const all = await readTurns(sourceOf(on))
   expect(all.turns).toHaveLength(60)
