@@ -74,10 +74,10 @@ export const wholePlan: Plan = {
   last: [plain('npm', 'run', 'bench:check')],
 }
 
-/** Left out for each change: they install what a computer may lack, take minutes of the network, or load a computer for long. */
+/** Left out for each change: they install what a computer may lack, wait for a network or a database, or load a computer for long. */
 const rareSuites: ReadonlySet<string> = new Set<SuiteName>([
   ...(['test:engines', 'test:interop', 'test:templates', 'test:computers'] as const),
-  ...(['test:pauses', 'test:fuzz', 'test:soak'] as const),
+  ...(['test:mutations', 'test:postgres', 'test:shared', 'test:pauses', 'test:fuzz', 'test:soak'] as const),
 ])
 
 function isUsual({ suite, leavesOut }: Step): boolean {
@@ -85,7 +85,7 @@ function isUsual({ suite, leavesOut }: Step): boolean {
 }
 
 /**
- * What a run goes through for each change: `npm test`, the suites in depth that need nothing but the checkout, and the checks. The
+ * What a run goes through for each change: `npm test`, the suites in depth that fit beside it, and the checks. The
  * figures of the bench need a computer that does nothing else. What is left out runs with `CI_ALL=1`, and a run without it names each.
  */
 export const everyChange: Plan = {
