@@ -73,7 +73,7 @@ try {
       const pauses = [row['pause scrolling'], row['pause filtering']] as number[]
       const allowed_ms = Math.max(limits.pause_ms, row['pause of an idle page'] as number)
       const paint_ms = row.view === '/' ? limits.first_page_paint_ms : limits.paint_ms
-      // Not a number: the browser told no paint.
+      // Not a number: the browser reported no paint.
       return !((row['first paint'] as number) <= paint_ms) || pauses.some((pause_ms) => pause_ms > allowed_ms)
     })
     console.log(isSlow ? `Over a limit: ${JSON.stringify(limits)}` : `Within the limits: ${JSON.stringify(limits)}`)

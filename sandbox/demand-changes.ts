@@ -31,7 +31,7 @@ export function followDemand({ path, read, replace, report }: WatchedDemand): ()
   const onChange = () => {
     work = work.then(takeOver)
   }
-  // A file that is watched stays so: what changes while it is watched anew is seen by nobody.
+  // A file that is watched stays so: a change between two watches would be missed.
   const follow = (files: readonly string[]) => {
     const next = new Set([path, ...files])
     for (const file of watched) if (!next.has(file)) unwatchFile(file, onChange)

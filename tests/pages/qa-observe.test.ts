@@ -8,6 +8,7 @@ import chromium from '@sparticuz/chromium'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { createClient } from '#client/index.ts'
+import { describeEnding } from '#contract/words/renderer-errors.ts'
 import { type WatchOptions, watchPage } from '#diagnosis/facts/page.ts'
 import { allPageRules } from '#diagnosis/rules/index.ts'
 import { turnRules } from '#diagnosis/rules/turns.ts'
@@ -263,6 +264,17 @@ describe.concurrent('the command', () => {
     expect(stderr).toMatch(
       /error: Nothing was judged: .*\nhint: The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
     )
+  })
+
+  test('says that an answer ended before its ad was requested', async () => {
+    await using cli = await startTestCli()
+    const body = `<div id="slot"></div><script type="module">
+      SponsoredPlacement.withTurn({ target: '#slot', endpoint: '/placement' }, async () => 'An answer at once.')
+    </script>`
+    await using app = await startApp(cli.sandbox.url, { body })
+    const browser = `--browser-path ${await chromium.executablePath()}`
+    const { stderr } = await cli.svc(`observe --url ${app.url} ${browser} --for 2s --reporter markdown`)
+    expect(stderr).toContain(`hint: The page requested no ad. ${describeEnding('finished_early')}`)
   })
 
   test('does not ask whether it waits when render.js reported why no ad was requested', async () => {

@@ -332,31 +332,31 @@ test('an unread column may hold a metric whatever stands in its cells for 1 and 
 })
 
 test('nothing that is compared is not ok, and says why', () => {
-  const told = (file: string, turns: readonly Turn[], scope: Partial<Parameters<typeof reconcile>[2]> = {}) => {
+  const judged = (file: string, turns: readonly Turn[], scope: Partial<Parameters<typeof reconcile>[2]> = {}) => {
     const result = compare(file, turns, scope)
     const nothing = describeNothing(readCounts(file), result, { file: 'own.csv', is_empty: turns.length === 0 })
     return [result.ok, nothing?.message ?? null]
   }
   const turns = [turn('a')]
   const clicks = [turn('a', { beacons: [] })]
-  expect(told('slot,event\na,impression\na,view\n', turns)).toEqual([true, null])
-  expect(told('slot,event,count\na,click,0\n', clicks)).toEqual([true, null])
-  expect(told('slot,event,count\na,view,0\n', turns)).toEqual([false, null])
-  expect(told('slot,metric\na,\n', turns)).toEqual([
+  expect(judged('slot,event\na,impression\na,view\n', turns)).toEqual([true, null])
+  expect(judged('slot,event,count\na,click,0\n', clicks)).toEqual([true, null])
+  expect(judged('slot,event,count\na,view,0\n', turns)).toEqual([false, null])
+  expect(judged('slot,metric\na,\n', turns)).toEqual([
     false,
     'Nothing was compared: no row of own.csv has a count, or an event that is a metric.',
   ])
   // It is as true of a sandbox without a turn: nothing was looked at.
-  expect(told('slot,metric\na,\n', [])[0]).toBe(false)
-  expect(told('slot,clicks\na,0\n', [])).toEqual([
+  expect(judged('slot,metric\na,\n', [])[0]).toBe(false)
+  expect(judged('slot,clicks\na,0\n', [])).toEqual([
     false,
     'Nothing was compared: own.csv counts 0, and the sandbox has no turn.',
   ])
-  expect(told('slot,clicks\na,0\n', clicks, { mode: 'live' })).toEqual([
+  expect(judged('slot,clicks\na,0\n', clicks, { mode: 'live' })).toEqual([
     false,
     'Nothing was compared: own.csv counts 0, and the sandbox has no live turn of that time.',
   ])
-  expect(told('slot,time,clicks\na,2026-01-10,1\n', clicks, { since_ms: noon + hour })).toEqual([
+  expect(judged('slot,time,clicks\na,2026-01-10,1\n', clicks, { since_ms: noon + hour })).toEqual([
     false,
     'Nothing was compared: no row of own.csv is inside the span, and nothing was counted there.',
   ])

@@ -1,4 +1,5 @@
 /** What `svc observe` says when it saw nothing of the app, or too little: passing on nothing would be worse than failing. */
+import { describeEnding } from '#contract/words/renderer-errors.ts'
 import { isAdRequest, type JournaledExchange } from '#diagnosis/exchange.ts'
 import type { Verdict, Watched } from '#diagnosis/observe.ts'
 import { observeFileName } from './observe-file.ts'
@@ -41,7 +42,7 @@ function unseenHint(watched: Watched, { steps, since, ...flags }: ObserveFlags, 
   if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
     // Then the reason is known.
     if (page.renderer_errors.length + page.console_errors.length + page.blocked.length > 0) return null
-    if (page.outcomes.length > 0) return `The page requested no ad. Its console says: ${page.outcomes.join(' ')}`
+    if (page.has_early_end) return `The page requested no ad. ${describeEnding('finished_early')}`
     const isUsed = steps !== undefined || headedFlag(flags) !== null
     const early = page.is_idle ? ' Does it look for SponsoredPlacement before render.js has run?' : ''
     return isUsed

@@ -86,6 +86,8 @@ export interface PageLook {
   renderer_errors: RendererError[]
   /** Whether render.js is loaded but was never called. */
   is_idle: boolean
+  /** Whether a turn was finished before anything came of it. */
+  has_early_end: boolean
   /** Turns in the stub of the page that wait for render.js. */
   waiting_turns: number
   /** Null: the browser does not measure it. */
@@ -299,6 +301,7 @@ export function inspectPage(bases: readonly string[]): PageLook {
     .filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const counting = window as RecordingWindow
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
+  const events = renderer?.getEvents?.() ?? []
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
     (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
   )
@@ -338,8 +341,12 @@ export function inspectPage(bases: readonly string[]): PageLook {
     }),
     blocked: records?.blocked ?? [],
     is_idle: renderer?.getEvents?.().length === 0,
+    has_early_end: events.some(
+      ({ type, turn_id: id }) =>
+        type === 'turn:finished' && events.every((each) => each.turn_id !== id || each.type.startsWith('turn:')),
+    ),
     waiting_turns: renderer?.getEvents === undefined ? (renderer?.queue?.length ?? 0) : 0,
-    renderer_errors: [...errorsIn(renderer?.getEvents?.() ?? []), ...unanswered(renderer?.getEvents?.() ?? [])],
+    renderer_errors: [...errorsIn(events), ...unanswered(events)],
     shift: PerformanceObserver.supportedEntryTypes.includes('layout-shift')
       ? shifts.reduce((sum, { value }) => sum + value, 0)
       : null,

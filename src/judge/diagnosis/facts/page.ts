@@ -29,7 +29,7 @@ import { type AroundAds, readAroundAds, recordAroundAds } from './in-page-ads.ts
 import { findSlot, type Mount, mergeLook, needsView, type WatchedMount } from './mounts.ts'
 import { hasStub, isUseTooEarly } from './renderer-use.ts'
 import { type FoundKey, maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
-import { readOutcomes, takeSlotPictures } from './slot-pictures.ts'
+import { takeSlotPictures } from './slot-pictures.ts'
 
 export interface PageSeen {
   url: string
@@ -50,6 +50,8 @@ export interface PageSeen {
   renderer_errors: readonly RendererError[]
   /** Whether render.js was loaded but never called. */
   is_idle: boolean
+  /** Whether a turn was finished before anything came of it. */
+  has_early_end: boolean
   /** Whether the page has the stub that runs turns without render.js. */
   has_stub: boolean
   /** Turns in that stub that still wait for render.js. */
@@ -68,8 +70,6 @@ export interface PageSeen {
   screenshot: Screenshot | null
   /** Of each ad at the end, with what the console of the page says of it. */
   slot_pictures: readonly Screenshot[]
-  /** In a page without an ad: what its console says of each slot. */
-  outcomes: readonly string[]
   /** Whether a file of steps used the page. */
   is_driven: boolean
   /** Whether you used it in a window. */
@@ -191,6 +191,7 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       mounts: mounts.map(({ frame: _frame, ...mount }) => mount),
       blocked: [...blocked.values()],
       is_idle: looks.some((look) => look.is_idle) && looks.every((look) => look.renderer_errors.length === 0),
+      has_early_end: looks.some((look) => look.has_early_end),
       renderer_errors: looks.flatMap((look) => look.renderer_errors),
       waiting_turns: looks.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: looks.some((look) => look.shift === null) ? null : looks.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
@@ -199,7 +200,6 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       interventions: loads.interventions,
       screenshot,
       slot_pictures: page.isClosed() ? [] : await takeLastPictures(page, options.signal),
-      outcomes: mounts.length > 0 || page.isClosed() ? [] : await readOutcomes(page),
       is_driven: drive !== undefined,
       is_headed: options.is_headed,
       failed_step,

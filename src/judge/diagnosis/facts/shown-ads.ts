@@ -83,11 +83,12 @@ export function reportsBeforeFrame(exchanges: readonly JournaledExchange[]): Set
   const shown = new Map(
     [...frames].filter(([, loads]) => loads.some(isShownByPage)).map(([id, [first]]) => [id, first]),
   )
+  const places = new Map(exchanges.map((each, at) => [each, at]))
   const isEarly = (each: JournaledExchange, at: number) => {
     const frame = shown.get(each.slot_id ?? '')
     // The frame hands out the token of class bt.
     if (frame === undefined || !isAccepted(each) || each.key === 'bt') return false
-    return at < exchanges.indexOf(frame) && each.at_ms < frame.at_ms
+    return at < places.get(frame)! && each.at_ms < frame.at_ms
   }
   return new Set(exchanges.filter(isEarly))
 }

@@ -12,19 +12,7 @@ const maxWaitMs = 3_000
 
 /** What render.js has on a page, as far as it is called here. */
 interface ConsoleApi {
-  openConsole?(options: { marksOnly?: true; hidden?: true }): Promise<{ text(): string } | null>
-}
-
-/** Resolves with what the console of the page says of each slot, one sentence or two; without any where it does not open. */
-export async function readOutcomes(page: Page): Promise<string[]> {
-  const reading = page.evaluate(async () => {
-    const api = (window as { SponsoredPlacement?: ConsoleApi }).SponsoredPlacement
-    return (await api?.openConsole?.({ hidden: true }))?.text() ?? ''
-  })
-  const text = await Promise.race([reading.catch(() => ''), sleep(maxWaitMs, '', { ref: false })])
-  // A heading, then for each slot its name and state on one line and the words on the next.
-  const slots = text.split('\n\n').slice(1)
-  return [...new Set(slots.flatMap((slot) => slot.split('\n')[1]?.trim() ?? []))]
+  openConsole?(options: { marksOnly: true }): Promise<unknown>
 }
 
 /**

@@ -23,7 +23,7 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   screenshot: null,
   slot_pictures: [],
   browser: 'chromium',
-  outcomes: [],
+  has_early_end: false,
   is_driven: false,
   is_headed: false,
   around_ads: [],

@@ -1,5 +1,4 @@
 /** What the errors, blocks and lost ads that render.js reports in a page mean, and what to do about each. */
-
 import {
   describeBlock,
   describeEnding,
