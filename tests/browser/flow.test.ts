@@ -36,6 +36,14 @@ function renderFromBrowser(host: Host, formats: readonly Format[]): Promise<Plac
 }
 
 describe('a banner in a slot', () => {
+  const startBanner = (host: Host) =>
+    host.page.evaluate(
+      ({ endpoint, body }) => {
+        window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body, keepMounted: true })
+      },
+      { endpoint: host.endpoint, body: host.body({ format: 'banner' }) },
+    )
+
   test.each([
     ['that is below the fold', '<div style="height:3000px"></div><div id="slot"></div>'],
     [
@@ -46,12 +54,7 @@ describe('a banner in a slot', () => {
     ['that begins scaled to nothing', '<div id="slot" style="transform:scale(0)"></div>'],
   ])('%s is rendered at once', async (_, slot) => {
     await using host = await stage.open({ html: slot })
-    await host.page.evaluate(
-      ({ endpoint, body }) => {
-        window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body, keepMounted: true })
-      },
-      { endpoint: host.endpoint, body: host.body({ format: 'banner' }) },
-    )
+    await startBanner(host)
     await host.waitForEvent('beacon', { event: 'render', accepted: true })
   })
 
@@ -60,12 +63,7 @@ describe('a banner in a slot', () => {
     ['is in a tab that is not shown', '<section class="closed" style="display:none"><div id="slot"></div></section>'],
   ])('that %s is rendered once it has room, and not before', async (_, slot) => {
     await using host = await stage.open({ html: slot })
-    await host.page.evaluate(
-      ({ endpoint, body }) => {
-        window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body, keepMounted: true })
-      },
-      { endpoint: host.endpoint, body: host.body({ format: 'banner' }) },
-    )
+    await startBanner(host)
     await host.page.waitForFunction(() => window.findAll('iframe').length === 1)
     // By then its frame has said that the creative is there.
     await host.pass(3_000)
