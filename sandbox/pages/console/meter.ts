@@ -127,9 +127,9 @@ export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole:
 export function describeMissing({ ad, sandbox, events }: Slot, isUnderConsole: boolean): string | null {
   const { missing = null, metric, gross_cpm } = sandbox?.billing ?? {}
   const meter = ad?.measure()
+  const isKnown = meter !== null && meter !== undefined && (meter.isCounting || meter.width_px === 0)
   const isSent = events.some((event) => event.type === 'beacon' && event.event === 'visible')
-  if (missing === null || !meter?.isCounting || isSent || metric !== 'viewable_impression' || gross_cpm === 0)
-    return missing
+  if (missing === null || !isKnown || isSent || metric !== 'viewable_impression' || gross_cpm === 0) return missing
   return describeMeter(meter, false, isUnderConsole).text
 }
 

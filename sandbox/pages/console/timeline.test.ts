@@ -96,6 +96,13 @@ test.each([
 test.each<[string, Partial<typeof counting>, object, RendererEvent[], string]>([
   ['what stops its view', { ratio: 0.3 }, {}, [], 'Stopped: out of view. The viewport has 30 % of it, 50 % needed.'],
   ['that it counts', {}, {}, [], 'Counting: 0.42 s of 1.00 s.'],
+  [
+    'the room that its slot does not have',
+    { isCounting: false, width_px: 0, height_px: 0, needed: { ratio: Infinity, ms: Infinity } },
+    {},
+    [],
+    'Stopped: too small. It is shown at 0 × 0 pixels.',
+  ],
   ['the fix of a clip that does not play', { isCounting: false }, {}, [], 'A generic fix.'],
   ['the fix of another metric', {}, { metric: 'click' }, [], 'A generic fix.'],
   ['the fix of a forced ad', {}, { gross_cpm: 0 }, [], 'A generic fix.'],
