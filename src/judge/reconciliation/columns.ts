@@ -198,7 +198,7 @@ function unreadableMap(text: string, column: string, name: string): OwnFileError
     ? `Your column comes first: --map ${quoteColumn(name, column)}.`
     : near !== null && column !== ''
       ? `Did you mean --map ${quoteColumn(column, near)}?`
-      : 'It is your column, =, and a field: --map "Ad views=viewable_impression".'
+      : 'It is your column or event, =, and a field: --map "Ad views=viewable_impression".'
   return new OwnFileError(
     `--map cannot read ${text}.`,
     `${suggestion} The fields are: ${ownFields.join(', ')}; none for a column that counts something else`,
