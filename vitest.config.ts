@@ -11,6 +11,7 @@ import { findShimObstacle } from './tests/disk/shim.ts'
 import { installedEngines } from './tests/engines/engines.ts'
 import { findUngradable } from './tests/evals/languages.ts'
 import { LongestFirst } from './tests/longest-first.ts'
+import { patience_ms, wait_ms } from './tests/patience.ts'
 import { poolerProgram } from './tests/postgres/find-pooler.ts'
 import { findFilesInDepth, inDepth } from './tests/runner/depth.ts'
 import { findPytest, untestableTemplates } from './tests/templates/toolchains.ts'
@@ -48,8 +49,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     project('mutations', {
       include: ['tests/{mutations,matrices}/**/*.test.ts'],
       globalSetup: built,
-      testTimeout: 400_000,
-      hookTimeout: 400_000,
       // One more than processors: kills and commands that follow something are waited for.
       maxWorkers: processors + 1,
     }),
@@ -84,7 +83,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
         include: obstacle === null ? ['tests/disk/*.test.ts'] : [],
         globalSetup: built,
         testTimeout: 7_200_000,
-        hookTimeout: 400_000,
         // One more than processors: what fails is waited for.
         maxWorkers: processors + 1,
       }),
@@ -96,8 +94,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     project('pauses', {
       include: ['tests/pauses/**/*.test.ts'],
       globalSetup: built,
-      testTimeout: 400_000,
-      hookTimeout: 400_000,
     }),
   ],
 
@@ -152,8 +148,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
         // `npm test` has run its pages and `svc qa` in Chromium.
         include: [engine === 'chromium' ? 'tests/engines/*.test.ts' : 'tests/engines/**/*.test.ts'],
         globalSetup: built,
-        testTimeout: 90_000,
-        hookTimeout: 90_000,
         isolate: false,
         maxWorkers: 2,
       }),
@@ -191,8 +185,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
           ...(hasPytest ? [] : ['tests/in-process/pytest.test.ts']),
         ],
         globalSetup: ['tests/install/tools.ts', inOwnFolder, 'tests/templates/installed.ts'],
-        testTimeout: 300_000,
-        hookTimeout: 300_000,
         // A file has one template: it installs and builds beside others, whose pages mostly wait.
         maxWorkers: processors + 1,
       }),
@@ -214,8 +206,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
       project('computers', {
         include: imitated.map(({ name }) => `tests/computers/${name}.test.ts`),
         globalSetup: ['tests/computers/installed.ts', inOwnFolder],
-        testTimeout: 180_000,
-        hookTimeout: 180_000,
         maxWorkers: 2,
       }),
     ]
@@ -236,7 +226,6 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     project('shared', {
       include: ['tests/shared-histories/**/*.test.ts'],
       globalSetup: built,
-      testTimeout: 400_000,
       // They mostly wait for faults to end.
       maxWorkers: processors + 1,
     }),
@@ -247,13 +236,11 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     project('fuzz', {
       include: ['tests/fuzz/fuzz.test.ts'],
       globalSetup: ['tests/install/tools.ts', inOwnFolder],
-      testTimeout: 300_000,
-      hookTimeout: 300_000,
     }),
   ],
 
   /** Minutes of mixed load with kills. */
-  soak: () => [project('soak', { include: ['tests/soak/**/*.test.ts'], globalSetup: built, testTimeout: 300_000 })],
+  soak: () => [project('soak', { include: ['tests/soak/**/*.test.ts'], globalSetup: built })],
 }
 
 type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>['test']>
@@ -273,9 +260,6 @@ function withOneFailingTest(options: Options): Options {
   return { ...options, include: ['tests/runner/failing.ts'], exclude: [], globalSetup: setups }
 }
 
-/** The guard against hanging, of tests and of their hooks. Generous: a slow machine must not fail a test. */
-const patience_ms = 300_000
-
 function project(name: string, given: Options): TestProjectConfiguration {
   const options = process.env.SVC_FAILING_TEST === '1' ? withOneFailingTest(given) : given
   return {
@@ -286,7 +270,7 @@ function project(name: string, given: Options): TestProjectConfiguration {
       testTimeout: patience_ms,
       hookTimeout: patience_ms,
       // No limit of its own: it ends just before that of the test, so that the failure has what was read last.
-      expect: { poll: { timeout: (options.testTimeout ?? patience_ms) - 2_000 } },
+      expect: { poll: { timeout: wait_ms } },
       ...options,
     },
   }

@@ -17,6 +17,7 @@ import {
   importCircles,
   impurities,
   leftovers,
+  ownLimits,
   plainModes,
   plainRenames,
   platformReadings,
@@ -334,6 +335,15 @@ describe('code', () => {
     expect(everything.flatMap(silencedTests)).toEqual([])
     const text = "test.only('a', f); describe.skip('b', f); it.concurrent.skipIf(x)('c', f); rows.only()"
     expect(silencedTests(parse('src/cli/a.test.ts', text))).toHaveLength(3)
+  })
+
+  test('no test states a limit of time of its own', () => {
+    expect(everything.flatMap(ownLimits)).toEqual([])
+    const wrong =
+      "test('a', f, 9); test.each(rows)('b', { timeout: 9 }, f); beforeAll(f, 9); vi.waitFor(f, { timeout: 9 }); expect.poll(f, { timeout: 9 })"
+    expect(ownLimits(parse('src/cli/a.test.ts', wrong))).toHaveLength(5)
+    const right = "test('a', f); expect.poll(f, { timeout: wait_ms, interval: 9 }); expect(a).toBeCloseTo(1, 2)"
+    expect(ownLimits(parse('src/cli/a.test.ts', right))).toEqual([])
   })
 })
 

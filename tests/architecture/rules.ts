@@ -456,6 +456,38 @@ export function silencedTests({ path, text, nodes }: Source): string[] {
 const silencers = new Set(['only', 'skip', 'todo', 'skipIf', 'runIf', 'fails'])
 const testFunctions = new Set(['test', 'it', 'describe', 'suite', 'bench'])
 
+/** Limits of time that a test, a hook or a wait states for itself: the one of all is in tests/patience.ts. */
+export function ownLimits({ path, text, nodes }: Source): string[] {
+  if (!isTest(path)) return []
+  return nodes
+    .filter((node) => node.type === 'CallExpression' && isGuarded(node.callee as SyntaxNode))
+    .filter((node) => (node.arguments as SyntaxNode[]).slice(1).some(isLimit))
+    .map(({ start }) => `${path}:${lineOf(text, start)} a limit of its own`)
+}
+
+const hooks = new Set(['beforeAll', 'beforeEach', 'afterAll', 'afterEach'])
+const waits = new Set(['waitFor', 'waitUntil', 'poll'])
+
+/** `test`, `test.each(rows)`, `beforeAll`, `vi.waitFor`, `expect.poll`. */
+function isGuarded(callee: SyntaxNode): boolean {
+  if (callee.type === 'CallExpression') return testFunctions.has(findRootName(callee.callee) ?? '')
+  const root = findRootName(callee) ?? ''
+  if (testFunctions.has(root) || hooks.has(root)) return true
+  return (
+    (root === 'vi' || root === 'expect') &&
+    callee.type === 'MemberExpression' &&
+    waits.has(nameOf(callee.property) ?? '')
+  )
+}
+
+function isLimit({ type, value, properties }: SyntaxNode): boolean {
+  if (type === 'Literal') return typeof value === 'number'
+  if (type !== 'ObjectExpression') return false
+  return (properties as SyntaxNode[]).some((each) => {
+    return each.type === 'Property' && nameOf(each.key) === 'timeout' && (each.value as SyntaxNode).type === 'Literal'
+  })
+}
+
 /** Names in SQL between quotation marks of the statement itself, in place of `identifier`, which doubles those inside. */
 export function unquotedIdentifiers({ path, text }: Source): string[] {
   if (!isIn(path, 'sandbox/store') || isTest(path)) return []

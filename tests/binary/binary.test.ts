@@ -23,7 +23,7 @@ beforeAll(() => {
   execFileSync(process.execPath, [join(checkout, 'build/package.ts'), '--out', directory], { stdio: 'inherit' })
   binary = globSync(`${directory}/svc-*-x64`)[0]!
   // A minute of one core, which it shares with the installs of other files.
-}, 600_000)
+})
 
 test('is no larger than promised, and its sum is beside it', () => {
   expect(statSync(binary).size).toBeLessThan(largest_bytes)

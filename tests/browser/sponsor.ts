@@ -7,6 +7,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { vi } from 'vitest'
+import { wait_ms } from '#tests/patience.ts'
 import type { Host } from './stage.ts'
 
 /** What a page reports about itself. */
@@ -60,7 +61,7 @@ export async function openSponsor(): Promise<Sponsor> {
           const seen = visits.get(session_id) ?? []
           return seen.length >= at_least && seen
         },
-        { timeout: 100_000, interval: 50 },
+        { timeout: wait_ms, interval: 50 },
       ),
     [Symbol.dispose]: () => {
       server.closeAllConnections()

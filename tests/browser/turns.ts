@@ -2,6 +2,7 @@
 import type { Request } from 'playwright-core'
 import { expect, vi } from 'vitest'
 import type { Turn, TurnOptions } from '#renderer/host/turn.ts'
+import { wait_ms } from '#tests/patience.ts'
 import type { Host, PlaceOptions } from './stage.ts'
 
 export type TurnGiven = Omit<Partial<TurnOptions>, 'signal' | 'target'> & { target?: string; place?: PlaceOptions }
@@ -120,7 +121,7 @@ export const blockedLine = (reason: string): string =>
 
 /** Waits until `read` returns the wanted value. Unlike `expect.poll` it works in concurrent tests. */
 export async function until<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
-  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 100_000, interval: 50 })
+  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: wait_ms, interval: 50 })
 }
 
 /** Lets time pass, where the renderer waits for nothing else, until `isSo`. */

@@ -24,7 +24,7 @@ test.each([
   expect(stderr).toContain(hint)
 })
 
-test('nothing seen is a failure that says what was looked at', { timeout: 60_000 }, async () => {
+test('nothing seen is a failure that says what was looked at', async () => {
   const server = createServer((_, response) =>
     response.setHeader('content-type', 'text/html').end('<p>No ad here.</p>'),
   )

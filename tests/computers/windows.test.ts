@@ -7,6 +7,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { freePort } from '../cli/process.ts'
+import { wait_ms } from '../patience.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { Computer } from './run.ts'
 
@@ -107,7 +108,7 @@ test('the server of the template browser-chat serves its page and its settings',
   const ended = computer.svc(words, { PORT: String(port) }, app)
   const get = (path: string) => fetch(`http://localhost:${port}${path}`)
   try {
-    await vi.waitUntil(() => get('/').catch(() => null), { timeout: 60_000, interval: 200 })
+    await vi.waitUntil(() => get('/').catch(() => null), { timeout: wait_ms, interval: 200 })
     expect(await (await get('/config.json')).json()).toEqual({
       base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       publishable_key: 'pk_test_sandbox_demo',

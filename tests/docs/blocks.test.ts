@@ -12,6 +12,7 @@ import { parseAllDocuments } from 'yaml'
 import { reasonCodes } from '#contract/errors.ts'
 import { freePort, root } from '#tests/cli/process.ts'
 import { temporaryDirectory } from '#tests/cli/test-cli.ts'
+import { wait_ms } from '#tests/patience.ts'
 import { type Block, blocksOf, docFiles, unrunReasons, writeCode } from './markdown.ts'
 import { linkPackages, missingLine, openPage, runBlock, writeFile } from './shell.ts'
 
@@ -105,7 +106,7 @@ describe('code blocks', () => {
       return response.status
     }
     const turn = JSON.stringify({ session_id: 'docs', job_type: 'chat', client_id: 'proj_other' })
-    await vi.waitFor(() => status('GET'), 20_000)
+    await vi.waitFor(() => status('GET'), wait_ms)
     expect(await status('POST', '', turn)).toBe(200)
     expect(await status('POST', '', 'nonsense')).toBe(502)
     expect(await status('GET', '?wait_ms=0&slot_id=..%2Fprojects%2Fproj_demo%2Fconfig%3F')).toBe(404)

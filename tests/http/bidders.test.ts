@@ -30,7 +30,7 @@ const tea = (more: object = {}) =>
 async function ask(on: Stage, body = tea()) {
   const { slot_id } = (await on.api.accept('placements.create', { as: key, body })).body
   const explain = async () => (await on.api.accept('placements.explain', { params: { slot_id } })).body
-  await expect.poll(async () => (await explain()).status, { timeout: 20_000 }).not.toBe('pending')
+  await expect.poll(async () => (await explain()).status).not.toBe('pending')
   const detail = await explain()
   const bids = detail.auction?.filter(({ partner_id }) => partner_id === 'ptn_bidder') ?? []
   const rule = detail.trace.find(({ campaign_id }) => campaign_id === 'cmp_fernhill_tea')?.rule
@@ -322,7 +322,7 @@ test('consent that is withdrawn while a bidder is asked applies, and it is asked
   await on.api.accept('consent.set', { as: key, body: consent })
   goOn()
   const reason = async () => (await on.api.accept('placements.explain', { params: { slot_id } })).body.no_fill_reason
-  await expect.poll(reason, { timeout: 20_000 }).toBe('consent_not_granted')
+  await expect.poll(reason).toBe('consent_not_granted')
   expect(bidder.received).toHaveLength(1)
 })
 
@@ -341,7 +341,7 @@ test('a stop does not wait for a bidder, and the slot is decided by the next sta
   hangs = false
   await using again = await stage({ demand, database })
   const outcome = async () => (await again.api.accept('placements.explain', { params: { slot_id } })).body.campaign_id
-  await expect.poll(outcome, { timeout: 20_000 }).toBe('cmp_fernhill_tea')
+  await expect.poll(outcome).toBe('cmp_fernhill_tea')
 })
 
 test.each([

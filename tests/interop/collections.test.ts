@@ -17,7 +17,7 @@ import { installTools } from './tools.ts'
 let tools = ''
 beforeAll(async () => {
   tools = await installTools(dirname(inject('tools')), {}, join(import.meta.dirname, 'collection-tools.json'))
-}, 400_000)
+})
 
 interface Ran {
   name: string

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { vi } from 'vitest'
+import { wait_ms } from '../patience.ts'
 import { install, run } from '../templates/run.ts'
 
 export interface ContainerEngine extends AsyncDisposable {
@@ -35,7 +36,7 @@ export async function startEngine(directory: string): Promise<ContainerEngine> {
   const ended = once(service, 'exit')
   await vi.waitFor(() => {
     if (!existsSync(socket)) throw new Error('The service of podman has no socket yet.')
-  }, 30_000)
+  }, wait_ms)
   const podman = (...args: string[]) => run('podman', ['--url', `unix://${socket}`, ...args], directory)
   return {
     env: { DOCKER_HOST: `unix://${socket}`, TESTCONTAINERS_RYUK_DISABLED: 'true' },

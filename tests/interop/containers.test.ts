@@ -25,7 +25,7 @@ beforeAll(async () => {
   const tools = await installTools(dirname(inject('tools')), {}, join(import.meta.dirname, 'testcontainers-tools.json'))
   for (const name of readdirSync(join(tools, 'node_modules')).filter((name) => !name.startsWith('.')))
     symlinkSync(join(tools, 'node_modules', name), join(project, 'node_modules', name))
-}, 300_000)
+})
 
 afterAll(async () => {
   await engine?.[Symbol.asyncDispose]()

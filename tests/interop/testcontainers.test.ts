@@ -15,7 +15,7 @@ beforeAll(async () => {
   await run(process.execPath, ['build/dist.ts', '--if-stale', '--types'], checkout)
   project = mkdtempSync(join(tmpdir(), 'testcontainers-'))
   symlinkSync(join(tools, 'node_modules'), join(project, 'node_modules'))
-}, 300_000)
+})
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 

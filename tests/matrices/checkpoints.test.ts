@@ -20,7 +20,7 @@ test('a whole state in the log is copied by the thread alone, the short rest of 
   for (let turn = 1; turn <= 2; turn++) {
     writePages(7_000)
     checkpoints.committed(7_000)
-    await expect.poll(size, { timeout: 20_000 }).toBeGreaterThan(turn * 7_000 * 4_096)
+    await expect.poll(size).toBeGreaterThan(turn * 7_000 * 4_096)
     // The thread has copied the log; its message follows.
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(pragma.mock.calls).toEqual([])
@@ -29,7 +29,7 @@ test('a whole state in the log is copied by the thread alone, the short rest of 
     checkpoints.committed(1)
     return pragma.mock.calls
   }
-  await expect.poll(short, { timeout: 20_000 }).toEqual([['wal_checkpoint(PASSIVE)']])
+  await expect.poll(short).toEqual([['wal_checkpoint(PASSIVE)']])
   await checkpoints.close()
   writer.close()
   db.close()

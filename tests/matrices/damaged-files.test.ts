@@ -50,7 +50,7 @@ const statements = [
   'PRAGMA application_id = 1',
 ]
 
-test(`${cases} damaged files`, { timeout: 600_000 }, async () => {
+test(`${cases} damaged files`, async () => {
   using place = folder()
   const intact = join(place.path, 'intact.db')
   {

@@ -4,6 +4,7 @@ import type { TurnOptions } from '#renderer/host/turn.ts'
 import { countOpenThings } from '#tests/browser/open-things.ts'
 import { openStage, type Stage } from '#tests/browser/stage.ts'
 import { nothing, openTurnHost, type TurnHost, type TurnRequest } from '#tests/browser/turn-path.ts'
+import { wait_ms } from '#tests/patience.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -49,14 +50,14 @@ async function measureAtRest(host: TurnHost) {
       expect(kept_elements, 'frames and wrappers that cannot be collected').toBe(0)
       return counts
     },
-    { timeout: 5_000, interval: 300 },
+    { timeout: wait_ms, interval: 300 },
   )
 }
 
 /** Everything is closed after the last responses. */
 async function expectNothingOpen(host: TurnHost, before: unknown): Promise<void> {
   await vi.waitFor(async () => expect(await host.page.evaluate(() => window.openThings())).toEqual(before), {
-    timeout: 10_000,
+    timeout: wait_ms,
     interval: 100,
   })
   expect(await host.shown()).toEqual(nothing)

@@ -10,6 +10,7 @@ import { loadPageSteps } from '#qa/browser/page-steps.ts'
 import type { CaseResult } from '#qa/result.ts'
 import type { Sandbox } from '#sandbox/index.ts'
 import { sharedChromium } from '#tests/browser/chromium.ts'
+import { wait_ms } from '#tests/patience.ts'
 import { startApp } from './app.ts'
 import type { Page } from './pages.ts'
 
@@ -28,7 +29,7 @@ const until = (condition: string) => (page: BrowserPage) =>
     async () => {
       if (!(await page.evaluate(condition))) throw new Error(`not yet: ${condition}`)
     },
-    { timeout: 100_000, interval: 250 },
+    { timeout: wait_ms, interval: 250 },
   )
 
 /** Watches a page of an app, in the browser that all tests share, and judges it by a sandbox: that which the app uses, unless said. */

@@ -46,9 +46,7 @@ async function run(words: string): Promise<{ code: number; stderr: string; print
   return { code, stderr, printed: stdout === '' ? ({} as Printed) : JSON.parse(stdout) }
 }
 
-test('a good creative has no finding in any variant; a change is found by its picture', {
-  timeout: 300_000,
-}, async () => {
+test('a good creative has no finding in any variant; a change is found by its picture', async () => {
   const file = write(good)
   const sheet = join(temporaryDirectory(), 'sheet.html')
   const { code, stderr, printed } = await run(`${file} --out ${sheet}`)
@@ -73,7 +71,7 @@ test('a good creative has no finding in any variant; a change is found by its pi
   )
 })
 
-test('text without room is cut off where it is, and the sheet fails', { timeout: 300_000 }, async () => {
+test('text without room is cut off where it is, and the sheet fails', async () => {
   const sheet = join(temporaryDirectory(), 'sheet.png')
   const title =
     'A title that is so long that no template has the room for all of it, however wide the page is that shows it, and then goes on'

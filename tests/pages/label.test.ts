@@ -9,6 +9,7 @@ import { violations } from '#tests/browser/axe.ts'
 import { about, buildCatalogue } from '#tests/browser/catalogue.ts'
 import { openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from '#tests/browser/turn-path.ts'
+import { wait_ms } from '#tests/patience.ts'
 import { readLabel } from './label-pixels.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
@@ -154,7 +155,7 @@ describe.concurrent('a label that the page', () => {
       label,
       wrapper,
     ] as const)
-    await vi.waitFor(() => expectReadable(host.page, text), { timeout: 60_000, interval: 100 })
+    await vi.waitFor(() => expectReadable(host.page, text), { timeout: wait_ms, interval: 100 })
     expect(await wrapper.evaluate((wrapper) => wrapper.querySelector('[data-sp-label] ~ iframe') !== null)).toBe(true)
     expect(await host.shown()).toEqual(one_ad)
   })

@@ -31,6 +31,7 @@ import {
   twinPage,
   wrongPages,
 } from '#tests/observe/pages.ts'
+import { wait_ms } from '#tests/patience.ts'
 
 vi.setConfig({ maxConcurrency: 5 })
 
@@ -57,7 +58,7 @@ test.each(Object.entries(nestedPages))('an ad %s is brought into view and judged
         }
         expect(seen).toContain('visible')
       },
-      { timeout: 100_000, interval: 250 },
+      { timeout: wait_ms, interval: 250 },
     )
   }
   const { of, violated } = await judged({ ...page, for_ms: 2_000 }, drive)

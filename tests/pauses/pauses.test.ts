@@ -27,8 +27,6 @@ const mostBusy_ms = 50
 /** The same in real time, beside the longest pause at rest: on a busy host, waiting for the disk is most of it. */
 const mostReal_ms = 1_000
 const attempts = 3
-/** A state of 250 MB is copied, checked and read several times. */
-const longest_ms = 600_000
 
 /** Of the readers, those that read every byte. */
 const ofWholeState = ['evidence.verify', 'sandbox.integrity']
@@ -66,7 +64,7 @@ const lists = readers.filter(({ id }) => !ofWholeState.includes(id))
 
 test.each(lists.map((endpoint) => [endpoint.id, endpoint] as const))('%s', (_, endpoint) => measureReader(endpoint))
 
-test('what reads or replaces the whole state', { timeout: longest_ms }, async () => {
+test('what reads or replaces the whole state', async () => {
   await start(await filled('whole.db', wholeRows))
   const post = (path: string, body?: unknown) => () => call({ method: 'POST', path: `/_sandbox${path}`, body })
   const last = await lastEntry()
@@ -91,7 +89,7 @@ test('what reads or replaces the whole state', { timeout: longest_ms }, async ()
   expect(await lastEntry()).toEqual(last)
 })
 
-test('what reads or replaces the whole state of a sandbox in memory', { timeout: longest_ms }, async () => {
+test('what reads or replaces the whole state of a sandbox in memory', async () => {
   const last = await lastEntry()
   await start(':memory:')
   const post = (path: string, body: unknown) => () => call({ method: 'POST', path: `/_sandbox${path}`, body })

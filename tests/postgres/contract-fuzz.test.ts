@@ -84,7 +84,7 @@ test('every hostile value of every parameter and field gets the same answer of t
   }
   expect(pair.problems).toEqual([])
   expect(values.size).toBe(asked.length)
-}, 300_000)
+})
 
 test('requests that follow the links of earlier responses get the same answers from both stores', async () => {
   await using pair = await openPair()
@@ -100,7 +100,7 @@ test('requests that follow the links of earlier responses get the same answers f
   expect(pair.problems).toEqual([])
   const never = some.filter(({ id }) => !succeeded.has(id)).map(({ endpoint_id }) => endpoint_id)
   expect(never.filter((id) => !demanding.includes(id))).toEqual([])
-}, 300_000)
+})
 
 function isDisturbing({ endpoint_id }: Operation): boolean {
   return disturbing.includes(endpoint_id)

@@ -88,7 +88,7 @@ function load({ apis }: Team) {
     refused,
     more: (count: number) => {
       const before = acknowledged.length
-      return expect.poll(() => acknowledged.length - before, { timeout: 60_000 }).toBeGreaterThan(count)
+      return expect.poll(() => acknowledged.length - before).toBeGreaterThan(count)
     },
     stop: async () => {
       isOver = true

@@ -15,7 +15,7 @@ let server: PostgresServer
 
 beforeAll(async () => {
   server = await startPostgres({ isDurable: true })
-}, 60_000)
+})
 
 afterAll(() => server.stop())
 

@@ -16,7 +16,7 @@ let postgres: PostgresServer
 
 beforeAll(async () => {
   postgres = await startPostgres({ isDurable: true })
-}, 60_000)
+})
 
 afterAll(() => postgres.stop())
 

@@ -40,4 +40,4 @@ test('the job reports a difference, does not fail for it, and opens an issue onl
   expect(report).toContain('is Ad; the sandbox says Sponsored')
   expect(report).toContain('1 difference.')
   expect(stdout + stderr + report).not.toContain(service.keys.secret_key)
-}, 60_000)
+})

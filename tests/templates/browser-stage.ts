@@ -9,12 +9,10 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, inject, vi } from 'vitest'
 import { type Client, createClient } from '#client/index.ts'
 import { launchChromium } from '#tests/browser/chromium.ts'
+import { wait_ms } from '#tests/patience.ts'
 import { environment, run } from './run.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Timeout of every wait for a page or a server, milliseconds. */
-const patience_ms = 20_000
-
 export interface Stage extends AsyncDisposable {
   /** Uses the secret test key of the sandbox's first project. */
   client: Client
@@ -83,7 +81,7 @@ export async function openStage(options: readonly string[] = []): Promise<Stage>
 async function openChat(browser: Browser, service: string, origin: string, options: BrowserContextOptions) {
   const context = await browser.newContext(options)
   const page = await context.newPage()
-  page.setDefaultTimeout(patience_ms)
+  page.setDefaultTimeout(0)
   const asked: string[] = []
   const complaints: string[] = []
   page.on('request', (request) => {
@@ -144,7 +142,7 @@ export async function expectBeacons(client: Client, slot_id: string, wanted: rea
       .toSorted((a, b) => (a.occurred_at_ms ?? 0) - (b.occurred_at_ms ?? 0))
       .map(({ event, verdict, would_bill, metric }) => `${event} ${verdict}${would_bill ? ` +${metric}` : ''}`)
   }
-  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: patience_ms, interval: 100 })
+  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: wait_ms, interval: 100 })
 }
 
 /** Starts a program; resolves with the match of `wanted` in its stdout. `end` stops it and waits until it has exited. */
@@ -159,7 +157,7 @@ async function startProgram(
   let output = ''
   const found = await new Promise<string>((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`${program} ${args.join(' ')} ${why}\n${output}`))
-    const timer = setTimeout(() => fail('said nothing of the kind in time'), patience_ms)
+    const timer = setTimeout(() => fail('said nothing of the kind in time'), wait_ms)
     const onOutput = (chunk: Buffer) => {
       output += chunk.toString()
       const match = output.match(wanted)

@@ -12,6 +12,7 @@ import type { Page } from 'playwright-core'
 import { build, type Rolldown } from 'vite'
 import { expect, vi } from 'vitest'
 import { blocksOf } from '#tests/docs/markdown.ts'
+import { wait_ms } from '#tests/patience.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { openStage as openBrowserStage } from '../stage.ts'
 
@@ -230,7 +231,7 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
 }
 
 async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
-  await vi.waitFor(async () => expect(await isSo()).toBe(true), { timeout: 100_000, interval: 100 })
+  await vi.waitFor(async () => expect(await isSo()).toBe(true), { timeout: wait_ms, interval: 100 })
 }
 
 /** Streams an answer as a model behind the AI SDK does. */

@@ -1,12 +1,11 @@
 /** Runs pages of the table in a browser, and compares what the page, its backend and the service have seen. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '#client/index.ts'
+import { wait_ms } from '#tests/patience.ts'
 import type { DrivenPage, Driver, Outcome, PageCase, PageOfCases, Phase } from './case.ts'
 import type { PageHost } from './page-host.ts'
 import type { CaseState } from './prelude.ts'
 
-/** How long a state may take to be reached, milliseconds. */
-const patience_ms = 100_000
 /** The dwell of a view and some more. */
 const dwell_ms = 1_600
 const interval_ms = 200
@@ -44,7 +43,7 @@ async function runCase(
     const look = () => readSeen(running, page, id, index, session)
     if (phase.run !== undefined) await page.call('hostRun', [id, index])
     let problems = await look().then((state) => compare(phase, state))
-    const end = performance.now() + patience_ms
+    const end = performance.now() + wait_ms
     while (problems.length > 0 && performance.now() < end) {
       await page.pass(interval_ms)
       problems = compare(phase, await look())

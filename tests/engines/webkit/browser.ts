@@ -156,8 +156,9 @@ class Context {
     for (const listener of this.#listeners.get(type) ?? []) listener(value)
   }
 
+  /** @param timeout_ms 0 for none */
   setDefaultTimeout(timeout_ms: number): void {
-    this.#timeout_ms = timeout_ms
+    this.#timeout_ms = timeout_ms === 0 ? Number.POSITIVE_INFINITY : timeout_ms
   }
 
   async addInitScript(code: unknown, argument?: unknown): Promise<void> {
@@ -230,6 +231,10 @@ class Page implements WindowOfFrame {
 
   get timeout_ms(): number {
     return this.#context.timeout_ms
+  }
+
+  setDefaultTimeout(timeout_ms: number): void {
+    this.#context.setDefaultTimeout(timeout_ms)
   }
 
   readonly inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
