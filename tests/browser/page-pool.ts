@@ -54,11 +54,11 @@ async function clear(page: Page): Promise<boolean> {
   const context = page.context()
   // What opened tabs may open more.
   if (context.pages().length > 1) return false
-  for (const type of ['console', 'pageerror', 'dialog', 'request', 'response', 'requestfailed'] as const) {
-    page.removeAllListeners(type)
-    if (type !== 'pageerror') context.removeAllListeners(type)
-  }
   try {
+    for (const type of ['console', 'pageerror', 'dialog', 'request', 'response', 'requestfailed'] as const) {
+      page.removeAllListeners(type)
+      if (type !== 'pageerror') context.removeAllListeners(type)
+    }
     if (page.viewportSize()?.width !== viewport.width || page.viewportSize()?.height !== viewport.height)
       await page.setViewportSize(viewport)
     await Promise.all([page.unrouteAll(), context.unrouteAll(), context.setOffline(false), context.clearCookies()])
@@ -70,7 +70,7 @@ async function clear(page: Page): Promise<boolean> {
     // A tab that a slow computer has opened only now.
     return context.pages().length === 1
   } catch {
-    // A page without an origin, or one that is leaving, is not worth the trouble.
+    // A page without an origin, one that is leaving, or one of an engine that cannot is not worth the trouble.
     return false
   }
 }

@@ -161,6 +161,10 @@ class Context {
     this.#timeout_ms = timeout_ms === 0 ? Number.POSITIVE_INFINITY : timeout_ms
   }
 
+  async newCDPSession(): Promise<never> {
+    throw new NotSupported('A CDP session is only available in Chromium.')
+  }
+
   async addInitScript(code: unknown, argument?: unknown): Promise<void> {
     const source = typeof code === 'function' ? `(${code.toString()})(${JSON.stringify(argument)})` : String(code)
     this.#scripts.push(source)
@@ -429,7 +433,7 @@ function landing(url: string): SeenRequest {
     postDataJSON: () => null,
     isNavigationRequest: () => true,
     resourceType: () => 'document',
-    frame: () => ({ parentFrame: () => null }),
+    frame: () => ({ parentFrame: () => null, url: () => url }),
     response: async () => null,
     failure: () => null,
   }

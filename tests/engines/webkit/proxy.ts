@@ -26,7 +26,8 @@ export interface SeenRequest {
   isNavigationRequest(): boolean
   /** `document` also for a frame, `fetch`, `script`, `other`. */
   resourceType(): string
-  frame(): { parentFrame(): object | null }
+  /** Its address by what the request says it is for. */
+  frame(): { parentFrame(): object | null; url(): string }
   response(): Promise<SeenResponse | null>
   failure(): { errorText: string } | null
 }
@@ -34,9 +35,11 @@ export interface SeenRequest {
 interface SeenResponse {
   url(): string
   status(): number
+  ok(): boolean
   headers(): Record<string, string>
   text(): Promise<string>
   request(): SeenRequest
+  frame(): ReturnType<SeenRequest['frame']>
 }
 
 /** The response to a request that is not forwarded. */
@@ -148,9 +151,11 @@ function openProxied(
       const response: SeenResponse = {
         url: () => url.href,
         status: () => status,
+        ok: () => status >= 200 && status < 300,
         headers: () => headers,
         text: () => text,
         request: () => request,
+        frame: () => request.frame(),
       }
       responded.resolve(response)
       onResponse(response)
@@ -284,7 +289,10 @@ function seenRequest(
     postDataJSON: (): unknown => JSON.parse(body.toString()),
     isNavigationRequest: () => isNavigation(incoming.headers),
     resourceType: () => types[destination ?? ''] ?? destination ?? 'other',
-    frame: () => ({ parentFrame: () => (destination === 'iframe' ? {} : null) }),
+    frame: () => ({
+      parentFrame: () => (destination === 'iframe' ? {} : null),
+      url: () => headers.referer ?? url.href,
+    }),
     response: () => response,
     failure: () => {
       const errorText = failure()
