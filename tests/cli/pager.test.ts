@@ -1,4 +1,4 @@
-/** Long lists in a pager, on a terminal of 24 lines; the last is a real one. */
+/** Long text in a pager, on a terminal of 24 lines; the last is a real one. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,6 +31,13 @@ test('a list longer than the screen goes to the pager as a whole', async () => {
   const file = join(cli.home, 'paged')
   expect(await shown(long, { SVC_PAGER: `cat > ${file}`, PAGER: 'false' })).toBe('')
   expect(readFileSync(file, 'utf8')).toMatch(whole)
+})
+
+test('one value longer than the screen goes to the pager as well', async () => {
+  const file = join(cli.home, 'explained')
+  expect((await cli.svc('placements create --format banner')).code).toBe(0)
+  expect(await shown('explain', { SVC_PAGER: `cat > ${file}` })).toBe('')
+  expect(readFileSync(file, 'utf8')).toMatch(/^slot [\s\S]*\nPartner request\n[\s\S]*gdpr_applies .*\n$/)
 })
 
 test('closing the pager early ends the command normally', async () => {

@@ -24,7 +24,7 @@ export interface OutputOptions {
   format: OutputFormat
   quiet: boolean
   color: ColorChoice
-  /** Whether a long list may be shown in a pager. */
+  /** Whether long text may be shown in a pager. */
   isPaged: boolean
   view?: View
   /** The transformation of the JSON that replaces the text: an expression of jq, or null. */
@@ -44,8 +44,8 @@ export interface Output {
   /** How tables and times are shown. */
   readonly view: View
   /**
-   * Prints one value: as a JSON document, or as the lines that `text` makes of it. `rows` are those of csv and tsv, of
-   * which a value without any has neither.
+   * Prints one value: as a JSON document, or as the lines that `text` makes of it, in a pager when they are longer than
+   * the screen. `rows` are those of csv and tsv, of which a value without any has neither.
    */
   data(value: unknown, text: (style: Style) => readonly string[], rows?: readonly unknown[]): void
   /**
@@ -118,7 +118,7 @@ export function createOutput(
       if (isFiltered) filtered.print([value])
       else if (isJson) printJson(value)
       else if (separated !== null) system.stdout.write(separatedText(rows, separated, { view, separated: form }))
-      else if (format === 'text') system.stdout.write(toPrintable(text(out())))
+      else if (format === 'text') printPages(text(out()))
       noteLeftOut()
     },
     list(whole, items, text, columns = []) {
@@ -127,7 +127,8 @@ export function createOutput(
       else if (format === 'json') printJson(whole)
       else if (separated !== null)
         system.stdout.write(separatedText(items, separated, { view, separated: form, columns }))
-      else if (format === 'text') printPages(text(out()), items.length)
+      else if (format === 'text' && !printPages(text(out())) && items.length > 0 && view.columns !== null)
+        output.note('No table here has these columns.')
       noteLeftOut()
     },
     item(value, text) {
@@ -155,10 +156,11 @@ export function createOutput(
   }
   return output
 
-  function printPages(lines: readonly string[], count: number): void {
+  /** Returns whether there was anything to print. */
+  function printPages(lines: readonly string[]): boolean {
     const text = toPrintable(lines)
     if (!isPaged || !showInPager(system, streamText(text, true))) system.stdout.write(text)
-    if (count > 0 && lines.length === 0 && view.columns !== null) output.note('No table here has these columns.')
+    return lines.length > 0
   }
 
   /** Prints one document: indented on a terminal, one line for programs. */

@@ -1,4 +1,4 @@
-/** Long lists in a pager, as git and gh show them. It starts a program, which the rest of the output does not. */
+/** Long text in a pager, as git and gh show them. It starts a program, which the rest of the output does not. */
 
 import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'

@@ -51,7 +51,7 @@ export async function runCommand(
   const output: OutputOptions = { format: 'text', quiet: false, color: 'auto', isPaged: false, view }
   try {
     const [first, ...rest] = args
-    if (first === 'help' && (await printTopic(rest[0], system))) return exitCodes.ok.exit_code
+    if (first === 'help' && (await printTopic(rest, system, output))) return exitCodes.ok.exit_code
     const { args: present, note } = withPresentName(args)
     const parsed = await parseCommandLine(commands, withoutPseudoCommand(first, rest) ?? present)
     Object.assign(output, outputOptions(parsed.common, system.env))
@@ -91,12 +91,14 @@ function withoutPseudoCommand(first: string | undefined, rest: readonly string[]
   return first === 'help' ? [...rest, '--help'] : null
 }
 
-async function printTopic(name: string | undefined, system: System): Promise<boolean> {
+async function printTopic(words: readonly string[], system: System, output: OutputOptions): Promise<boolean> {
+  const [name = ''] = words
   const { topics } = await import('./help-topics.ts')
-  const topic = Object.hasOwn(topics, name ?? '') ? topics[name ?? ''] : undefined
+  const topic = Object.hasOwn(topics, name) ? topics[name] : undefined
   if (topic === undefined) return false
+  const { createOutput } = await import('../output/output.ts')
   const lines = await topic(chooseStyle(system.stdout, 'auto', system.env))
-  system.stdout.write(`${lines.join('\n')}\n`)
+  createOutput(system, { ...output, isPaged: !words.includes('--no-pager') }).data(lines, () => lines)
   return true
 }
 

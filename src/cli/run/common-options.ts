@@ -26,7 +26,7 @@ export interface CommonOptions {
   color: ColorChoice
   /** Whether a command may ask questions on a terminal. */
   isInteractive: boolean
-  /** Whether a long list may go to a pager. */
+  /** Whether long text may go to a pager. */
   isPaged: boolean
   /** How times are shown; null without the flag. */
   time: TimeChoice | null
@@ -56,7 +56,7 @@ export function commonOptions(): Option[] {
     new Option('--bom', 'begin -o csv with a byte order mark, by which spreadsheets know UTF-8'),
     new Option('-q, --quiet', 'print no notes on stderr'),
     new Option('--no-input', 'never ask, not even on a terminal'),
-    new Option('--no-pager', 'print long lists without a pager'),
+    new Option('--no-pager', 'print long text without a pager'),
     // Not checked by commander, which would stop before it has read the -o that determines how errors are reported.
     new Option('--color <when>', 'colour the output').choices(colorChoices).argParser(String).default('auto'),
   ]

@@ -56,7 +56,7 @@ async function settingsTopic(style: Style): Promise<string[]> {
     '',
     ...tableLines(settingColumns, rows, style),
     '',
-    ...prose('A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.'),
+    ...prose('Text longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.'),
     ...prose('SVC_STRICT=1 starts every sandbox as svc start --strict does.'),
     ...prose('--json is short for -o json. -q prints no notes. --no-input never asks.'),
     ...prose('--color auto, always or never; NO_COLOR and FORCE_COLOR are respected too.'),
