@@ -1,5 +1,5 @@
 /** Takes the changes of a file of demand over while the sandbox runs: `svc start --watch`. */
-import { unwatchFile, watchFile } from 'node:fs'
+import { readStamp } from './rules/demand/own-file.ts'
 import type { OwnDemand } from './rules/demand/read-demand.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -13,10 +13,8 @@ class DemandWarning extends Error {
   override readonly name = 'DemandWarning'
 }
 
-interface WatchedDemand {
+interface WatchedDemand extends Pick<OwnDemand, 'read'> {
   path: string
-  /** The files that were read. */
-  read: readonly string[]
   replace(own: OwnDemand['market']): Promise<void>
   report(error: unknown): void
 }
@@ -26,34 +24,35 @@ const interval = 250
 
 /** Returns a function that ends it, after the change that is being read. */
 export function followDemand({ path, read, replace, report }: WatchedDemand): () => Promise<void> {
-  let watched: ReadonlySet<string> = new Set()
+  let seen = read
   let work = Promise.resolve()
-  const onChange = () => {
-    work = work.then(takeOver)
-  }
-  // A file that is watched stays so: a change between two watches would be missed.
-  const follow = (files: readonly string[]) => {
-    const next = new Set([path, ...files])
-    for (const file of watched) if (!next.has(file)) unwatchFile(file, onChange)
-    for (const file of next) if (!watched.has(file)) watchFile(file, { interval, persistent: false }, onChange)
-    watched = next
-  }
-  follow(read)
+  const timer = setInterval(() => {
+    work = work.then(look)
+  }, interval)
+  timer.unref()
   return async () => {
-    for (const file of watched) unwatchFile(file, onChange)
-    watched = new Set()
+    clearInterval(timer)
+    seen = new Map()
     await work
   }
 
+  /** Compares with what the files were before they were read, so that no change falls between a reading and a look. */
+  async function look(): Promise<void> {
+    const stamps = await Promise.all([...seen.keys()].map(async (file) => [file, await readStamp(file)] as const))
+    const now = new Map(stamps)
+    if (seen.size === 0 || [...now].every(([file, stamp]) => stamp === seen.get(file))) return
+    seen = now
+    await takeOver()
+  }
+
   async function takeOver(): Promise<void> {
-    if (watched.size === 0) return
     try {
       const { openDemand } = await import('./rules/demand/open-demand.ts')
       const own = await openDemand(path)
       await replace(own.market)
       const count = own.market.campaigns.length
       report(new DemandNotice(`${path}: taken over, ${count} ${count === 1 ? 'campaign' : 'campaigns'}.`))
-      if (watched.size > 0) follow(own.read)
+      if (seen.size > 0) seen = own.read
     } catch (error) {
       const isWrong = error instanceof SandboxError
       report(isWrong ? new DemandWarning(`${error.message} The demand in force stays.`) : error)

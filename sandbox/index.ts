@@ -236,7 +236,7 @@ async function openParts(options: SandboxOptions): Promise<Parts> {
 
 /** Loaded only here: a start without a file of demand pays nothing for its readers. */
 async function loadDemand({ demand, only = false }: SandboxOptions) {
-  if (typeof demand !== 'string') return { ...readDemand(demand), read: [] }
+  if (typeof demand !== 'string') return { ...readDemand(demand), read: new Map() }
   const { openDemand } = await import('./rules/demand/open-demand.ts')
   const { market, read } = await openDemand(demand)
   return { ...joinDemand(market, only), read }

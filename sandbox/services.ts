@@ -27,6 +27,7 @@ import type { Store } from '#store/store.ts'
 import { createTokenText } from './admin-token.ts'
 import { type Demand, joinDemand, packageVersion, readFixture, readScenarios, type SeededProject } from './fixtures.ts'
 import type { SandboxOptions, StartOptions } from './options.ts'
+import type { OwnDemand } from './rules/demand/read-demand.ts'
 import { createVerificationThread } from './verification-thread.ts'
 
 /** What everything else is built from. */
@@ -35,7 +36,7 @@ export interface Parts {
   start: StartOptions
   seeded: SeededProject[]
   /** With the files that were read for it. */
-  demand: Demand & { read: readonly string[] }
+  demand: Demand & Pick<OwnDemand, 'read'>
   /** Null when nothing is played. */
   recording: OpenedRecording | null
   store: Store

@@ -2,6 +2,8 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { PlacementRequest } from '#client/index.ts'
+import { followDemand } from '#sandbox/demand-changes.ts'
+import { openDemand } from '#sandbox/rules/demand/open-demand.ts'
 import { sandboxTest } from '#testing/vitest.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { asked, beacon, fill, key, liveKey, type Stage, stage } from './stage.ts'
@@ -339,6 +341,19 @@ test('with watch a change is taken over, and a wrong one is reported and leaves 
   writeFileSync(file, text.replace('40', '-40'))
   await expect.poll(() => String(reports)).toContain('price_cpm must be more than 0')
   expect(await sponsor()).toBe('Fernhill Coffee')
+})
+
+test('a change between the reading of a file and the first look at it is taken over', async () => {
+  const file = writeDemand(40)
+  const { read } = await openDemand(file)
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Fernhill Tea', 'Fernhill Coffee'))
+  const taken: string[] = []
+  const end = followDemand({
+    ...{ path: file, read, report: () => {} },
+    replace: async ({ campaigns }) => void taken.push(...campaigns.map(({ sponsor_name }) => sponsor_name)),
+  })
+  await expect.poll(() => taken).toEqual(['Fernhill Coffee'])
+  await end()
 })
 
 const fixtureFile = writeDemand(40)

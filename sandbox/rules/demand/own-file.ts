@@ -1,8 +1,9 @@
 /** The files beside a file of demand: inside its folder, no links, of a stated size. */
 import { lstatSync, readFileSync, realpathSync } from 'node:fs'
+import { lstat } from 'node:fs/promises'
 import { isAbsolute, join, posix, relative, sep } from 'node:path'
 import { decodeText } from '#foundation/encoding.ts'
-import { systemErrorBehind, systemReason } from '#foundation/system-error.ts'
+import { readErrorCode, systemErrorBehind, systemReason } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 
 /** Something wrong with a file, and the fix. `at` is a place inside it, for text. */
@@ -15,6 +16,16 @@ export class FileProblem extends Error {
     super(message)
     this.hint = hint
     this.at = at
+  }
+}
+
+/** Returns a text that is another once a file or folder has changed. */
+export async function readStamp(path: string): Promise<string> {
+  try {
+    const { mtimeNs, ctimeNs, size, ino } = await lstat(path, { bigint: true })
+    return [mtimeNs, ctimeNs, size, ino].join()
+  } catch (error) {
+    return String(readErrorCode(error))
   }
 }
 

@@ -10,13 +10,13 @@ import { findProblems, inOrder, type Path, type Places, SuiteError, type SuitePr
 import { fitCreative } from './creative-size.ts'
 import { DemandFile, nameCampaign, type OwnCampaign, type OwnCreative } from './demand-file.ts'
 import { type Media, maxClipBytes, readMedia } from './media.ts'
-import { amongSent, type DemandSource, FileProblem, onDisk } from './own-file.ts'
+import { amongSent, type DemandSource, FileProblem, onDisk, readStamp } from './own-file.ts'
 
 /** Your own demand, in the shape of the catalogue. */
 export interface OwnDemand {
   market: Pick<MarketData, 'partners' | 'campaigns' | 'window_ms'> & { files: NonNullable<MarketData['files']> }
-  /** The files that were read: a watch follows them. */
-  read: string[]
+  /** The files that were read, and the folder, with their stamps from before: a watch follows them. */
+  read: ReadonlyMap<string, string>
 }
 
 /** Bytes. */
@@ -28,7 +28,9 @@ const maxMediaBytes = 32_000_000
  * @throws SuiteError with everything that is wrong, each with file, line and fix
  */
 export async function readDemandFiles(path: string): Promise<OwnDemand> {
-  return readAll(new Reader(onDisk), listFiles(path))
+  const reader = new Reader(onDisk)
+  await reader.note(path)
+  return readAll(reader, listFiles(path))
 }
 
 /**
@@ -81,7 +83,7 @@ interface At {
 class Reader {
   readonly #problems: SuiteProblem[] = []
   readonly #market: OwnDemand['market'] = { partners: [], campaigns: [], files: {} }
-  readonly #read: string[] = []
+  readonly #read = new Map<string, string>()
   readonly #media = new Map<string, { media: Media; stored: string }>()
   readonly #source: DemandSource
   #bytes = 0
@@ -90,7 +92,13 @@ class Reader {
     this.#source = source
   }
 
+  /** Stamps a file before it is read: a change that comes while it is read is one. */
+  async note(path: string): Promise<void> {
+    if (this.#source === onDisk && !this.#read.has(path)) this.#read.set(path, await readStamp(path))
+  }
+
   async read(file: string): Promise<void> {
+    await this.note(file)
     const text = this.#readText(file)
     if (text === null) return
     const { value, places } = parseYaml(text, file)
@@ -112,7 +120,6 @@ class Reader {
   }
 
   #readText(file: string): string | null {
-    this.#read.push(file)
     try {
       const size = this.#source.size(file)
       if (size <= maxYamlBytes) return this.#source.text(file)
@@ -270,7 +277,7 @@ class Reader {
     const whole = join(folder, name)
     const known = this.#media.get(whole)
     if (known !== undefined) return known
-    this.#read.push(whole)
+    await this.note(whole)
     try {
       const bytes = this.#source.bytes(folder, name, maxClipBytes)
       const media = await readMedia(name, bytes)
