@@ -21,8 +21,10 @@ export interface CheckedBeacons extends LintReport {
   left_off?: number
 }
 
-/** Far more than the largest text takes, which is a second. */
+/** Far more than the largest text takes, which is a second. Processor time: a busy computer takes longer. */
 const maxLintMs = 20_000
+/** Time between two looks at it. */
+const lookEveryMs = 200
 const maxHeapMb = 512
 
 /** A path: the single binary finds its own files by path only. */
@@ -33,12 +35,20 @@ let last: Promise<unknown> = Promise.resolve()
 
 /** Returns the report of a text of beacons. Rejects with CliError when it takes too long, and when `signal` is aborted. */
 export function lintOnThread(work: LintWork, signal: AbortSignal, limit_ms = maxLintMs): Promise<CheckedBeacons> {
-  const report = last.then(() => run(work, AbortSignal.any([signal, AbortSignal.timeout(limit_ms)])))
+  const report = last.then(() => run(work, signal, limit_ms))
   last = report.catch(() => {})
   return report
 }
 
-async function run(workerData: LintWork, signal: AbortSignal): Promise<CheckedBeacons> {
+async function run(workerData: LintWork, caller: AbortSignal, limit_ms: number): Promise<CheckedBeacons> {
+  const limit = new AbortController()
+  const signal = AbortSignal.any([caller, limit.signal])
+  const before = process.cpuUsage()
+  // That of the whole process, since a thread that does not end has no time to report its own.
+  const look = setInterval(() => {
+    const { user, system } = process.cpuUsage(before)
+    if (user + system > limit_ms * 1_000) limit.abort()
+  }, lookEveryMs)
   const thread = new Worker(workerPath, {
     workerData,
     execArgv: [],
@@ -57,6 +67,7 @@ async function run(workerData: LintWork, signal: AbortSignal): Promise<CheckedBe
     if (!signal.aborted && readErrorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
     throw new CliError('usage', 'lint_too_long', 'This text takes too long to check.', 'Give fewer beacons.')
   } finally {
+    clearInterval(look)
     signal.removeEventListener('abort', stop)
   }
 }

@@ -55,7 +55,8 @@ test('beyond loopback it needs a token, and a token that may only read changes n
 test('a check that takes too long, or whose caller has left, is ended, and the next one runs', async () => {
   const signal = new AbortController().signal
   const work = { text: '{}', times: { now_ms: 0, sent_at_ms: null } }
-  await expect(lintOnThread(work, signal, 1)).rejects.toMatchObject({ code: 'lint_too_long' })
+  const endless = { ...work, text: '{"a":1}\n'.repeat(1_000_000) }
+  await expect(lintOnThread(endless, signal, 50)).rejects.toMatchObject({ code: 'lint_too_long' })
   await expect(lintOnThread(work, AbortSignal.abort())).rejects.toMatchObject({ code: 'lint_too_long' })
   expect((await lintOnThread(work, signal)).findings.map(({ code }) => code)).toContain('schema_invalid')
 })
