@@ -10,7 +10,7 @@ test('the overview gives the keys, and shows a placement as it is made', async (
   const { page } = inspector
   await page.getByRole('button', { name: 'Copy the secret key', exact: true }).click()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(on.sandbox.keys.secret_key)
-  expect(await page.getByLabel('First placement, curl', { exact: true }).textContent()).toContain(
+  expect(await page.getByLabel('Create a placement, curl', { exact: true }).textContent()).toContain(
     `curl ${on.sandbox.url}/v1/placements`,
   )
   await page.locator('.live[data-tone=good]').waitFor()

@@ -29,7 +29,7 @@ export const views: readonly View[] = [
     icon: 'overview',
     href: '/',
     shortcut: 'o',
-    summary: 'keys, first placement, rates, recent activity',
+    summary: 'keys, code for a placement, rates, recent activity',
     routes: [{ path: '/', page: page(() => import('../views/overview/OverviewPage.tsx'), 'OverviewPage') }],
   },
   {

@@ -84,10 +84,10 @@ export function OverviewPage() {
             }
           />
           <Panel
-            title="First placement"
+            title="Create a placement"
             lead="Run it in a terminal: the placement appears below and under Placements at once."
           >
-            <CodeTabs label="First placement" variants={placementSnippets(base_url, project)} />
+            <CodeTabs label="Create a placement" variants={placementSnippets(base_url, project)} />
           </Panel>
           <LastEvents />
         </div>

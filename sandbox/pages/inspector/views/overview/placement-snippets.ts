@@ -1,4 +1,4 @@
-/** Code for the first placement of a project, in each language. */
+/** Code that creates a placement of a project, in each language. */
 import type { SeededProject } from '../../data/session.ts'
 import type { CodeVariant } from '../../parts/Code.tsx'
 
