@@ -4,7 +4,7 @@
  */
 
 import { fstatSync, writeSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, userInfo } from 'node:os'
 import { isGroupRunning, readForeground, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
 import type { Signal, System } from '#cli/run/system.ts'
 import type { SystemStream } from '#text/terminal.ts'
@@ -215,10 +215,13 @@ function currentDirectory(): string {
   }
 }
 
-/** Returns the home directory; empty for a user without one, such as an unnamed user in a container. */
+/**
+ * Returns the home directory, also where HOME is empty; empty for a user without one, such as an unnamed user in a
+ * container.
+ */
 function homeDirectory(): string {
   try {
-    return homedir()
+    return homedir() || userInfo().homedir
   } catch {
     return ''
   }

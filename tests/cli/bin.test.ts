@@ -44,6 +44,11 @@ test('a current directory that was deleted is an error that says so', () => {
   })
 })
 
+test('an empty HOME is one that is not set: the home directory is that of the account', async () => {
+  const { code, stderr } = await spawnSvc(['sandbox', 'ps'], { HOME: '' }).ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('/dev/null') })
+})
+
 test('svc --help loads no library', () => {
   const bundle = readFileSync(join(root, 'dist/svc.js'), 'utf8')
   const imported = [...bundle.matchAll(/^import .* from "(.*)"/gm)].map(([, specifier]) => specifier as string)

@@ -132,6 +132,11 @@ describe('a state directory that cannot be written', () => {
     const cwd = temporaryDirectory()
     const { code, stdout } = await svc('start --port 0', { cwd, system: { home: '', platform: 'linux' } })
     expect({ code, stdout, left: readdirSync(cwd) }).toEqual({ code: 2, stdout: '', left: [] })
+    const listed = await svc('sandbox ps', { cwd, system: { home: '', platform: 'linux' } })
+    expect(listed).toMatchObject({ code: 2, stdout: '' })
+    expect(listed.stderr).toMatch(
+      /^error: There is no home directory, .*\nhint: Set SVC_HOME to a directory that you own/,
+    )
   })
 })
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Layers, resolveSettings } from '#cli/settings/settings.ts'
+import { stateDirectory } from '#cli/settings/state-directory.ts'
 import { runRule } from './doctor.ts'
 import type { Machine, SandboxReport } from './machine.ts'
 import { machineRules, oldestNode, sandboxRules, spanText } from './rules.ts'
@@ -80,6 +81,13 @@ test('the state directory can be written, or not', () => {
       message: '/s cannot be written: EACCES.',
       fix: 'Make it writable by you, or set SVC_HOME to a directory that is.',
     },
+  ])
+})
+
+test('without a home directory nothing names /dev/null', () => {
+  const path = stateDirectory({ env: {}, home: '', platform: 'linux' })
+  expect(ofMachine('state directory', { state_directory: { path, problem: 'ENOTDIR' } })).toMatchObject([
+    { level: 'problem', message: 'There is no home directory, so svc has nowhere to keep its state.' },
   ])
 })
 

@@ -1,5 +1,6 @@
 /** This computer and the sandbox that runs on it, for `svc doctor`. Ids are the names of its checks. */
 
+import { describeNoHome } from '#cli/settings/state-directory.ts'
 import { settingsTable } from '#cli/settings/table.ts'
 import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import type { Rule, RuleFinding } from '#diagnosis/rule.ts'
@@ -36,7 +37,7 @@ export const machineRules = machineRuleSet({
     severity: 'error',
     fix: 'Make it writable by you, or set SVC_HOME to a directory that is.',
     judge({ state_directory: { path, problem } }) {
-      const message = `${path} cannot be written: ${problem}.`
+      const message = describeNoHome(path) ?? `${path} cannot be written: ${problem}.`
       return found(problem === null ? [] : [{ message }], `${path} can be written.`)
     },
   },

@@ -17,6 +17,11 @@ import type { System } from '../run/system.ts'
 /** A path that never exists and cannot be created, used when no home directory is known. */
 const nowhere = join('/dev/null', 'svc')
 
+/** Returns why no state can be kept at a path in no home directory; null for any other path. */
+export function describeNoHome(path: string): string | null {
+  return path.startsWith(nowhere) ? 'There is no home directory, so svc has nowhere to keep its state.' : null
+}
+
 /** Returns the state directory: `$SVC_HOME`, else the platform's default. Nothing is kept in the current directory. */
 export function stateDirectory({ env, home, platform }: Pick<System, 'env' | 'home' | 'platform'>): string {
   if (env.SVC_HOME) return env.SVC_HOME
@@ -53,10 +58,7 @@ export function stateProblem(path: string): CliError | null {
 export function stateFailure(path: string, error: unknown, alternative = withoutState): unknown {
   const failure = unwritable(path, error, `Set SVC_HOME to a directory that you own.${alternative}`)
   if (!(failure instanceof CliError) || failure === error) return failure
-  const message = path.startsWith(nowhere)
-    ? 'There is no home directory, so svc has nowhere to keep its state.'
-    : failure.message
-  return new CliError('usage', 'state_unwritable', message, failure.hint)
+  return new CliError('usage', 'state_unwritable', describeNoHome(path) ?? failure.message, failure.hint)
 }
 
 /** What you can start without a state directory. */
@@ -75,7 +77,8 @@ export async function checkReadable(home: string): Promise<void> {
     if (code === 'ENOENT') return
     const hint =
       'Set SVC_HOME to a directory that you own, or correct its permissions. Or name the sandbox: --base-url URL'
-    throw new CliError('usage', 'state_unreadable', `The state directory cannot be read: ${message}.`, hint)
+    const what = describeNoHome(home) ?? `The state directory cannot be read: ${message}.`
+    throw new CliError('usage', 'state_unreadable', what, hint)
   }
 }
 
