@@ -4,6 +4,7 @@
 import { inspect } from 'node:util'
 import { clockWarnings } from '#contract/resources/sandbox/sandbox.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { isRefusedPort } from '#foundation/refused-ports.ts'
 import type { Services } from '#operations/context.ts'
 import { checkSpots } from '#operations/evidence/spot-checks.ts'
 import { restoreClock } from '#operations/sandbox/clock.ts'
@@ -163,7 +164,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     version: services.version,
     projects,
     keys,
-    warnings: [...services.warnings, ...lossWarnings, ...online.warnings],
+    warnings: [...services.warnings, ...portWarnings(base_url), ...lossWarnings, ...online.warnings],
     admin_token: services.access.start_token,
     first_token: online.first_token,
     is_public: start.address.isPublic,
@@ -172,6 +173,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     close,
     [Symbol.asyncDispose]: () => close(),
   }
+}
+
+function portWarnings(base_url: string): string[] {
+  const { port } = new URL(base_url)
+  if (!isRefusedPort(port)) return []
+  return [
+    `browsers and fetch refuse port ${port} (ERR_UNSAFE_PORT), so no page can use it. Take another: svc start --port 4010`,
+  ]
 }
 
 /** Starts the checks of the rows that requests do not wait for. Returns a function that ends them. */

@@ -373,7 +373,7 @@ describe('how it runs', () => {
     writeFileSync(file, 'setInterval(() => {}, 1_000)')
     const env = { PATH: process.env.PATH as string }
     await using running = await runInProcess(
-      `observe --url http://127.0.0.1:9/ ${command(file)}`,
+      `observe --url http://127.0.0.1:8/ ${command(file)}`,
       { env, system },
       ({ stderr }) => /sandbox http/.test(stderr),
     )
@@ -478,14 +478,15 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
   test.each([
     ['npm test', 2, 'Write the command to run after --.'],
     ['--url localhost:3000', 2, "'localhost:3000' is not the address of a page."],
+    ['--url http://localhost:6000', 2, 'No browser connects to port 6000'],
     ['--headed', 2, '--headed needs a page.'],
     ['--interactive', 2, '--interactive needs a page.'],
     ['--steps ask.yaml', 2, '--steps needs a page.'],
-    ['--url http://localhost:9 --steps nowhere.yaml', 2, 'nowhere.yaml cannot be read'],
+    ['--url http://localhost:8 --steps nowhere.yaml', 2, 'nowhere.yaml cannot be read'],
     ['--for soon', 2, 'It must be a duration such as 20s or 2m, or milliseconds.'],
     ['--since 10m -- true', 2, 'A command runs against its own sandbox, which has no earlier requests.'],
     ['--for 1s --base-url http://127.0.0.1:9', 7, 'No sandbox responds at http://127.0.0.1:9.'],
-    [`--url http://localhost:9 -- ${process.execPath} -e 0`, 7, 'ended with 0 before http://localhost:9 responded.'],
+    [`--url http://localhost:8 -- ${process.execPath} -e 0`, 7, 'ended with 0 before http://localhost:8 responded.'],
   ])('%s', async (args, expected, message) => {
     const { code, stderr } = await run(args)
     expect({ code, stderr }).toEqual({ code: expected, stderr: expect.stringContaining(message) })

@@ -1,5 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { parseSince, parseSpan } from '#foundation/duration.ts'
+import { isRefusedPort } from '#foundation/refused-ports.ts'
+import { CliError } from '#text/cli-error.ts'
 import { instantText, sinceForms } from '#text/instants.ts'
 
 /** A flag that can be repeated. Its value is the list of all given values. */
@@ -51,4 +53,16 @@ export function sinceText(text: string): string {
   const since = instantText(text)
   if (parseSince(since) === null) throw new InvalidArgumentError(`It must be ${sinceForms}.`)
   return since
+}
+
+/** Throws CliError for an address that is not that of a page, or whose port no browser connects to. */
+export function checkPageUrl(text: string): void {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    const message = `'${text}' is not the address of a page.`
+    throw new CliError('usage', 'url_invalid', message, 'Write it in full: http://localhost:3000')
+  }
+  if (!isRefusedPort(url.port)) return
+  const message = `No browser connects to port ${url.port}: it is of another protocol (ERR_UNSAFE_PORT).`
+  throw new CliError('usage', 'port_refused', message, 'Serve the page on another port, such as 3000.')
 }

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '#tests/temporary.ts'
@@ -29,6 +30,7 @@ import {
   shownCommand,
   withoutAssetTokens,
 } from './redaction.ts'
+import { isRefusedPort } from './refused-ports.ts'
 
 test('a rename over a file that is open elsewhere is tried again, for a while; other failures are not', () => {
   const rename = (codes: string[]) => {
@@ -201,6 +203,12 @@ test('loopback has several names', () => {
     expect(isLoopback(host), host).toBe(true)
   for (const host of ['0.0.0.0', '127.evil.example', 'localhost.example.com', '10.0.0.1', ''])
     expect(isLoopback(host), host).toBe(false)
+})
+
+test('the ports that browsers refuse are those of the Fetch standard', () => {
+  const { badPorts } = createRequire(import.meta.url)('undici/lib/web/fetch/constants.js') as { badPorts: string[] }
+  const all = Array.from({ length: 65_536 }, (_, port) => String(port))
+  expect(all.filter(isRefusedPort)).toEqual(badPorts)
 })
 
 test('keys and tokens are redacted anywhere in a text', () => {

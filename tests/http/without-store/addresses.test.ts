@@ -80,6 +80,14 @@ describe('the Host header', () => {
   })
 })
 
+test.each([
+  ['http://localhost:4010', []],
+  ['http://localhost:6000', [expect.stringMatching(/^browsers and fetch refuse port 6000 \(ERR_UNSAFE_PORT\)/)]],
+])('a port that browsers refuse is warned of: %s', async (public_url, warned) => {
+  await using sandbox = await startSandbox({ public_url })
+  expect(sandbox.warnings).toEqual(warned)
+})
+
 describe('beyond loopback the control plane', () => {
   test.each([
     ['a public URL', named],

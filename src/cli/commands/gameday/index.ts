@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
+import { checkPageUrl } from '#cli/endpoint/option-values.ts'
 import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { replaceFile } from '#foundation/file-system.ts'
@@ -125,9 +126,7 @@ function checkUrl({ url, steps, browserPath }: GamedayFlags): void {
     if (given === null) return
     throw new CliError('usage', 'url_missing', `${given} needs a page.`, 'Name it: --url http://localhost:3000')
   }
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return
-  const hint = 'Write it in full: http://localhost:3000'
-  throw new CliError('usage', 'url_invalid', `'${url}' is not the address of a page.`, hint)
+  checkPageUrl(url)
 }
 
 async function loadFile({ system }: CommandContext, file: string): Promise<Gameday> {

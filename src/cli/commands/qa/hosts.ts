@@ -1,7 +1,7 @@
 /** `svc qa hosts`: a page under the conditions in which ads get lost, as a matrix. */
 
 import { Option } from 'commander'
-import { durationMs, repeatable } from '#cli/endpoint/option-values.ts'
+import { checkPageUrl, durationMs, repeatable } from '#cli/endpoint/option-values.ts'
 import { type Command, type CommandContext, type CommandInput, suggestValues } from '#cli/run/command.ts'
 import { commandClient, serviceClient } from '#cli/run/command-client.ts'
 import { noSandboxFor } from '#cli/run/errors.ts'
@@ -149,8 +149,9 @@ function chosenNames({ only = [], except = [] }: TrialFlags, known: readonly str
 }
 
 function checkUrl(url: string | undefined): void {
-  if (url === undefined || URL.parse(url)?.protocol === 'http:') return
-  if (URL.parse(url)?.protocol === 'https:') {
+  if (url === undefined) return
+  checkPageUrl(url)
+  if (new URL(url).protocol === 'https:') {
     const message = `${url} is served over TLS, where no header can be added.`
     throw new CliError(
       'usage',
@@ -159,12 +160,6 @@ function checkUrl(url: string | undefined): void {
       'Serve the page over http for this: http://localhost is as secure.',
     )
   }
-  throw new CliError(
-    'usage',
-    'url_invalid',
-    `'${url}' is not the address of a page.`,
-    'Write it in full: http://localhost:3000',
-  )
 }
 
 async function readList({ system }: CommandContext, file: string | undefined): Promise<string | null> {

@@ -1,5 +1,6 @@
 /** The flags of `svc observe`, and which of them belong together. */
 
+import { checkPageUrl } from '#cli/endpoint/option-values.ts'
 import type { System } from '#cli/run/system.ts'
 import { shownCommand } from '#foundation/redaction.ts'
 import { CliError } from '#text/cli-error.ts'
@@ -41,9 +42,7 @@ export function checkFlags(
 ): void {
   const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
   if (words.length > 0) throw commandMissing(`svc observe -- ${shownCommand(words)}`, system)
-  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
-  }
+  if (url !== undefined) checkPageUrl(url)
   const headed = headedFlag(flags)
   const ofPage = { '--steps': steps, '--browser': flags.browser, '--browser-path': flags.browserPath }
   const needsPage = headed ?? Object.entries(ofPage).find(([, value]) => value !== undefined)?.[0] ?? null

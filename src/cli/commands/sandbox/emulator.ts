@@ -18,6 +18,7 @@ import {
 import { parseDuration } from '#foundation/duration.ts'
 import { withoutUndefined } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { isRefusedPort } from '#foundation/refused-ports.ts'
 import { readMessage } from '#foundation/system-error.ts'
 import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
 import { type Category, CliError } from '#text/cli-error.ts'
@@ -66,6 +67,7 @@ export async function startOnFreePort(
   const report = failureReport((line) => context.system.stderr.write(`${printable(line)}\n`))
   const { host = defaultHost, port: first = readKeptPort(folder, options.name) ?? defaultPort } = options
   for (let port = first; ; port++) {
+    if (port !== first && isRefusedPort(port)) continue
     try {
       const chosen = { ...sandboxOptions(options, port, database, certificate), ...files }
       // The same end as by a signal, whatever this process does beside the sandbox.
