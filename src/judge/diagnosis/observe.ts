@@ -45,8 +45,10 @@ function countFiles(served: Watched['served'] = []): number {
 export function judge(watched: Watched): Verdict[] {
   const verdicts = Object.values(observeRules).map((rule): Verdict => {
     const judgement = judgeRule(rule, watched)
-    const findings = judgement.findings.map((finding) => withEvidence(finding, watched))
-    return { rule, ...judgement, findings, standing: decideStanding(rule, judgement), follows: null }
+    const named = <Given extends { fix?: string }>(given: Given) =>
+      given.fix === undefined ? given : { ...given, fix: withCommandName(given.fix, watched.command_name) }
+    const findings = judgement.findings.map((finding) => withEvidence(named(finding), watched))
+    return { rule: named(rule), ...judgement, findings, standing: decideStanding(rule, judgement), follows: null }
   })
   return watched.page === null ? verdicts : withoutConsequences(verdicts, watched.page)
 }
@@ -85,13 +87,24 @@ function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step
     requests.every(({ slot_id }) => slots.has(slot_id)) || (cause === 'frame-blocked' && mounts.length === 0)
   return verdicts.map((verdict) => {
     const { id } = verdict.rule
-    const isConsequence =
-      (id === 'step-failed' && isWaiting) ||
-      (['fill-unused', 'beacon-missing', 'ads-never-seen', 'frame-without-room'].includes(id) &&
-        verdict.findings.length > 0 &&
-        verdict.findings.every(isOfPage))
+    const isConsequence = (id === 'step-failed' && isWaiting) || isAboutUnseen(verdict, isOfPage)
     return isConsequence ? following(verdict, cause) : verdict
   })
+}
+
+/** Whether all that a rule found is that ads were not seen, for a cause that `isExplained` knows. */
+function isAboutUnseen({ rule, findings }: Verdict, isExplained: (finding: RuleFinding) => boolean): boolean {
+  const ids = ['fill-unused', 'beacon-missing', 'ads-never-seen', 'frame-without-room']
+  return ids.includes(rule.id) && findings.length > 0 && findings.every(isExplained)
+}
+
+/** Leaves out that ads were not seen which the page itself took out: `page-errors` has that. */
+function withoutLosses(verdicts: readonly Verdict[], page: PageSeen): Verdict[] {
+  const lost = page.renderer_errors.filter((error) => isOwnLoss(error, page, false))
+  const slots = new Set(lost.map(({ detail }) => detail?.split(' ', 1)[0]))
+  const isLost = ({ requests = [] }: RuleFinding) =>
+    requests.length > 0 && requests.every(({ slot_id }) => slots.has(slot_id ?? ''))
+  return verdicts.map((verdict) => (isAboutUnseen(verdict, isLost) ? following(verdict, 'page-errors') : verdict))
 }
 
 function following(verdict: Verdict, cause: string): Verdict {

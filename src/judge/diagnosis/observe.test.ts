@@ -1,0 +1,36 @@
+/** Which findings of `svc observe` are left out because another one has their cause. */
+import { expect, test } from 'vitest'
+import type { RendererError } from './facts/in-page.ts'
+import type { PageSeen } from './facts/page.ts'
+import { type Verdict, withoutConsequences } from './observe.ts'
+import { observeRules } from './rules/index.ts'
+
+const page = (code: string): PageSeen => {
+  const renderer_errors: RendererError[] = [{ type: 'cleared', code, detail: 'slot_1 after 0.3 s' }]
+  return { mounts: [], failed_step: null, renderer_errors, is_driven: false, is_headed: false } as unknown as PageSeen
+}
+
+/** Verdicts in which an ad of each of these slots was not seen. */
+const unseen = (...slots: string[]): Verdict[] =>
+  Object.values(observeRules).map((rule) => {
+    const requests = slots.map((slot_id) => ({ slot_id })) as unknown as Verdict['findings'][number]['requests']
+    return rule.id === 'ads-never-seen'
+      ? {
+          rule,
+          sample_size: 1,
+          findings: [{ message: 'Not seen.', requests: requests! }],
+          standing: 'warning',
+          follows: null,
+        }
+      : { rule, sample_size: 1, findings: [], standing: 'holds', follows: null }
+  })
+
+test.each([
+  ['another ad was not seen either', 'target_removed', ['slot_1', 'slot_2'], null],
+  ['the user left the page', 'pagehide', ['slot_1'], null],
+  ['the page took it out', 'target_removed', ['slot_1'], 'page-errors'],
+  ['the page cleared it', 'cleared', ['slot_1'], 'page-errors'],
+])('that an ad was not seen is a finding of its own, unless its loss is one: %s', (_, code, slots, follows) => {
+  const verdict = withoutConsequences(unseen(...slots), page(code)).find(({ rule }) => rule.id === 'ads-never-seen')
+  expect(verdict).toMatchObject({ follows, findings: { length: follows === null ? 1 : 0 } })
+})
