@@ -240,6 +240,7 @@ describe('help topics', () => {
 })
 
 describe('a usage error', () => {
+  const following = 'svc sandbox logs follows requests, svc beacons tail follows beacons.'
   const cases: [args: string, message: string, hint: string][] = [
     ['placments list', "Unknown command 'placments'.", 'Did you mean placements?'],
     ['help placments', "Unknown command 'placments'.", 'Did you mean placements?'],
@@ -252,7 +253,14 @@ describe('a usage error', () => {
     ['clock', "Unknown command 'clock'.", 'It is svc sandbox clock.'],
     ['scenario', "Unknown command 'scenario'.", 'It is svc sandbox scenario.'],
     ['snapshots', "Unknown command 'snapshots'.", 'It is svc sandbox snapshot.'],
-    ['tail --since 1h', "Unknown command 'tail'.", 'It is svc beacons tail.'],
+    ['logs -f', "Unknown command 'logs'.", 'It is svc sandbox logs.'],
+    ['log', "Unknown command 'log'.", 'It is svc sandbox logs.'],
+    ['tail --since 1h', "Unknown command 'tail'.", following],
+    ['watch', "Unknown command 'watch'.", following],
+    ['sandbox tail', "Unknown command 'tail'.", following],
+    ['beacons watch', "Unknown command 'watch'.", following],
+    ['requests list -f', "Unknown option '-f'.", following],
+    ['beacons list --follow', "Unknown option '--follow'.", following],
     ['list', "Unknown command 'list'.", 'Add --help to see what it takes.'],
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
     ['evidence show', "Unknown command 'show'.", 'Commands of svc evidence: list, export, verify.'],

@@ -30,6 +30,10 @@ export function withTypedFlags(message: string, args: readonly string[]): string
   return message
 }
 
+/** What other tools call a command that follows something, or its flag. */
+const followWords: ReadonlySet<string> = new Set(['tail', 'watch', 'follow', 'stream', '-f', '--follow'])
+const followHint = 'svc sandbox logs follows requests, svc beacons tail follows beacons.'
+
 /** If more commands than this end with a word, it is unclear which one was meant. */
 const maxVerbHints = 4
 
@@ -38,6 +42,7 @@ const maxVerbHints = 4
  * `svc snapshot` is `svc sandbox snapshots`.
  */
 export async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
+  if (followWords.has(word)) return followHint
   const { commandTree } = await import('./help.ts')
   const listPaths = ({ name, commands }: CommandNode): string[] =>
     commands === undefined ? [name] : [name, ...commands.flatMap(listPaths).map((path) => `${name} ${path}`)]
@@ -57,6 +62,7 @@ export async function verbsHint(commands: readonly AnyCommand[], words: readonly
   let within = await commandTree(commands)
   const path: string[] = []
   for (const word of words) {
+    if (followWords.has(word)) return followHint
     const inner = within.find(({ name }) => name === word)?.commands
     if (inner === undefined) break
     within = inner
@@ -87,6 +93,7 @@ export function unknownFlagHint(message: string, { command, path }: ReachedComma
   const [, flag = ''] = /unknown option '([^'=]+)/.exec(message) ?? []
   const instead = findEntry(removedFlags, flag)
   if (instead !== undefined) return instead
+  if (followWords.has(flag)) return followHint
   if (!command.passesThrough || hasDashes) return argumentHint(message, path, command)
   return message.includes('Did you mean') ? null : `Write the command after --: svc ${command.examples[0]}`
 }

@@ -26,7 +26,11 @@ export const logs: Command = {
   name: 'logs',
   summary: 'Show the latest requests, and follow new ones',
   details: `Starts with the last ${defaultLines} requests of the journal that the filters select, or with all since --since; then prints one line for each request when it is answered, until Ctrl-C, with exit code 130. It reconnects to a sandbox that is restarted.`,
-  options: [...options.values(), new Option('--no-follow', 'stop after the requests that the journal has')],
+  options: [
+    ...options.values(),
+    new Option('-f, --follow', 'follow new requests: the default'),
+    new Option('--no-follow', 'stop after the requests that the journal has'),
+  ],
   examples: ['sandbox logs --no-follow', 'sandbox logs --status-class 4xx --since 10m --no-follow -o jsonl'],
   async run(context, input) {
     const query = await listQuery(context, options, input)
@@ -34,7 +38,7 @@ export const logs: Command = {
     if (input.options.follow !== false) return untilCtrlC(printFollowed(context, query, latest))
     const items = await latestRequests(context.client(), query, latest, context.signal)
     for (const item of items) print(context, item)
-    if (items.length === 0) context.out.note(emptyNote(context, query, emptyJournal))
+    if (items.length === 0) context.out.note(emptyNote(query, emptyJournal))
     return 0
   },
 }

@@ -38,7 +38,7 @@ export const start: Command = {
     '--port --name --db --ephemeral --seed --rate-limit --scenario --host --public-url --playback --detach --open',
   options: [
     ...flags.values(),
-    new Option('--detach', 'run in the background; returns when it is ready'),
+    new Option('-d, --detach', 'run in the background; returns when it is ready'),
     new Option('--open', 'open the demo in the browser when it is ready'),
   ],
   outlivesTerminal: true,
