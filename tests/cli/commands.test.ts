@@ -242,6 +242,8 @@ reason schema_invalid, request req_*
       'Start one: npx svc start. Or run a command against its own: npx svc observe',
     ],
     ['observe npm test', 'npx svc observe -- npm test'],
+    ['requests tail', 'is now npx svc sandbox logs'],
+    ['qa observe --url x', 'npx svc qa observe is now npx svc observe'],
     ['qa run --watch', 'Name one: npx svc qa run shop.yaml --watch'],
   ])('name it once: %s', async (args, hint) => {
     const { stderr } = await cli.svc(args, { env: { npm_execpath: 'npm' } })

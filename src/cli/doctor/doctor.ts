@@ -2,6 +2,7 @@
 
 import type { Rule, RuleFinding, RuleText } from '#diagnosis/rule.ts'
 import { tableNames } from '#foundation/table-entry.ts'
+import { withCommandName } from '#text/command-name.ts'
 import type { Style } from '#text/terminal.ts'
 import { hangingLines, plural } from '#text/text.ts'
 import type { Machine, SandboxReport } from './machine.ts'
@@ -37,7 +38,10 @@ export function diagnose({ machine, sandbox }: Gathered): Diagnosis[] {
   const [ofMachine, ofSandbox] = groups
   const run = <Given>(group: Diagnosis['group'], rules: Readonly<Record<string, Rule<Given>>>, facts: Given) =>
     Object.values(rules).flatMap((rule) =>
-      runRule(rule, facts).map((outcome) => ({ group, check: rule.id, ...outcome })),
+      runRule(rule, facts).map(({ fix, ...outcome }) => ({
+        ...{ group, check: rule.id, ...outcome },
+        fix: fix && withCommandName(fix, machine.command_name),
+      })),
     )
   return [
     ...run(ofMachine, machineRules, machine),

@@ -33,10 +33,10 @@ interface ListedPage {
 }
 
 /** Returns the note below an empty list: when flags filter it, there may still be items. */
-export function emptyNote({ command_name }: CommandContext, filters: { limit?: unknown }, empty: string): string {
+export function emptyNote(filters: { limit?: unknown }, empty: string): string {
   const { limit: _, ...others } = filters
   const isFiltered = Object.values(others).some((value) => value !== undefined)
-  return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty.replace(/\bsvc(?= [a-z])/, command_name)
+  return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty
 }
 
 /**
@@ -52,7 +52,7 @@ export function printPage(
   const { out, system } = context
   const { items, next_cursor = null } = page
   printTable(out, columns, { whole: page, items })
-  if (items.length === 0) out.note(emptyNote(context, query, empty))
+  if (items.length === 0) out.note(emptyNote(query, empty))
   if (next_cursor === null) return
   if (system.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
   else if (query.limit === undefined && out.format !== 'json')

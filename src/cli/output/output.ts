@@ -2,6 +2,7 @@
 
 import type { SeparatedForm, SeparatedFormat } from '#contract/separated.ts'
 import type { Failure } from '#text/cli-error.ts'
+import { withCommandName } from '#text/command-name.ts'
 import {
   type ColorChoice,
   chooseStyle,
@@ -13,7 +14,7 @@ import {
   type View,
 } from '#text/terminal.ts'
 import { hangingLines, wrap } from '#text/text.ts'
-import type { System } from '../run/system.ts'
+import { commandName, type System } from '../run/system.ts'
 import type { OutputFormat } from '../settings/table.ts'
 import { createFilterPrinter } from './filter-printer.ts'
 import { showInPager } from './pager.ts'
@@ -145,9 +146,13 @@ export function createOutput(
       if (format !== 'none') system.stdout.write(text)
     },
     note(text) {
-      if (!quiet) system.stderr.write(noteText(text, err()))
+      if (!quiet) system.stderr.write(noteText(withCommandName(text, commandName(system)), err()))
     },
-    failure(failure) {
+    failure(given) {
+      const [message, hint] = [given.message, given.hint ?? ''].map((text) =>
+        withCommandName(text, commandName(system)),
+      )
+      const failure = { ...given, message: message!, hint: hint || null }
       system.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
     },
     ...createProgress(system, err, { quiet, isJson }),

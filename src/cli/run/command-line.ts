@@ -11,6 +11,7 @@ import { Command as Commander, CommanderError, Option } from 'commander'
 import { tableNames } from '#foundation/table-entry.ts'
 import type { Failure } from '#text/cli-error.ts'
 import { CliError, exitCodes } from '#text/cli-error.ts'
+import { withCommandName } from '#text/command-name.ts'
 import { type ColorChoice, chooseStyle, oneLine, type View } from '#text/terminal.ts'
 import { version } from '#text/version.ts'
 import type { OutputOptions } from '../output/output.ts'
@@ -73,14 +74,13 @@ export async function runCommand(
       )
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
-    if (note !== null && !output.quiet) system.stderr.write(`${note}\n`)
+    if (note !== null && !output.quiet) system.stderr.write(`${withCommandName(note, commandName(system))}\n`)
     const { runParsedCommand } = await import('./parsed-command.ts')
     return await runParsedCommand(parsed, system, output)
   } catch (error) {
     const failure = await describe(error)
-    const hint = failure.hint?.replace(/\bsvc(?= [a-z])/g, commandName(system)) ?? null
     const { createOutput } = await import('../output/output.ts')
-    createOutput(system, output).failure({ ...failure, hint })
+    createOutput(system, output).failure(failure)
     return exitCodes[failure.category].exit_code
   }
 }

@@ -4,12 +4,14 @@
  */
 
 import type { CaseResult, Check, Outcome, RunResult, CaseExchange as SentExchange, StepResult } from '#qa/result.ts'
+import { withCommandName } from '#text/command-name.ts'
 import { plural } from '#text/text.ts'
 import type { JournaledExchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import type { AnyRule, Judgement, Observed, RuleFinding } from './rule.ts'
 import { observeRules, type PageRuleId } from './rules/index.ts'
+import { isOwnLoss } from './rules/renderer-errors.ts'
 
 export interface Watched extends Observed {
   /** Null without a browser. */
@@ -60,7 +62,9 @@ const causes: readonly PageRuleId[] = ['frame-blocked', 'slot-hidden', 'slot-bla
  * Leaves out what follows from a finding about the page: of an ad that is blocked, the fill is unused, no beacon
  * arrives, and a step that waits for one fails. A step that waits for an ad that render.js did not show has its reason.
  */
-function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step }: PageSeen): Verdict[] {
+export function withoutConsequences(given: readonly Verdict[], page: PageSeen): Verdict[] {
+  const { mounts, failed_step } = page
+  const verdicts = withoutLosses(given, page)
   const isWaiting = failed_step?.is_wait === true
   const named = (id: string) => verdicts.find(({ rule }) => rule.id === id)!
   const cause = causes.find((id) => named(id).standing === 'error')

@@ -14,6 +14,7 @@ import type { ObserveFile } from '#diagnosis/observe-file/observe-file.ts'
 import type { CauseRow } from '#hosts/matrix.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
 import { CliError, didYouMean, exitCodes } from '#text/cli-error.ts'
+import { withCommandName } from '#text/command-name.ts'
 import { type Column, paintDim, paintWord, tableLines } from '#text/table.ts'
 import type { Style } from '#text/terminal.ts'
 import { hangingLines, plural } from '#text/text.ts'
@@ -242,7 +243,7 @@ async function tryInBrowser(
   const browser = await startBrowser(context, path, { reachable: 'anything' })
   const extension = names.includes('extension') ? await openExtensionBrowser(path) : null
   try {
-    return await tryHosts(names, {
+    const rows = await tryHosts(names, {
       url,
       bases: listBases(base_url),
       service: new URL(base_url).origin,
@@ -256,6 +257,10 @@ async function tryInBrowser(
       extension,
       browser: () => browser.get(),
     })
+    return rows.map(({ missing, ...row }) => ({
+      ...row,
+      missing: missing && withCommandName(missing, context.command_name),
+    }))
   } finally {
     await extension?.close()
     await browser.close()

@@ -236,7 +236,7 @@ export const beaconRules = ruleSet('journal', {
         findings: [...causes].map(([cause, last]): RuleFinding => {
           const { what, fix } = unseenCauses[cause]
           const message = `${none}. ${what}, ${countPhrase(last.length)}: ${listSlots(last)}.${rest}`
-          return { message, fix: fix.replaceAll('svc ', `${observed.command_name} `), requests: last }
+          return { message, fix, requests: last }
         }),
         notes: known > 0 ? [] : [`${none}; whether one could have been is not judged: ${tooEarly}.`],
       }
