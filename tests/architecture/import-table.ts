@@ -512,7 +512,7 @@ export const importTable: readonly ImportRule[] = [
       'sandbox/sandbox-error.ts',
     ],
     packages: ['zod', 'sax', 'image-size', 'mediabunny'],
-    builtins: ['node:crypto', 'node:fs', 'node:path'],
+    builtins: ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path'],
   },
   { path: 'sandbox/options.ts', modules: ['src/core/foundation', 'src/core/contract', 'sandbox'], builtins: 'none' },
   {

@@ -119,7 +119,7 @@ export function createOutput(
       if (isFiltered) filtered.print([value])
       else if (isJson) printJson(value)
       else if (separated !== null) system.stdout.write(separatedText(rows, separated, { view, separated: form }))
-      else if (format === 'text') printPages(text(out()))
+      else if (format === 'text') printPages(text(out()), rows.length)
       noteLeftOut()
     },
     list(whole, items, text, columns = []) {
@@ -128,8 +128,7 @@ export function createOutput(
       else if (format === 'json') printJson(whole)
       else if (separated !== null)
         system.stdout.write(separatedText(items, separated, { view, separated: form, columns }))
-      else if (format === 'text' && !printPages(text(out())) && items.length > 0 && view.columns !== null)
-        output.note('No table here has these columns.')
+      else if (format === 'text') printPages(text(out()), items.length)
       noteLeftOut()
     },
     item(value, text) {
@@ -149,11 +148,8 @@ export function createOutput(
       if (!quiet) system.stderr.write(noteText(withCommandName(text, commandName(system)), err()))
     },
     failure(given) {
-      const [message, hint] = [given.message, given.hint ?? ''].map((text) =>
-        withCommandName(text, commandName(system)),
-      )
-      const failure = { ...given, message: message!, hint: hint || null }
-      system.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
+      const error = withCommandNames(given, commandName(system))
+      system.stderr.write(isJson ? `${jsonText({ error })}\n` : printable(failureText(error, err())))
     },
     ...createProgress(system, err, { quiet, isJson }),
     prepare: filtered.prepare,
@@ -161,11 +157,10 @@ export function createOutput(
   }
   return output
 
-  /** Returns whether there was anything to print. */
-  function printPages(lines: readonly string[]): boolean {
+  function printPages(lines: readonly string[], count: number): void {
     const text = toPrintable(lines)
     if (!isPaged || !showInPager(system, streamText(text, true))) system.stdout.write(text)
-    return lines.length > 0
+    if (count > 0 && lines.length === 0 && view.columns !== null) output.note('No table here has these columns.')
   }
 
   /** Prints one document: indented on a terminal, one line for programs. */
@@ -174,7 +169,7 @@ export function createOutput(
   }
 
   function noteLeftOut(): void {
-    const text = leftOutText(view.left_out?.splice(0) ?? [])
+    const text = leftOutText(view.left_out?.splice(0))
     if (text !== '') output.note(`Not shown ${text}. All columns: --wide`)
   }
 }
@@ -223,11 +218,16 @@ function noteText(text: string, { columns, dim }: Style): string {
 }
 
 /** Returns which columns each table lacks: `here: key`, where all lack the same, else `in table 1: key; in table 3: tags`. */
-function leftOutText(tables: readonly (readonly string[])[]): string {
+function leftOutText(tables: readonly (readonly string[])[] = []): string {
   const lists = tables.map((names) => names.join(', '))
   const texts =
     new Set(lists).size === 1 ? [`here: ${lists[0]}`] : lists.map((list, index) => `in table ${index + 1}: ${list}`)
   return texts.filter((_, index) => lists[index] !== '').join('; ')
+}
+
+function withCommandNames({ message, hint, ...failure }: Failure, command_name: string): Failure {
+  const named = (text: string) => withCommandName(text, command_name)
+  return { ...failure, message: named(message), hint: hint && named(hint) }
 }
 
 function failureText({ message, hint, request_id, reason_code }: Failure, style: Style): string {

@@ -66,8 +66,7 @@ export async function startOnFreePort(
   const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
   const report = failureReport((line) => context.system.stderr.write(`${printable(line)}\n`))
   const { host = defaultHost, port: first = readKeptPort(folder, options.name) ?? defaultPort } = options
-  for (let port = first; ; port++) {
-    if (port !== first && isRefusedPort(port)) continue
+  for (let port = first; ; port = portAfter(port)) {
     try {
       const chosen = { ...sandboxOptions(options, port, database, certificate), ...files }
       // The same end as by a signal, whatever this process does beside the sandbox.
@@ -84,6 +83,11 @@ export async function startOnFreePort(
         throw await startFailure(context, error, { host, port, database })
     }
   }
+}
+
+/** Returns the next port that browsers connect to. */
+function portAfter(port: number): number {
+  return isRefusedPort(port + 1) ? portAfter(port + 1) : port + 1
 }
 
 /** Creates the folder's part of the state directory. Says where the data of earlier versions is, which kept one for everything. */
