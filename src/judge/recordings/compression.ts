@@ -1,5 +1,6 @@
 /** The content encodings of HTTP, undone up to a limit: a small body can unpack to a very large one. */
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib'
+import { isUndecodable } from '#foundation/readings/compressed.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 
 /** One of node:zlib, whose types differ in options that are not used here. */
@@ -32,12 +33,15 @@ const decoders: Readonly<Record<string, Decoder>> = {
   deflate: (bytes, options) => inflateWholly(bytes, options).catch(() => inflateRawWholly(bytes, options)),
 }
 
-/** How gzip, zstd and zip begin. */
-const magics = ['1f8b', '28b52ffd', '504b0304'].map((digits) => Buffer.from(digits, 'hex'))
+/** How gzip, zstd, zip and compress begin. */
+const magics = ['1f8b', '28b52ffd', '504b0304', '1f9d'].map((digits) => Buffer.from(digits, 'hex'))
 
 /** Whether bytes are compressed though no header says so, by their beginning. */
 export function isCompressed(bytes: Buffer): boolean {
-  return magics.some((magic) => bytes.subarray(0, magic.length).equals(magic))
+  return (
+    isUndecodable(bytes.toString('latin1', 0, 16)) ||
+    magics.some((magic) => bytes.subarray(0, magic.length).equals(magic))
+  )
 }
 
 /** The maximum number of encodings, one in the other. */

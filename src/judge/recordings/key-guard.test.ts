@@ -4,6 +4,18 @@ import { expect, test } from 'vitest'
 import { findKeyReason } from './key-guard.ts'
 
 const key = 'sk_live_q7Zk2mVd91xLr0Pc'
+/** A text of some length, as other programs compress it. */
+const packed = [
+  ['xz', '/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAEYWJjZGUAAAAA'],
+  ['bzip2', 'QlpoOTFBWSZTWYb8JhoAAACBgAAAABAALjAgADDNNBppoMINuLuSKcKEhDfhMNA='],
+  ['LZMA', 'XQAAgAAFAAAAAAAAAAAwmIhMn4P//+'],
+  ['LZMA of an unknown size', 'XQAAgAD//////////wAwmIhMn4P//+'],
+  ['lzip', 'TFpJUAEMADCYiEyfg///'],
+  ['LZ4', 'BCJNGGRApwUAAIBhYmNkZQAAAAA='],
+  ['7z', 'N3q8ryccAAR5MJiITJ+D'],
+  ['rar', 'UmFyIRoHAQAwmIhMn4P/'],
+]
+
 const escapeLines = (before: string, after = '') => key.replaceAll('_', `${before}5f${after}`)
 
 test.each([
@@ -11,6 +23,11 @@ test.each([
   '{"type":"Buffer","data":[115,107,95,116,101,115,116,95]}',
   'sk=5Ftest=5Fq7Zk2mVd91xLr0Pc, 1+AF8-2',
   'a{content:"\\5f live"}&#000000115;k',
+  '{"a":"task_live_1","b":"risk_live_9f8e7d6c5b4a39281706","c":"disk_live_usage","d":"mask_live_a81bc81b-dead-4e5d-abff-90865d1e13b1"}',
+  JSON.stringify(Buffer.from('a task_live_1')),
+  'use sk_live_..., sk_live_* or <sk_live_>; SK_LIVE_KEY is its variable; sk_live_redacted',
+  btoa('{"a":"task_live_1"}').replaceAll('=', ''),
+  '{"note":"BZh91AY is how bzip2 begins, LZIP and Rar! others"}',
   `data:image/png;base64,${Buffer.from(Array.from({ length: 3_000 }, (_, index) => (index * 7_919) % 251)).toString('base64')}`,
 ])('lets pass %s', (text) => {
   expect(findKeyReason(text)).toBeNull()
@@ -25,9 +42,21 @@ test.each([
   ['quoted-printable', escapeLines('=').toUpperCase().replace('SK=5FLIVE', 'sk=5Fli=\r\nve')],
   ['UTF-7', key.replaceAll('_', '+AF8-')],
   ['the numbers of its bytes', JSON.stringify(Buffer.from(key))],
+  ['a word of its own behind an escaped line break', JSON.stringify(`a task\n${key}`)],
+  ['a field whose length is a letter', Buffer.from(`\xd9P${key.padEnd(80, 'x')}`, 'latin1').toString('latin1')],
   ['gzip as a part of a path', `/v1/decisions/${gzipSync(key).toString('base64')}`],
   ['zlib as a part of a path', `/v1/render/${deflateSync(key).toString('base64url')}/x`],
   ['Brotli as a part of a path', `/v1/decisions/${brotliCompressSync(key).toString('base64url')}`],
 ])('refuses a key in %s', (_, text) => {
   expect(findKeyReason(text)).toBe('live_key')
+})
+
+test.each(packed)('cannot look into %s, as it is and in an encoding', (_, base64) => {
+  for (const text of [
+    Buffer.from(base64, 'base64').toString('latin1'),
+    JSON.stringify({ a: base64 }),
+    `a=${encodeURIComponent(base64)}`,
+  ]) {
+    expect(findKeyReason(text)).toBe('opaque')
+  }
 })

@@ -17,16 +17,21 @@ export class KeyError extends Error {
 }
 
 /**
- * A key of production, and its beginning where the rest is yet to come. Whatever stands before it: that may be the end of an
- * escape, or the length of a field in a binary format. `task_live_` is taken for one too, since a key that is sent on is worse.
+ * A key of production, from its first character on. After another letter it is the end of a word, as in `task_live_1`. A letter that ends
+ * an escape is none in another reading; one that is the length of a field in a binary format is that of a long key.
  */
-const liveKey = /[sp]k_live_(?!redacted\b)/i
+const liveKey = /(?<![A-Za-z])[sp]k_live_(?!redacted\b)[A-Za-z0-9]/
+const liveKeyBehindLength = /([A-Za-z])([sp]k_live_[\w-]{57,})/g
 /** The same as the numbers of its bytes, and in the encodings of mail: quoted-printable, and UTF-7. */
-const liveBytes = /(?<!\d)11[25],\s?107,\s?95,\s?108,\s?105,\s?118,\s?101,\s?95(?!\d)/
+const liveBytes =
+  /(?<!\d)(?<!(?:6[5-9]|[78]\d|9[0789]|1[01]\d|12[0-2]),\s?)11[25],\s?107,\s?95,\s?108,\s?105,\s?118,\s?101,\s?95,\s?\d/
 const ofMail = /=(?:([2-7][\da-f])|\r?\n)|\+AF8-?/gi
 
 function hasLiveKey(text: string): boolean {
   if (liveKey.test(text) || liveBytes.test(text)) return true
+  for (const [, before = '', key = ''] of text.matchAll(liveKeyBehindLength)) {
+    if (key.length >= before.charCodeAt(0)) return true
+  }
   const plain = text.replace(ofMail, (whole, digits?: string) =>
     digits === undefined ? (whole.startsWith('+') ? '_' : '') : String.fromCharCode(Number.parseInt(digits, 16)),
   )
@@ -44,7 +49,7 @@ function createBudget(length: number): ReadingBudget {
 
 function findReason(text: string, budget: ReadingBudget): KeyError['reason'] | null {
   for (const reading of readAll(text, budget)) if (hasLiveKey(reading)) return 'live_key'
-  return budget.left < 0 ? 'opaque' : null
+  return budget.left < 0 || budget.hasUndecodable ? 'opaque' : null
 }
 
 /** The beginning of a key fits in it, in two escapes of each character, one in the other, characters. */
@@ -70,7 +75,8 @@ function createWatch(): (bytes: Buffer) => void {
     left -= end.length
     const reason = left < 0 ? 'opaque' : findReason(text, createBudget(text.length))
     if (reason !== null) throw new KeyError(reason)
-    end = text.slice(-Math.max(keyOverlap, findPackedEnd(text)))
+    // What begins there was looked at with the word that it may be the end of.
+    end = text.slice(-Math.max(keyOverlap, findPackedEnd(text))).replace(/^[sp]k_live_/, '')
   }
 }
 

@@ -439,6 +439,8 @@ describe('keys', () => {
     ['deflate without a header', post(deflateRawSync(`{"a":"${live}","b":"${live}"}`))],
     ['a bomb in base64', post(JSON.stringify([gzipSync(Buffer.alloc(2_000_000)).toString('base64')]))],
     ['a zip file', post('PK\u0003\u0004...')],
+    ['bzip2', post(Buffer.from('425a68393141592653590000', 'hex'))],
+    ['compress', post(Buffer.from('1f9d90616263', 'hex'))],
     ['four encodings', post(gzipSync('x'), { 'content-encoding': 'gzip, gzip, gzip, gzip' })],
   ])('cannot be looked for in %s, so that it passes with --allow-live only', async (_, init) => {
     for (const allow_live of [false, true]) {

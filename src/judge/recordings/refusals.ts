@@ -30,7 +30,7 @@ const refusals = {
     status: 403,
     error: 'forbidden',
     message:
-      'svc record looks for production keys in what it passes on, and cannot look into this: it is compressed in an unknown way or very long, or no WebSocket. It was not sent.',
+      'svc record looks for production keys in what it passes on, and cannot look into this: it is compressed in a way that no header names or that svc cannot undo (bzip2, xz, LZMA, compress and others), very long, or no WebSocket. It was not sent.',
     hint: 'Send it uncompressed, or start svc record with --allow-live.',
   },
   headers: {

@@ -1,6 +1,6 @@
 /** Secrets in the tags and comments of HTML. Scripts in it are code: what looks like a tag there is read as one, and keeps its bytes. */
 import { escapeHtml } from '#foundation/html.ts'
-import { namedEntities } from '#foundation/readings/readings.ts'
+import { namedEntities } from '#foundation/readings/escapes.ts'
 import { isSecretBeside, isSecretLiteral, isUnknownSecret } from './secret-names.ts'
 import { pairNames, redacted } from './secret-shapes.ts'
 

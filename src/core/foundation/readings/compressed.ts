@@ -8,11 +8,22 @@ export interface ReadingBudget {
   left: number
   /** Whether something was compressed. */
   hasUnpacked: boolean
+  /** Whether something was compressed in a way that is not undone. */
+  hasUndecodable: boolean
 }
 
 /** Whether bytes begin with data that is compressed, as far as they come. */
 export function isPacked(bytes: Buffer, budget: ReadingBudget): boolean {
   return unpack(bytes, budget) !== null || budget.left < 0
+}
+
+/** How bzip2, xz, lzip, LZMA (the size of its data too), 7z, rar, LZ4, Snappy and LZO begin. */
+const undecodable =
+  /^(?:BZh[1-9](?:1AY&SY|\x17rE8P\x90)|\xfd7zXZ\0|LZIP\x01|\x5d\0\0[\s\S]{2}(?:\xff{8}|[\s\S]{5}\0{3})|7z\xbc\xaf'\x1c|Rar!\x1a\x07|\x04"M\x18|\xff\x06\0\0sNaPpY|\x89LZO\0\r\n)/
+
+/** Whether bytes are compressed in a way that is not undone, by their beginning. @param bytes as latin1 */
+export function isUndecodable(bytes: string): boolean {
+  return undecodable.test(bytes)
 }
 
 /** Whether a text is ASCII that can be read. */

@@ -2,7 +2,7 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { escapeHtml } from '../html.ts'
-import { createReadingBudget, readAll } from './readings.ts'
+import { createReadingBudget, readAll, replaceEncoded } from './readings.ts'
 
 const text = '{"password":"correct horse 4711 battery"}'
 const toDigits = (bytes: Buffer, before: string, after = '') =>
@@ -75,6 +75,26 @@ test.each([gzipSync, deflateSync, deflateRawSync, brotliCompressSync])(
       expect(read(before + pack(Buffer.from(text)).toString('base64url'))).toContain(text)
   },
 )
+
+test('a text is read once, and not for each kind of piece that it is', () => {
+  const seen: string[] = []
+  replaceEncoded(
+    '%c3%a9'.repeat(100),
+    (reading) => {
+      seen.push(reading)
+      return null
+    },
+    true,
+  )
+  // As a text, and as bytes.
+  expect(seen).toEqual(['é'.repeat(100), 'é'.repeat(100)])
+})
+
+test('16 MB of other bytes are read', () => {
+  const long = 'a.'.repeat(8_000_000)
+  const [, reading] = readAll(`${long}%e9`, createReadingBudget(long.length))
+  expect(reading).toBe(long)
+})
 
 test('each of them within each other', () => {
   const missing = kinds.flatMap(([outer, encode]) =>

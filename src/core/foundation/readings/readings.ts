@@ -7,7 +7,8 @@
  * The work is limited: by the depth, and by bytes in proportion to the text. It reads bytes as latin1, so that each is one character.
  */
 import { isUtf8 } from 'node:buffer'
-import { isReadable, type ReadingBudget, unpack } from './compressed.ts'
+import { isReadable, isUndecodable, type ReadingBudget, unpack } from './compressed.ts'
+import { everyEscape, hasEscapes, listUnescaped } from './escapes.ts'
 
 /** The maximum number of encodings, one within the other, that are undone. */
 const maxEncodings = 5
@@ -16,7 +17,7 @@ const budgetPerCharacter = 24
 
 /** Returns what the readings of a text may take. @param least for what is unpacked from little, bytes */
 export function createReadingBudget(length: number, least = 65_536): ReadingBudget {
-  return { left: least + budgetPerCharacter * length, hasUnpacked: false }
+  return { left: least + budgetPerCharacter * length, hasUnpacked: false, hasUndecodable: false }
 }
 
 /** Yields the text itself, and each of its readings. @param bytes as latin1, or ASCII */
@@ -29,6 +30,7 @@ export function* readAll(bytes: string, budget: ReadingBudget, depth = maxEncodi
   if (!isReadable(bytes)) {
     const unpacked = unpack(Buffer.from(bytes, 'latin1'), budget)
     budget.hasUnpacked ||= unpacked !== null
+    budget.hasUndecodable ||= isUndecodable(bytes)
     if (unpacked !== null) yield* readAll(unpacked.toString('latin1'), budget, depth - 1)
   }
   if (text === '') return
@@ -49,12 +51,17 @@ const unread = '[redacted]'
 export function replaceEncoded(text: string, find: Find, isPiece = false): string {
   if (text.length < minRun && !hasEscapes(text)) return text
   const budget = createReadingBudget(text.length)
+  // A piece of one kind is often one of another kind too.
+  const clean = new Set<string>()
   const replace = (piece: string) => {
+    if (clean.has(piece)) return null
     for (const reading of listReadings(piece, budget)) {
       const found = find(reading, piece)
       if (found !== null) return found
     }
-    return budget.left < 0 ? unread : null
+    if (budget.left < 0) return unread
+    clean.add(piece)
+    return null
   }
   let kept = replacePieces(text, listRuns(text), replace)
   if (!hasEscapes(kept)) return kept
@@ -213,7 +220,7 @@ function toBytes(text: string): string {
 }
 
 /** Chance makes few texts of so many characters from other bytes. */
-const readable = /[\t\r\n\x20-\x7e]{8,}/g
+const readable = /[\t\r\n\x20-\x7e]{8}[\t\r\n\x20-\x7e]*/g
 
 /** Returns the text of bytes; of those that are none, what can be read in them. */
 function readText(bytes: string): string {
@@ -225,15 +232,7 @@ function readText(bytes: string): string {
 
 /** Yields the bytes that a text encodes. */
 function* undo(text: string): Generator<string> {
-  if (hasEscapes(text)) {
-    yield undoEscapes(text, false)
-    const plain = text.replace(otherEscape, (code) => String.fromCharCode(Number.parseInt(code.trim().slice(-2), 16)))
-    if (plain !== text) yield plain
-    // Bytes that are no text, such as those of gzip.
-    if (otherByte.test(text)) {
-      for (const [word] of text.matchAll(escapedWord)) if (otherByte.test(word)) yield undoEscapes(word, true)
-    }
-  }
+  yield* listUnescaped(text)
   for (const { from, to } of listRuns(text)) {
     const word = text.slice(from, to).replace(/[\s=]+/g, '')
     if (word.length >= minRun) yield* decodeRun(word)
@@ -259,63 +258,3 @@ function* decodeRun(word: string): Generator<string> {
 }
 
 const hexDigits = /[\da-f]{16,}/gi
-
-/** An escape of an address, of JSON or a script, of HTML: `%5f`, `%u005f`, `\u005f`, `\x5f`, `\137`, `\n`, `&#95;`, `&quot;`. Zeros may precede the digits. */
-const everyEscape =
-  /%([\da-f]{2})|(?:\\|%)u(?:\{0{0,64}([\da-f]{1,6})\}|([\da-f]{4}))|\\x([\da-f]{2})|\\([0-3]?[0-7]{1,2})|\\([bfnrtv"'`/\\])|&#0{0,64}(\d{1,8});?|&#x0{0,64}([\da-f]{1,7});?|&([a-z]{2,10});|\0/gi
-/** An escape of CSS for a character of ASCII, with the blank that ends it, and one of eight digits. A script reads the first as octal digits. */
-const otherEscape = /\\(?:0{4}[2-7][\da-f]|0{0,3}[2-7][\da-f](?![\da-f]))[ \t\r\n]?|\\U0{6}[2-7][\da-f]/gi
-/** An escape for a byte that is no character of ASCII. */
-const otherByte = /%[^2-7]|\\u00[^2-7]|\\x[^2-7]|&#/i
-const escapedWord = /(?:%[\da-f]{2}|\\u[\da-f]{4}|\\x[\da-f]{2}|&#x?0{0,64}[\da-f]{1,8};|[\w.~*()!+/-])+/gi
-const shortEscapes: ReadonlyMap<string, string> = new Map(
-  Object.entries({ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }),
-)
-/** The characters that the entities of HTML with a name stand for, of ASCII. */
-export const namedEntities: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    quot: '"',
-    apos: "'",
-    amp: '&',
-    lt: '<',
-    gt: '>',
-    colon: ':',
-    equals: '=',
-    num: '#',
-    sol: '/',
-  }).concat(
-    Object.entries({
-      quest: '?',
-      commat: '@',
-      lowbar: '_',
-      underbar: '_',
-      nbsp: ' ',
-      period: '.',
-      hyphen: '-',
-      dash: '-',
-    }),
-  ),
-)
-
-function hasEscapes(text: string): boolean {
-  return text.search(everyEscape) !== -1
-}
-
-/** Returns a text with one layer of its escapes undone. @param asBytes whether a character up to U+00FF is a byte */
-function undoEscapes(text: string, asBytes: boolean): string {
-  return text.replace(everyEscape, (whole, percent, braced, unit, hex, octal, short, decimal, entityHex, name) => {
-    if (percent !== undefined) return String.fromCharCode(Number.parseInt(percent, 16))
-    if (short !== undefined) return shortEscapes.get(short) ?? short
-    if (name !== undefined) return namedEntities.get(name.toLowerCase()) ?? whole
-    if (whole === '\0') return ''
-    const digits = braced ?? unit ?? hex ?? entityHex
-    const code =
-      digits === undefined
-        ? Number.parseInt(octal ?? decimal, octal === undefined ? 10 : 8)
-        : Number.parseInt(digits, 16)
-    if (code > 0x10ffff) return whole
-    return code < 0x80 || (asBytes && code < 0x100)
-      ? String.fromCharCode(code)
-      : Buffer.from(String.fromCodePoint(code)).toString('latin1')
-  })
-}
