@@ -42,7 +42,7 @@ test.each<[string, (text: string) => unknown]>([
   ],
   ['headers of responses', (text) => keepResponseHeaders({ link: text, location: text, 'set-cookie': text })],
   ['documents', (text) => learnDocument(memory(), text)],
-  ['credentials', (text) => collectFromHeaders(memory(), { authorization: text, cookie: text, 'x-a': text })],
+  ['credentials', (text) => collectFromHeaders(memory(), ['authorization', text, 'cookie', text, 'x-a', text])],
   ['queries', (text) => collectFromParameters(memory(), { slot_id: text }, text)],
   ['fields', (text) => learnUnknown(memory(), { a: text, [text]: text })],
   ['addresses in JSON', (text) => rewriting.rewriteJson(text)],

@@ -111,6 +111,25 @@ test.each<[string, Parts, kept: string[]]>([
       '"</v1/render.js?v=12>; rel=preload"',
     ],
   ],
+  [
+    'of words that a request authenticates with, and of schemes',
+    {
+      request_headers: [
+        ...[
+          'authorization',
+          'Bearer q7Zk2mVd91xLr0Pc',
+          'authorization',
+          'Basic eDp5',
+          'cookie',
+          'sid=banner; lang=video7x',
+        ],
+      ],
+      request: '{"password":"password","token":"ready"}',
+      response:
+        '{"field":"password","status":"ready","format":"banner","type":"Bearer","scheme":"Basic","lang":"video7x"}',
+    },
+    ['{"field":"password","status":"ready","format":"banner","type":"Bearer","scheme":"Basic","lang":"video7x"}'],
+  ],
 ])('keeps %s', async (_, parts, kept) => {
   const text = (await record(parts)).replaceAll('\\"', '"')
   for (const each of kept) expect(text).toContain(each)
@@ -119,6 +138,15 @@ test.each<[string, Parts, kept: string[]]>([
 /** The request of a frame: its document is code of the service. */
 const frame: Parts = { method: 'GET', path: '/v1/render/ast_1' }
 const basic = (text: string) => `Basic ${btoa(text)}`
+/** As a word, as a value, and encoded. */
+const repeated = JSON.stringify({
+  a: 'it was hunter2x',
+  b: 'hunter2x',
+  c: btoa('hunter2x'),
+  d: '%68unter2x',
+  e: '&#104;unter2x',
+})
+
 test.each<[string, ...Parts[]]>([
   ...['access_token', 'refresh_token', 'api_key', 'apiKey', 'session_secret', 'clientSecret', 'password'].map(
     (name): [string, Parts] => [`in the field ${name}`, { response: JSON.stringify({ [name]: 'hunter2' }) }],
@@ -207,6 +235,36 @@ test.each<[string, ...Parts[]]>([
     { request_headers: ['x-pin', 'hunter2', 'x-user-pin', 'hunter2'] },
   ],
   ['in an address in the path', { path: '/v1/x/https://bob:hunter2@h/' }],
+  ...['{"password":"hunter2x"}', '{"a":[{"api_key":"hunter2x"}]}', '{"credentials":{"user":"hunter2x"}}'].map(
+    (request): [string, Parts] => [
+      `that a response repeats of the request ${request}`,
+      { request, response: repeated },
+    ],
+  ),
+  ...[
+    ['application/x-www-form-urlencoded', 'a=1&password=hunter2x'],
+    [
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\nhunter2x\r\n--b--',
+    ],
+  ].map(([type = '', request = '']): [string, Parts] => [
+    `that a response repeats of ${type}`,
+    { request_headers: ['content-type', type], request, response: repeated },
+  ]),
+  ...[
+    ['authorization', `Bearer ${value}`, 'Authorization', basic('max:hunter2x')],
+    ['authorization', 'Bearer aaaaaaaaaaaaaaaa', 'authorization', 'Bearer hunter2x'],
+    ['cookie', 'theme=dark', 'cookie', 'sid=hunter2x'],
+    ['cookie', 'theme=dark; connect.sid=hunter2x'],
+    ['x-api-key', 'a', 'X-Api-Key', 'hunter2x'],
+  ].map((request_headers): [string, Parts] => [
+    `that a response repeats of ${request_headers}`,
+    { request_headers, response: repeated },
+  ]),
+  [
+    'of the second cookie that a response sets',
+    { response_headers: ['set-cookie', 'theme=dark', 'set-cookie', 'session=hunter2x; Path=/'], response: repeated },
+  ],
   ['an address', { path: '/v1/decisions/max@example.org', request_headers: ['x-user', 'max%40example.org'] }],
   [
     'an address in a response',
@@ -221,6 +279,16 @@ test.each<[string, ...Parts[]]>([
       expect(text).not.toContain(btoa(within).slice(2, 16))
     }
   }
+})
+
+test('keeps no key of letters or digits as a whole value, in later exchanges too', async () => {
+  const text = await record(
+    { request_headers: ['x-api-key', 'rosebud'], response: '{"a":"rosebud","b":"the rosebud"}' },
+    { request: '{"password":"4711"}', response: '{"a":"4711","b":"4711 of 5","c":"rosebud"}' },
+  )
+  expect(text).not.toMatch(/\\"(?:rosebud|4711)\\"/)
+  expect(text).toContain('the rosebud')
+  expect(text).toContain('4711 of 5')
 })
 
 const sets: Parts = { response_headers: ['set-cookie', `sid=${value}; Path=/; HttpOnly`] }

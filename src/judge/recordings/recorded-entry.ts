@@ -29,6 +29,7 @@ import {
   collectFromParameters,
   collectFromProseHeaders,
   learnDocument,
+  learnForm,
   learnRequest,
   learnResponse,
   learnUnknown,
@@ -88,16 +89,13 @@ async function readExchange(passed: PassedExchange, origin: string): Promise<Rea
 
 /** Learns every secret before anything is redacted: the request can have one that only the response gives away. */
 function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): void {
-  const { passed, endpoint, params, request_headers, response_headers, sent, sent_json, received_json, received } =
-    exchange
-  collectFromHeaders(memory, request_headers)
-  collectFromHeaders(memory, response_headers)
+  const { passed, endpoint, params, request_headers, sent, sent_json, received_json, received } = exchange
+  collectFromHeaders(memory, passed.request_headers)
+  collectFromHeaders(memory, passed.response?.headers ?? [])
   collectFromProseHeaders(memory, request_headers, keepRequestHeaders(request_headers))
   collectFromParameters(memory, params, URL.parse(origin + passed.path)?.search ?? '')
   // A body of another type than JSON is not kept. A response can repeat its parameters.
-  if (/^application\/x-www-form-urlencoded\b/i.test(request_headers['content-type'] ?? '')) {
-    collectFromParameters(memory, {}, sent)
-  }
+  learnForm(memory, request_headers['content-type'] ?? '', sent)
   const isKnown = isOfApi(endpoint) && isKnownBody(endpoint, sent)
   if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)
   if (received_json !== undefined) learnResponse(memory, received_json)

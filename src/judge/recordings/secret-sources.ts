@@ -13,6 +13,7 @@ import {
   isSecretText,
   isTokenName,
   isUnknownSecret,
+  namesSecret,
   type Secrecy,
   secrecyIn,
 } from '#contract/recordings/secret-names.ts'
@@ -35,9 +36,11 @@ function kindFor(name: string): string {
   return findEntry(kinds, name) ?? 'tok'
 }
 
-/** Learns the credentials in headers, by their names in lower case. */
-export function collectFromHeaders(memory: SecretMemory, headers: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(headers)) {
+/** Learns the credentials in headers, each of several with one name. @param headers names and values in turn */
+export function collectFromHeaders(memory: SecretMemory, headers: readonly string[]): void {
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index]!.toLowerCase()
+    const value = headers[index + 1]!
     for (const address of listEmails(value)) memory.collectFromText(address, removedEmail)
     const inProtocols = name === 'sec-websocket-protocol' ? findSocketSecrets(value) : []
     for (const each of inProtocols) memory.collectCredential(each)
@@ -56,18 +59,23 @@ function collectFromSecretHeader(memory: SecretMemory, name: string, value: stri
     if (harmlessParameter.test(part)) continue
     const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
     const isScheme = index === 0 && parts.length > 1 && plainWord.test(part)
+    // The name of a cookie says what it is, that of a header what it has.
+    const own = isCookie ? part.slice(0, part.indexOf('=')) : name
     for (const each of isCookie ? [secret] : [part, secret]) {
-      if (each.length >= minSecretLength || (!isCookie && !isScheme && isShortSecret(each, name))) {
+      if (each.length >= minSecretLength || (!isScheme && isShortSecret(each, own, isCookie))) {
         memory.collectCredential(each)
       }
     }
   }
 }
 
-/** Whether a short word is a credential: keys of caches are words, and have headers with such names. */
-function isShortSecret(word: string, header: string): boolean {
-  return header.endsWith('authorization') || isSecretBeside(word, 'token')
+/** Whether a short word is a credential: keys of caches are words, and have headers with such names. So have settings, in cookies. */
+function isShortSecret(word: string, name: string, isCookie: boolean): boolean {
+  if (isCookie) return (namesSecret(name) || sessionCookie.test(name)) && isSecretBeside(word, 'token')
+  return name.endsWith('authorization') || isSecretText(word, name) || isSecretBeside(word, 'token')
 }
+
+const sessionCookie = /sess|sid$/i
 
 /** Attributes of cookies and parameters of credentials that other parts of an exchange have too, such as its path and its host. */
 const harmlessParameter =
@@ -75,7 +83,7 @@ const harmlessParameter =
 
 /** Learns the user and the password of basic authentication. */
 function collectBasic(memory: SecretMemory, value: string): void {
-  const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]{4,8192})$/i.exec(value) ?? []
+  const [, encoded] = /(?:^|,\s*)Basic +([A-Za-z0-9+/=_-]{4,8192})(?:,|$)/i.exec(value) ?? []
   if (encoded === undefined) return
   const pair = Buffer.from(encoded, 'base64').toString()
   const at = pair.indexOf(':')
@@ -112,7 +120,10 @@ export function collectFromParameters(
 ): void {
   for (const [name, value] of [...Object.entries(params), ...new URLSearchParams(search)]) {
     if (isTokenName(name) || isUnknownSecret(name)) {
-      for (const level of listDecoded(value)) memory.collectSecret(level, kindFor(name))
+      for (const level of listDecoded(value)) {
+        if (isTokenName(name)) memory.collectSecret(level, kindFor(name))
+        else memory.collectCredential(level)
+      }
     } else {
       collectFromProse(memory, value)
       collectFromProse(memory, name)
@@ -145,11 +156,29 @@ function decodeLoosely(text: string): string {
 /** Learns the tokens, prompt texts and addresses of e-mail in a JSON value of a request, at any depth. */
 export function learnRequest(memory: SecretMemory, value: unknown): void {
   walk(value, (name, text, path, secrecy) => {
-    learnField(memory, name, text, secrecy)
+    if (isTokenName(name) || !isOwnCredential(text, name, secrecy)) learnField(memory, name, text, secrecy)
+    else memory.collectCredential(text)
     if (name === 'prompt_text' || (path.includes('prompt') && name !== 'topic')) collectFromProse(memory, text)
     for (const address of listEmails(text)) memory.collectFromText(address, removedEmail)
     if (isFreeField(path) && findPersonalData(text).length > 0) memory.collectFromText(text, '[removed: personal data]')
   })
+}
+
+/** Whether a client authenticates with a text of a request: its name says so. A value like the name is that of a form. */
+function isOwnCredential(text: string, name: string, secrecy: Secrecy): boolean {
+  return isSecretText(text, name, secrecy) && text.toLowerCase() !== name.toLowerCase()
+}
+
+/** A part of a form, with its name. */
+const formPart = /\bname="([^"\r\n]{1,128})"[^\r\n]{0,256}(?:\r?\n[^\r\n]{1,256}){0,4}\r?\n\r?\n([^\r\n]{1,4096})/g
+
+/** Learns from the body of a request that is a form: its parameters, or its parts. */
+export function learnForm(memory: SecretMemory, content_type: string, text: string): void {
+  if (/^application\/x-www-form-urlencoded\b/i.test(content_type)) collectFromParameters(memory, {}, text)
+  if (!/^multipart\/form-data\b/i.test(content_type)) return
+  for (const [, name = '', value = ''] of text.matchAll(formPart)) {
+    if (isOwnCredential(value, name, 'none')) memory.collectCredential(value)
+  }
 }
 
 /** Learns every text of a body that the contract does not know, and the names of its fields. */

@@ -4,12 +4,13 @@ import { redactMarkup } from './markup-secrets.ts'
 import { isSecretBeside, isSecretLiteral, isSecretNumber, isSecretText, isUnknownSecret } from './secret-names.ts'
 import { decode, pairNames, redacted, withoutShapes } from './secret-shapes.ts'
 
-/** A name, and what stands between it and a literal: `a.b = `, `["a"] = `, `"a": `, `f("a", `. */
+/** A name, and what stands between it and a literal: `a.b = `, `["a"] = `, `"a": `, `"a" => `, `f("a", `. */
 const beforeLiteral =
-  /(?<![\w.$-])([\w.$-]{1,128})(?:["'`]?\]?\s{0,8}(?:[=!]={0,2}|:|\|\|=?|\?\?=?|\+=)\s{0,8}\(?|["'`]\s{0,8}(,)\s{0,8})(?=["'`]|\d{4})/g
+  /(?:(?<![\w.$-])|(?<=(?:^|[\s"'])--?))([\w.$-]{1,128})(?:["'`]?\]?\s{0,8}(?:[=!]={0,2}|:=?|(?<=["'`]\s{0,8})=>|\|\|=?|\?\?=?|\+=)\s{0,8}\(?|["'`]\s{0,8}(,)\s{0,8})(?=["'`]|\d{4})/g
 const literal = /(["'`])((?:(?!\1)[^\\]|\\[\s\S]){1,4096})\1|\d{4,32}(?:\.\d{1,16})?(?![\w.])/y
 /** Between the two parts of a pair: `{name: "a", value: "b"}`. */
-const pairValue = /\s{0,8},\s{0,8}["']?(?:value|val|v|content)["']?\s{0,8}[:=]\s{0,8}/iy
+const pairValue =
+  /\s{0,8},\s{0,8}["']?(?:value|val|v|content|data|payload|raw|plain|plaintext)["']?\s{0,8}[:=]\s{0,8}/iy
 /** A method that sets the value of a name. */
 const setter = /(?:append|set\w{0,32}|header|put|add\w{0,32}|cookie)\(\s{0,8}["'`]$/i
 

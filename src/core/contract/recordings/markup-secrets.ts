@@ -33,6 +33,9 @@ const nameAttributes: ReadonlySet<string> = new Set([
   'data-key',
   'formcontrolname',
 ])
+/** The elements of a pair of name and value: `<key>password</key><string>...`. */
+const nameElements: ReadonlySet<string> = new Set(['key', 'name'])
+const valueElements: ReadonlySet<string> = new Set(['string', 'value', 'val', 'v', 'data', 'integer'])
 /** What an attribute says about a field, and no secret. */
 const harmlessValue = /^(?:|true|false|on|off|yes|no|none|required|\d{1,3}|#[\w-]{1,64})$/i
 
@@ -40,6 +43,8 @@ const harmlessValue = /^(?:|true|false|on|off|yes|no|none|required|\d{1,3}|#[\w-
 export function redactMarkup(text: string, redactText: RedactAttribute): string {
   const edits: Edit[] = []
   const quotes = createQuotes(text)
+  /** The text of the element before, if it is the name of a pair. */
+  let pair_name: string | null = null
   tagStart.lastIndex = 0
   for (let start = tagStart.exec(text); start !== null; start = tagStart.exec(text)) {
     const from = tagStart.lastIndex
@@ -54,9 +59,14 @@ export function redactMarkup(text: string, redactText: RedactAttribute): string 
     }
     const { attributes, end } = readAttributes(text, from, quotes)
     edits.push(...redactTag(attributes, redactText))
-    const content = text[end] === '>' ? findFieldText(text, start[1], attributes, end + 1) : null
-    if (content !== null) edits.push(content)
-    tagStart.lastIndex = content?.to ?? end
+    tagStart.lastIndex = end
+    if (text[end] !== '>') continue
+    const content = readContent(text, start[1], end + 1)
+    if (isSecretContent(content, findSecretName(attributes), pair_name)) {
+      edits.push({ ...content, text: redacted })
+      tagStart.lastIndex = content.to
+    }
+    pair_name = nameElements.has(content.element) && isUnknownSecret(content.text) ? content.text : null
   }
   return applyEdits(text, edits)
 }
@@ -121,15 +131,39 @@ function findSecretName(attributes: readonly Attribute[]): string | null {
   return null
 }
 
-/** Returns what stands in place of the text of an element which a name gives away. */
-function findFieldText(text: string, tag: string, attributes: readonly Attribute[], from: number): Edit | null {
-  const name = findSecretName(attributes)
-  if (name === null) return null
-  const end = text.indexOf('<', from)
+/** The text of an element, up to the next one. */
+interface Content {
+  /** In lower case, without a namespace. */
+  element: string
+  /** Without entities. */
+  text: string
+  from: number
+  to: number
+  /** Whether the element ends behind it. */
+  isWhole: boolean
+}
+
+const textStart = '<![CDATA['
+
+function readContent(text: string, tag: string, start: number): Content {
+  const isData = text.startsWith(textStart, start)
+  const from = isData ? start + textStart.length : start
+  const end = text.indexOf(isData ? ']]>' : '<', from)
   const to = end === -1 ? text.length : end
-  const plain = decodeEntities(text.slice(from, to)).trim()
-  const isSecret = tag.toLowerCase() === 'textarea' ? isSecretLiteral(plain, name) : isSecretBeside(plain, name)
-  return isSecret && !plain.endsWith('redacted') ? { from, to, text: redacted } : null
+  return {
+    element: tag.slice(tag.lastIndexOf(':') + 1).toLowerCase(),
+    text: decodeEntities(text.slice(from, to)).trim(),
+    ...{ from, to, isWhole: text.startsWith(`</${tag}`, isData ? to + ']]>'.length : to) },
+  }
+}
+
+/** Whether a name gives the text of an element away. @param named by an attribute @param pair_name the name before it, if it is a value */
+function isSecretContent({ element, text, isWhole }: Content, named: string | null, pair_name: string | null): boolean {
+  if (text === '' || text.endsWith('redacted') || text.endsWith(redacted)) return false
+  if (named !== null) return element === 'textarea' ? isSecretLiteral(text, named) : isSecretBeside(text, named)
+  // In a script it is a comparison.
+  if (!isWhole) return false
+  return isSecretLiteral(text, pair_name !== null && valueElements.has(element) ? pair_name : element)
 }
 
 const entity = /&(?:#0{0,64}(\d{1,7})|#x0{0,64}([\da-f]{1,6})|([a-z]{2,10}));?/gi

@@ -12,6 +12,7 @@ import { tableNames } from '#foundation/table-entry.ts'
 import { type CompatEndpointId, compat, v1 } from '../index.ts'
 import { isHarBase64, readHarText } from './har-text.ts'
 import { isJsonLike } from './json-strings.ts'
+import { withoutJsonKeys } from './private-keys.ts'
 import {
   isMediaType,
   keepRequestHeaders,
@@ -21,6 +22,7 @@ import {
 } from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
 import { redactMarked, redactNamedSecrets, redactText, withoutEncodedSecrets } from './secret-fields.ts'
+import { redacted } from './secret-shapes.ts'
 
 /** An endpoint that a recording can have. */
 export type RecordedId = keyof typeof v1 | CompatEndpointId
@@ -288,7 +290,7 @@ export function readRequestBody(endpoint: RecordedId | null, text: string | unde
  */
 export function redactRequestBody(endpoint: RecordedId | null, text: string): string {
   return isKnownBody(endpoint, text)
-    ? journalBody(withoutPersonal(parseExactly(text)), false)
+    ? withoutJsonKeys(journalBody(withoutPersonal(parseExactly(text)), false), redacted)
     : withoutEncodedSecrets(describeUnvalidated(text), false)
 }
 

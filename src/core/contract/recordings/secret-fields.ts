@@ -4,6 +4,7 @@ import { replaceEncoded } from '#foundation/readings/readings.ts'
 import { redactCode, redactLiterals } from './code-secrets.ts'
 import { findRole } from './field-roles.ts'
 import { type Edit, readJsonString, replaceJsonStrings } from './json-strings.ts'
+import { withoutJsonKeys } from './private-keys.ts'
 import {
   isOpaque,
   isSecretBeside,
@@ -42,10 +43,11 @@ interface Held {
   isNumber: boolean
 }
 
-const valueNames: ReadonlySet<string> = new Set(['value', 'v', 'val', 'values', 'content', 'data', 'default'])
+const valueName =
+  /^(?:v|vals?|values?|contents?|data|default|payload|raw|plain|plaintext|(?:string|secret|field|param|plain|raw|text|new|old|current)_?value)$/i
 
 function isValueName(name: string): boolean {
-  return name.length <= maxPairName && valueNames.has(name.toLowerCase())
+  return name.length <= maxPairName && valueName.test(name)
 }
 
 /** Returns JSON text without the secrets that the names of its fields give away, and without those of a known shape. @param isReading whether it is one: nothing in it is decoded then */
@@ -53,7 +55,7 @@ export function redactNamedSecrets(text: string, depth = 0, isReading = false): 
   const redact = (inner: string) => (isReading ? redactPlain : redactText)(inner, depth)
   const levels: Level[] = []
   let level = openLevel(null, '', false)
-  return replaceJsonStrings(text, {
+  return replaceJsonStrings(withoutJsonKeys(text, redacted), {
     string(raw, name) {
       const value = readJsonString(raw)
       const isRedacted = value === '' || value.endsWith('redacted') || value.endsWith(redacted)
@@ -122,7 +124,7 @@ const quoteOfInner = /"(?=[{[])|(?<=[}\]])"/g
 function redactPlain(text: string, depth: number, isReading = true): string {
   const isJson = /"\s*:|^\s*\["/.test(text)
   const isMarked = !isJson && /<[a-z!]/i.test(text)
-  if (!isJson && !isMarked) return withoutSecretWords(text)
+  if (!isJson && !isMarked) return withoutSecretWords(redactLiterals(text))
   if (depth >= maxInner) return redacted
   return withoutSecretWords((isJson ? redactNamedSecrets : redactMarked)(text, depth + 1, isReading))
 }
@@ -174,7 +176,7 @@ function findPairName(level: Level, name: string): string | null {
 
 /** Within the value of a pair other fields say what it is. */
 function isPairSecret(level: Level, value: string, name: string, pair: string): boolean {
-  const isValue = level.isArray || /value$|^(?:v|val|values|content|data|default|text|s)$/i.test(name)
+  const isValue = level.isArray || /value$|^(?:text|s)$/i.test(name) || isValueName(name)
   return isValue ? isSecretText(value, pair) : isSecretBeside(value, pair)
 }
 

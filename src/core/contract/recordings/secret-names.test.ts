@@ -79,6 +79,12 @@ describe('texts', () => {
     '{"token":"banner-300x250-home","csrf":"sha-256-with-rsa","msg":"Password: must have 8 letters, cookie: theme=dark"}',
     '{"key":"2026-11-29T10:00:00","code":"error_with_letters_only","secret_name":"the name","pin_code_length":"4"}',
     '{"a":"npm_config_registry","b":"hvs.example.com","c":"SG.1.2","d":"at 12345678:AAPL","e":"pypi-simple","f":"shp_at_night","g":"https://discord.com/api/webhooks/1/a"}',
+    '{"error":"error: password: must have 8 letters, token: missing, if (token == abc12345)","b":"<label>Password</label><title>Reset the password</title>"}',
+    '{"a":"<password>password</password><name>password</name><p>Enter it2now</p>","b":"svc --token-file a1.txt --password-stdin --tokens 4096"}',
+    '<script>for(i=0;i<token>>1;i++)a1234567(b<c);x=tokens=>tokens.length;f(password=>"Enter your password")</script>',
+    '{"keys":[{"kty":"EC","x":"c1d-yMIYJebxlwO6DYlVPnSgPE3FBRLpACSDcFtI","y":"EwYe3yA8uJqnQhGcNWc0dF2Z5BjmAVWkF9Gl"}],"k":"aZ09aZ09aZ09aZ09aZ09x","d":"M10"}',
+    '{"spki":"MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEsIMGElmc1k0Xb2xYQTG0","rsa":"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo","x5c":["MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBa"]}',
+    '{"name":"colour","payload":"red12345","raw":"blue1234","entry":"b","plain":"text4711"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
   })
@@ -137,6 +143,39 @@ describe('texts', () => {
     `{"a":"Bearer%20${secret}","b":"Bearer\\t${secret}","c":"Bearer \\"${secret}\\"","d":"//bob:${secret}@h/"}`,
     `{"a":"https%3A%2F%2Fbob%3A${secret}%40h%2F","b":"-----BEGIN%20PRIVATE%20KEY-----%0A${secret}"}`,
     `{"a":"https://x/?n=https%3A%2F%2Fy%2F%3Fpassword%3D${secret}&b=1","b":"https%253A%252F%252Fy%252F%253Fpassword%253D${secret}"}`,
+    ...[
+      `password="${secret}"`,
+      `password='${secret}'`,
+      `password: ${secret}`,
+      `"password" => "${secret}"`,
+      `api_key := "${secret}"`,
+    ].map((text) => JSON.stringify({ error: `error: ${text} is wrong` })),
+    JSON.stringify({ a: `user[password]="${secret}"`, b: `{password: ${secret}}`, c: `DB_PASSWORD = ${secret}` }),
+    JSON.stringify({ a: `svc --password ${secret} -v`, b: `svc --api-key="${secret}"`, c: `svc --token=${secret}` }),
+    JSON.stringify({
+      a: `error in <a:password>${secret}</a:password>`,
+      b: `<clientSecret><![CDATA[${secret}]]></clientSecret>`,
+    }),
+    JSON.stringify({
+      a: `<key>password</key>\n<string>${secret}</string>`,
+      b: `<e><name>api_key</name><value>${secret}</value></e>`,
+    }),
+    `{"a":{"key":"db_password","val":"${secret}"},"b":{"field":"password","content":"${secret}"},"c":["password","${secret}"]}`,
+    `{"a":{"env":"DB_PASSWORD","payload":"${secret}"},"b":{"plaintext":"${secret}","entry":"api_key"},"c":{"option":"password","secret_value":"${secret}"}}`,
+    `{"keys":[{"kty":"oct","k":"${secret}${secret}"},{"d":"${secret}${secret}","x":"a","kty":"OKP"}]}`,
+    `{"jwk":"{\\"kty\\":\\"RSA\\",\\"p\\":\\"${secret}\\"}"}`,
+    `<script>const key = {kty: 'RSA', n: 'a', dq: '${secret}${secret}', ext: true}</script>`,
+    `{"ppk":"PuTTY-User-Key-File-3: ssh-ed25519\\nPublic-Lines: 1\\nAAAA\\nPrivate-Lines: 1\\n${secret}\\nPrivate-MAC: 00ff"}`,
+    `{"ssh2":"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\\n${secret}\\n---- END SSH2 ENCRYPTED PRIVATE KEY ----"}`,
+    ...[
+      'MIIEvgIBADANBgkqhkiG9w0B',
+      'MIIEowIBAAKCAQEA',
+      'MIGHAgEAMBMGByqGSM49',
+      'MHcCAQEEI',
+      'MC4CAQAwBQYDK2VwBCIEI',
+      'MIIFHDBOBgkqhkiG9w0BBQ0w',
+      'b3BlbnNzaC1rZXktdjE',
+    ].map((start) => JSON.stringify({ der: `it is ${start}${secret}${secret}\n${secret}==, then` })),
   ])('by shape, by the name of a parameter or a pair, and around JSON: %s', (text) => {
     const kept = redactResponseText(text)
     expect(kept).not.toContain(secret)

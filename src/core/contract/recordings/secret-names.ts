@@ -37,7 +37,7 @@ const harmlessEnd: ReadonlySet<string> = new Set(
     'count counts usage used limit limits budget length size index position remaining symbol',
     'type types kind format method methods scheme algorithm alg version name names label title policy status',
     'expires expiry expiration ttl in at ms seconds time required enabled valid verified',
-    'url uri endpoint issuer audience scope scopes sha256 description pattern provider',
+    'file path url uri endpoint issuer audience scope scopes sha256 description pattern provider',
   ].flatMap((words) => words.split(' ')),
 )
 

@@ -1,12 +1,15 @@
 /** Secrets that their shape gives away, or the name of their parameter, in any text. */
-import { isOpaque, isSecretBeside, isSecretNumber, isSecretText, isUnknownSecret } from './secret-names.ts'
+import { withoutPrivateKeys } from './private-keys.ts'
+import { isOpaque, isSecretBeside, isSecretNumber, isSecretText, isUnknownSecret, namesSecret } from './secret-names.ts'
 
 /** What stands in place of a secret that nothing has to follow. */
 export const redacted = '[redacted]'
 
 /** The fields and attributes that have the name of a pair of name and value, in lower case. */
 export const pairNames: ReadonlySet<string> = new Set(
-  'name key header field parameter param n k id label property title setting variable attribute'.split(' '),
+  'name key header field parameter param n k id label property title setting variable attribute var env option config entry attr'.split(
+    ' ',
+  ),
 )
 
 /** The beginning of an object of JSON in base64, with a blank before or behind its brace. */
@@ -44,25 +47,6 @@ function isTokenHeader(header: string): boolean {
 /** Returns a text without signed tokens. */
 function withoutSignedTokens(text: string): string {
   return replaceSignedTokens(text, () => redacted)
-}
-
-const keyStart = /-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g
-const keyEnd = /-----END (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g
-
-/** Returns a text without private keys, encrypted ones too. One without an end takes all of the text behind it. */
-function withoutPrivateKeys(text: string): string {
-  if (!text.includes('-----BEGIN ')) return text
-  let kept = ''
-  let copied = 0
-  for (const { index } of text.matchAll(keyStart)) {
-    if (index < copied) continue
-    keyEnd.lastIndex = index
-    const end = keyEnd.exec(text) === null ? text.length : keyEnd.lastIndex
-    kept += text.slice(copied, index) + redacted
-    copied = end
-    if (end === text.length) break
-  }
-  return kept + text.slice(copied)
 }
 
 /** Tokens of services that have a prefix of their own, also after an escape of JSON; the path of a webhook. */
@@ -123,17 +107,26 @@ function withoutParameters(text: string): string {
   })
 }
 
-/** A name with its value, as in a log, in headers as text, or in a comment. */
-const line = /(?<![\w.-])([A-Za-z][\w.-]{1,127})'?[ \t]{0,8}:[^\S\r\n]{0,8}["']?([^\s"',;<>]{1,1024})/g
+/** A name and what stands between it and its value, as in a log, in headers as text, in a comment, or on a command line. */
+const lineStart =
+  /(?:(?<![\w.-])|(?<=(?:^|[\s"'])--?))([A-Za-z][\w.-]{1,127})(?:['"`]?\]?[ \t]{0,8}(?::=?|=>?(?!=))[^\S\r\n]{0,8}|(?<=(?:^|[\s"'])--[\w-]{1,64}) )["'`]?/g
+const lineValue = /[^\s"'`,;<>&]{1,1024}/y
 
-/** Returns a text without the secrets behind a name and a colon. */
+/** Returns a text without the secrets behind a name and a colon or an equals sign. */
 export function withoutLines(text: string): string {
-  if (!text.includes(':')) return text
-  return text.replace(line, (whole, name: string, value: string) =>
-    !/redacted\]?$/.test(value) && isSecretBeside(value, name)
-      ? whole.slice(0, whole.length - value.length) + redacted
-      : whole,
-  )
+  if (!/[:=]|--/.test(text)) return text
+  const parts: string[] = []
+  let copied = 0
+  for (const { 0: before, 1: name = '', index } of text.matchAll(lineStart)) {
+    const from = index + before.length
+    if (index < copied || !namesSecret(name)) continue
+    lineValue.lastIndex = from
+    const [value = ''] = lineValue.exec(text) ?? []
+    if (/redacted\]?$/.test(value) || !isSecretBeside(value, name)) continue
+    parts.push(text.slice(copied, from), redacted)
+    copied = from + value.length
+  }
+  return copied === 0 ? text : parts.join('') + text.slice(copied)
 }
 
 /** Returns a text without percent-encoding. */
@@ -153,7 +146,7 @@ export function isSecretParameter(name: string, value: string): boolean {
 
 /** Returns a text without private keys and tokens of known shapes. */
 export function withoutPrefixed(text: string): string {
-  const kept = withoutPrivateKeys(withoutSignedTokens(text))
+  const kept = withoutPrivateKeys(withoutSignedTokens(text), redacted)
   const plain = mayBePrefixed.test(kept) ? kept.replace(prefixed, redacted) : kept
   return mayBeOtherPrefixed.test(plain) ? plain.replace(otherPrefixed, redacted) : plain
 }
