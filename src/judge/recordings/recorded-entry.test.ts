@@ -233,6 +233,7 @@ test.each<[string, ...Parts[]]>([
     'in an address in a header',
     { response_headers: ['refresh', '0; url=/v1/x?password=hunter2', 'server-timing', 'db;desc="password=hunter2"'] },
     { request_headers: ['x-pin', 'hunter2', 'x-user-pin', 'hunter2'] },
+    { response_headers: ['server', 'a <password>hunter2</password>', 'via', '"user[password]=\\"hunter2\\""'] },
   ],
   ['in an address in the path', { path: '/v1/x/https://bob:hunter2@h/' }],
   ...['{"password":"hunter2x"}', '{"a":[{"api_key":"hunter2x"}]}', '{"credentials":{"user":"hunter2x"}}'].map(

@@ -43,7 +43,7 @@ const harmlessValue = /^(?:|true|false|on|off|yes|no|none|required|\d{1,3}|#[\w-
 export function redactMarkup(text: string, redactText: RedactAttribute): string {
   const edits: Edit[] = []
   const quotes = createQuotes(text)
-  /** The text of the element before, if it is the name of a pair. */
+  /** The text of the element before, if it is the name of a pair; the name of the element around it. */
   let pair_name: string | null = null
   tagStart.lastIndex = 0
   for (let start = tagStart.exec(text); start !== null; start = tagStart.exec(text)) {
@@ -66,7 +66,8 @@ export function redactMarkup(text: string, redactText: RedactAttribute): string 
       edits.push({ ...content, text: redacted })
       tagStart.lastIndex = content.to
     }
-    pair_name = nameElements.has(content.element) && isUnknownSecret(content.text) ? content.text : null
+    const name = nameElements.has(content.element) ? content.text : content.text === '' ? content.element : ''
+    pair_name = isUnknownSecret(name) ? name : null
   }
   return applyEdits(text, edits)
 }

@@ -46,7 +46,7 @@ export function keepRequestHeaders(headers: Headers): Record<string, string> {
 }
 
 /** A parameter of a header, or of a URL in it. */
-const parameter = /(?<![\w.%[\]-])([\w.%[\]-]{1,128})=("?)([^\s;,&"<>]{1,4096})/g
+const parameter = /(?<![\w.%[\]-])([\w.%[\]-]{1,128})=(\\{0,4}"?)([^\s;,&"<>\\]{1,4096})/g
 
 /** Returns the value of a header without addresses of e-mail, and without secrets in its parameters and of a known shape. */
 function withoutParameters(name: string, value: string): string {
@@ -71,7 +71,7 @@ const maxInner = 3
 
 /** Whether the value of a header is JSON or markup which has a secret by the name of its field. */
 function hasNamedSecret(value: string): boolean {
-  return /^\s*(?:[{[]|<[a-z!])/i.test(value) && redactText(value) !== value
+  return /^\s*(?:[{[]|<!)|<[a-z][\w.:-]{0,64}[\s>]/i.test(value) && redactText(value) !== value
 }
 
 /** A protocol of a WebSocket, such as `graphql-ws`, `v12.stomp` and `wamp.2.json`. */

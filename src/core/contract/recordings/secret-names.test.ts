@@ -84,6 +84,7 @@ describe('texts', () => {
     '<script>for(i=0;i<token>>1;i++)a1234567(b<c);x=tokens=>tokens.length;f(password=>"Enter your password")</script>',
     '{"keys":[{"kty":"EC","x":"c1d-yMIYJebxlwO6DYlVPnSgPE3FBRLpACSDcFtI","y":"EwYe3yA8uJqnQhGcNWc0dF2Z5BjmAVWkF9Gl"}],"k":"aZ09aZ09aZ09aZ09aZ09x","d":"M10"}',
     '{"spki":"MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEsIMGElmc1k0Xb2xYQTG0","rsa":"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo","x5c":["MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBa"]}',
+    '{"a":"your password \'must have 8 letters\', the token \\"ready\\", a session \\"turn-4711-abc\\"","b":"<password> <label>Your2Password</label></password>"}',
     '{"name":"colour","payload":"red12345","raw":"blue1234","entry":"b","plain":"text4711"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
@@ -161,6 +162,11 @@ describe('texts', () => {
       b: `<e><name>api_key</name><value>${secret}</value></e>`,
     }),
     `{"a":{"key":"db_password","val":"${secret}"},"b":{"field":"password","content":"${secret}"},"c":["password","${secret}"]}`,
+    JSON.stringify({ a: `login with password "${secret}" failed`, b: `**password**: \`${secret}\`` }),
+    JSON.stringify({
+      a: `<password>\n  <value>${secret}</value></password>`,
+      b: `say \\"password\\": \\"${secret}\\"`,
+    }),
     `{"a":{"env":"DB_PASSWORD","payload":"${secret}"},"b":{"plaintext":"${secret}","entry":"api_key"},"c":{"option":"password","secret_value":"${secret}"}}`,
     `{"keys":[{"kty":"oct","k":"${secret}${secret}"},{"d":"${secret}${secret}","x":"a","kty":"OKP"}]}`,
     `{"jwk":"{\\"kty\\":\\"RSA\\",\\"p\\":\\"${secret}\\"}"}`,
