@@ -41,7 +41,7 @@ export function countKnownColumns(names: readonly string[], map: readonly Mappin
       words.has(field) ||
       map.some((mapping) => mapping.field === field && names.includes(mapping.own)) ||
       fieldWords[field].some((word) => words.has(word)) ||
-      names.some((name) => isCompound(field, name)),
+      names.some((name) => isCompound(field, name) || isNested(field, name)),
   )
   const isKey = (field: OwnField) => field === 'time' || keyFields.some((each) => each === field)
   const isCount = (field: OwnField) => field === 'metric' || metrics.some((each) => each === field)

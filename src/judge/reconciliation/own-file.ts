@@ -4,10 +4,10 @@
  * rows out, each with its line.
  */
 import Papa from 'papaparse'
-import { flattenRows } from '#contract/separated.ts'
 import { mayLoseDigits, parseExactly, replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
 import { isObject, maxNestingLevels, nestsDeeper, parseJson } from '#foundation/json.ts'
 import { countKnownColumns, type Mapping } from './columns.ts'
+import { readDocument, type StatedTotals, tabulate } from './json-document.ts'
 import { OwnFileError, type RowProblem, rowFailure } from './own-file-error.ts'
 
 export interface OwnRow {
@@ -26,6 +26,9 @@ export interface OwnFile {
   /** The names of its columns, in order. Two that are not read may be the same. */
   names: readonly string[]
   rows: readonly OwnRow[]
+  /** What a JSON document has beside its rows. */
+  totals?: readonly StatedTotals[]
+  other_lists?: readonly string[]
 }
 
 type Separator = (typeof separators)[number]
@@ -39,42 +42,27 @@ const separators = [',', ';', '\t', '|'] as const
 export function parseOwnFile(text: string, map: readonly Mapping[] = []): OwnFile {
   const content = text.startsWith('\ufeff') ? text.slice(1) : text
   const start = content.trimStart()
-  if (start.startsWith('{')) return parseListDocument(content) ?? parseLines(content)
   // A title of a report can stand in brackets.
-  if (/^\[\s*[\]{["]/.test(start)) return parseArray(content)
+  if (/^(\{|\[\s*[\]{["])/.test(start)) return parseJsonFile(content, map)
   if (start.startsWith('<')) {
     throw new OwnFileError('It is HTML or XML, as some programs save under .xls.', 'Save it as CSV.')
   }
   return parseSeparated(content, map)
 }
 
-/** Returns the rows of one JSON object with a list, as `-o json` prints it; null for any other text. */
-function parseListDocument(text: string): OwnFile | null {
+/** Returns the rows of one JSON document, or of an object or an array on each line. @throws OwnFileError */
+function parseJsonFile(text: string, map: readonly Mapping[]): OwnFile {
   const whole = parseValue(text)
-  if (!isObject(whole)) return null
-  const lists = Object.values(whole).filter(
-    (value) => Array.isArray(value) && value.length > 0 && value.every(isObject),
-  )
-  if (!Array.isArray(whole.items) && lists.length !== 1) return null
-  if (typeof whole.next_cursor === 'string') {
-    throw new OwnFileError('It is one page of a longer list: it has a next_cursor.', 'Export the whole list.', {
-      command_hint: 'Export all of it: add --limit with a larger number.',
-    })
-  }
-  return tabulateItems((Array.isArray(whole.items) ? whole.items : lists[0]) as object[])
+  if (typeof whole === 'object' && whole !== null) return tabulateDocument(whole, map)
+  if (!text.trimStart().startsWith('[')) return parseLines(text)
+  const lines = text.split(/\r\n|\r|\n/).flatMap((line) => (line.trim() === '' ? [] : [parseValue(line)]))
+  if (lines.every((line) => Array.isArray(line))) return tabulateDocument(lines, map)
+  const hint = 'Write one JSON object for each row, or export it as CSV.'
+  throw new OwnFileError('It begins as a JSON array, and is not JSON.', hint)
 }
 
-/** Returns the rows of one JSON array. @throws OwnFileError */
-function parseArray(text: string): OwnFile {
-  const whole = parseValue(text)
-  const items = Array.isArray(whole) ? whole : null
-  if (items?.every(isObject)) return tabulateItems(items)
-  const message = items === null ? 'It begins as a JSON array, and is not JSON.' : 'It is a JSON array of no objects.'
-  throw new OwnFileError(message, 'Write one JSON object for each row, or export it as CSV.')
-}
-
-function tabulateItems(items: readonly object[]): OwnFile {
-  return { kind: 'json', ...tabulate(items.map((value, index) => ({ line: index + 1, value }))) }
+function tabulateDocument(whole: object, map: readonly Mapping[]): OwnFile {
+  return { kind: 'json', separator: null, header_line: null, ...readDocument(whole, map) }
 }
 
 /** Reads JSON. A number that would lose digits, such as the id of a session, stays the text that it is. */
@@ -98,20 +86,7 @@ function parseLines(text: string): OwnFile {
     else problems.push({ line, message: 'it is not an object' })
   }
   if (problems.length > 0) throw rowFailure(problems, 'Write one JSON object on each line.')
-  return { kind: 'jsonl', ...tabulate(read) }
-}
-
-function tabulate(read: readonly { line: number; value: object }[]): Omit<OwnFile, 'kind'> {
-  const { names, rows } = flattenRows(
-    read.map(({ value }) => value),
-    false,
-  )
-  return {
-    separator: null,
-    header_line: null,
-    names,
-    rows: rows.map((cells, index) => ({ line: read[index]!.line, cells: names.map((name) => cells.get(name)) })),
-  }
+  return { kind: 'jsonl', separator: null, header_line: null, ...tabulate(read) }
 }
 
 function parseSeparated(text: string, map: readonly Mapping[]): OwnFile {

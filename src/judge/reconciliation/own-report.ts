@@ -3,9 +3,17 @@ import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
 import { metrics, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { findColumns, listColumns, type Mapping, type OwnColumns, quoteColumn, splitMap } from './columns.ts'
-import { type DecimalSign, describeNumbers, findDecimalSign } from './numbers.ts'
-import { hasValues, mayHoldCounts, type OwnCounts, readOwnCounts, type UnreadColumn } from './own-counts.ts'
-import type { OwnFile } from './own-file.ts'
+import type { StatedTotals } from './json-document.ts'
+import { type DecimalSign, describeNumbers, findDecimalSign, parseWhole } from './numbers.ts'
+import {
+  hasValues,
+  mayHoldCounts,
+  type OwnCount,
+  type OwnCounts,
+  readOwnCounts,
+  type UnreadColumn,
+} from './own-counts.ts'
+import { isEmpty, type OwnFile } from './own-file.ts'
 import { OwnFileError, shortText } from './own-file-error.ts'
 
 /** What the user of a file says about it; null and none where the file decides. */
@@ -32,6 +40,8 @@ export interface OwnReport {
   columns: readonly ReadColumn[]
   /** The line of its header; null for JSON. */
   header_line: number | null
+  /** What a JSON document has beside its rows: totals that were held against them, and lists that were not read. */
+  beside: { totals: readonly string[]; lists: readonly string[] }
 }
 
 /** Returns what a file counts; null when it has no rows. @throws OwnFileError */
@@ -52,8 +62,11 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
   refuseSums(file, columns, unread)
   const counts = readOwnCounts(file, columns, { ...mapped, decimal, order })
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
+  const { totals = [], other_lists = [] } = file
+  for (const stated of totals) holdTotals(stated, columns, counts.rows, decimal)
   return {
     counts: { ...counts, unread },
+    beside: { totals: totals.map(({ name }) => name), lists: other_lists },
     columns: read.map(({ column, field }) => ({ column, field, format: describeFormat(field, column) })),
     header_line: file.header_line,
   }
@@ -62,6 +75,24 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
     const cells = () => textsIn(file, new Set([file.names.indexOf(column)]))
     if (isCount(field)) return describeNumbers(cells(), decimal)
     return isDate(field) ? describeDays(cells(), order) : null
+  }
+}
+
+/** Totals that a document states beside its rows must be their sums, where they have the same columns. @throws OwnFileError */
+function holdTotals(
+  { name, counts: stated }: StatedTotals,
+  { counts: read }: OwnColumns,
+  rows: readonly OwnCount[],
+  decimal: DecimalSign,
+): void {
+  if (read.layout === 'rows') return
+  for (const { metric, column } of read.columns) {
+    const text = stated.get(column) ?? stated.get(column.slice(column.lastIndexOf('.') + 1))
+    const total = isEmpty(text) ? null : parseWhole(String(text), typeof text === 'number' ? '.' : decimal)
+    const sum = rows.reduce((sum, { counts }) => sum + (counts[metric] ?? 0), 0)
+    if (total === null || total === sum) continue
+    const message = `Its ${shortText(name)} are ${total} of ${column}, and the sum of its rows is ${sum}: is the file whole?`
+    throw new OwnFileError(message, `Export all of its rows, or remove ${shortText(name)}: nothing was compared.`)
   }
 }
 
@@ -128,7 +159,7 @@ function readKind(file: OwnFile, column: string): UnreadColumn['kind'] {
 
 /** Returns how a file was read, a sentence for each thing that may surprise. */
 export function* describeReading(own: OwnReport & { encoding: string }, isCommand = false): Generator<string> {
-  const { columns, header_line, encoding, counts } = own
+  const { columns, header_line, encoding, counts, beside } = own
   const read = columns.filter(({ column, field, format }) => column !== field || format !== null)
   const names = read.map(
     ({ column, field, format }) => `${field} from ${column}${format === null ? '' : ` (${format})`}`,
@@ -148,6 +179,9 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
     const more = rows.length > maxNamed ? ` and ${rows.length - maxNamed} more` : ''
     yield `Left out as ${leftOutNames[reason]}: ${named.join(', ')}${more}.`
   }
+  if (beside.totals.length > 0) yield `Left out as totals beside the rows: ${beside.totals.map(shortText).join(', ')}.`
+  if (beside.lists.length > 0)
+    yield `Not read: other lists (${beside.lists.slice(0, maxNamed).map(shortText).join(', ')}).`
   const events = [...counts.read_events].filter(([event, metric]) => normalizeWord(event) !== metric)
   if (events.length > 0)
     yield `Read as events: ${events.map(([event, metric]) => `${shortText(event)} as ${metric ?? 'none'}`).join(', ')}.`

@@ -1,0 +1,191 @@
+/**
+ * Finds the rows of a JSON document: a list of objects, or of arrays below a header, wherever programs put it. Beside it stand
+ * totals, which are held against the rows, and other lists. Where two lists could be the rows, none is chosen.
+ */
+import { flattenRows } from '#contract/separated.ts'
+import { isObject } from '#foundation/json.ts'
+import { normalizeWord } from './column-words.ts'
+import { countKnownColumns, type Mapping } from './columns.ts'
+import { isTotalName } from './left-out/total-names.ts'
+import { OwnFileError } from './own-file-error.ts'
+
+interface JsonTable {
+  /** The names of its columns, in order. */
+  names: readonly string[]
+  rows: readonly { line: number; cells: readonly unknown[] }[]
+}
+
+/** Sums that a document states beside its rows, by their columns. */
+export interface StatedTotals {
+  name: string
+  counts: ReadonlyMap<string, unknown>
+}
+
+interface JsonDocument extends JsonTable {
+  totals: readonly StatedTotals[]
+  /** Other lists with rows, by their paths: they are not read. */
+  other_lists: readonly string[]
+}
+
+/** Returns the rows of a JSON document. @param map columns that are named by their user @throws OwnFileError */
+export function readDocument(whole: object, map: readonly Mapping[]): JsonDocument {
+  const finder: Finder = {
+    countKnown: (names) => countKnownColumns(names, map),
+    headers: [...findHeaders(whole, maxDepth)],
+  }
+  const all = [...findLists(whole, { path: [], around: [] }, finder)]
+  // What `-o json` prints: a list of placements has others inside.
+  const lists = isObject(whole) && Array.isArray(whole.items) ? all.filter(({ path }) => path === 'items') : all
+  const chosen = chooseList(lists, isObject(whole) ? readRoot(whole, finder) : null)
+  for (const each of chosen.around) refusePage(each)
+  const { names, rows, around } = chosen
+  const totals = around.flatMap((each) => listTotals(each, names))
+  const isTotal = (path: string) => totals.some(({ name }) => path === name || path.endsWith(`.${name}`))
+  // A list of the names of the columns is read.
+  const isHeader = (each: JsonList) => each.names.includes('name') && each.rows.length === names.length
+  // Those in a row are columns of it.
+  const isOther = ({ path, rows }: JsonList) =>
+    chosen.path !== '' && path !== '' && path !== chosen.path && rows.length > 0
+  return {
+    ...{ names, rows, totals },
+    other_lists: lists
+      .filter((each) => isOther(each) && !isHeader(each) && !isTotal(each.path))
+      .map(({ path }) => path),
+  }
+}
+
+/** Returns objects as rows: the fields of objects in them have dotted names. */
+export function tabulate(read: readonly { line: number; value: object }[]): JsonTable {
+  const { names, rows } = flattenRows(
+    read.map(({ value }) => value),
+    false,
+  )
+  return {
+    names,
+    rows: rows.map((cells, index) => ({ line: read[index]!.line, cells: names.map((name) => cells.get(name)) })),
+  }
+}
+
+/** A list that may have the rows. */
+interface JsonList extends JsonTable {
+  /** The fields that lead to it: `report.rows`. */
+  path: string
+  /** The objects that it is in. */
+  around: readonly Fields[]
+  /** How many of its columns are known. */
+  known: number
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Finder {
+  countKnown(names: readonly string[]): number
+  /** Lists of names, which may be those of the columns of arrays. */
+  headers: readonly (readonly string[])[]
+}
+
+/** Deeper lists are parts of rows. */
+const maxDepth = 3
+
+function* findLists(
+  value: unknown,
+  { path, around }: { path: readonly string[]; around: readonly Fields[] },
+  finder: Finder,
+): Generator<JsonList> {
+  if (Array.isArray(value)) {
+    const table = readList(value, finder)
+    const known = table === null ? 0 : finder.countKnown(table.names)
+    if (table !== null) yield { ...table, path: path.join('.'), around, known }
+    if (known === 0 && value.length === 1) yield* findLists(value[0], { path, around }, finder)
+  } else if (isObject(value) && path.length < maxDepth) {
+    for (const [name, inner] of Object.entries(value)) {
+      yield* findLists(inner, { path: [...path, name], around: [...around, value] }, finder)
+    }
+  }
+}
+
+function readList(list: readonly unknown[], { countKnown, headers }: Finder): JsonTable | null {
+  const number = (index: number) => index + 1
+  if (list.every(isObject)) return tabulate(list.map((value, index) => ({ line: number(index), value })))
+  if (!list.every((row) => Array.isArray(row))) return null
+  const rows = list.map((cells, index) => ({ line: number(index), cells }))
+  const [first, ...others] = rows
+  const isHeader = first!.cells.every((cell) => typeof cell === 'string' && /^\s*[^\d\s]/.test(cell))
+  const stated = headers.filter((names) => names.length === first!.cells.length && countKnown(names) > 0)
+  const isStated = stated.length === 1 && (!isHeader || countKnown(first!.cells) === 0)
+  if (isStated) return { names: stated[0]!, rows }
+  return isHeader ? { names: first!.cells.map((cell) => cell.trim()), rows: others } : null
+}
+
+/** Returns the lists of two names or more: texts, or objects with a name. */
+function* findHeaders(value: unknown, depth: number): Generator<readonly string[]> {
+  if (Array.isArray(value)) {
+    const names = value.map((each) => (isObject(each) ? each.name : each))
+    if (names.length > 1 && names.every((name) => typeof name === 'string')) yield names
+  } else if (isObject(value) && depth > 0) {
+    for (const inner of Object.values(value)) yield* findHeaders(inner, depth - 1)
+  }
+}
+
+function readRoot(value: Fields, { countKnown }: Finder): JsonList {
+  const table = tabulate([{ line: 1, value }])
+  return { ...table, path: '', around: [], known: countKnown(table.names) }
+}
+
+/** @param root the document as one row */
+function chooseList(lists: readonly JsonList[], root: JsonList | null): JsonList {
+  const known = lists.filter((each) => each.known > 0)
+  const filled = lists.filter(({ rows }) => rows.length > 0)
+  const [one, another] = known.length > 0 ? known : root !== null && root.known > 0 ? [root] : filled
+  if (one !== undefined && another === undefined) return one
+  if (one !== undefined) throw severalLists(known.length > 0 ? known : filled)
+  const empty = lists[0] ?? root
+  if (empty !== null) return empty
+  throw new OwnFileError(
+    'It is a JSON array of neither objects nor arrays below a header.',
+    'Write one JSON object for each row, or export it as CSV.',
+  )
+}
+
+/** More names would hide the fix. */
+const maxNamed = 5
+
+function severalLists(lists: readonly JsonList[]): OwnFileError {
+  const named = lists.slice(0, maxNamed).map(({ path, names }) => `${path} (${names.slice(0, maxNamed).join(', ')})`)
+  return new OwnFileError(
+    `It has several lists that may be the rows: ${named.join('; ')}.`,
+    'Write the rows as one JSON array, without the others.',
+  )
+}
+
+/** What a page of a longer list has, in words. */
+const pageFields = new Set('next_cursor next_page_token next_token next_page next next_link next_url'.split(' '))
+const moreFields = new Set('has_more has_next has_next_page'.split(' '))
+
+function refusePage(fields: Fields): void {
+  const isNext = (name: string, value: unknown) =>
+    pageFields.has(name) ? value !== '' && (typeof value === 'string' || typeof value === 'number') : value === true
+  const [name] =
+    Object.entries(fields).find(([name, value]) => {
+      const word = normalizeWord(name)
+      return (pageFields.has(word) || moreFields.has(word)) && isNext(word, value)
+    }) ?? []
+  if (name === undefined) return
+  throw new OwnFileError(`It is one page of a longer list: it has ${name}.`, 'Export the whole list.', {
+    ...(name === 'next_cursor' && { command_hint: 'Export all of it: add --limit with a larger number.' }),
+  })
+}
+
+/** Returns the totals in an object around the rows: an object, a list of one, or cells in the order of the columns. */
+function listTotals(fields: Fields, columns: readonly string[]): StatedTotals[] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (!isTotalName(normalizeWord(name).replaceAll('_', ' '))) return []
+    const [total, more] = Array.isArray(value) ? value : [value]
+    if (isObject(total) && more === undefined) {
+      const { names, rows } = tabulate([{ line: 1, value: total }])
+      return [{ name, counts: new Map(names.map((each, index) => [each, rows[0]!.cells[index]])) }]
+    }
+    if (!Array.isArray(value) || value.length !== columns.length) return []
+    return [{ name, counts: new Map(columns.map((each, index) => [each, value[index]])) }]
+  })
+}
