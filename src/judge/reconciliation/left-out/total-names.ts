@@ -1,4 +1,4 @@
-/** The names that programs give to rows of totals. */
+/** The names that programs give to rows of totals and averages. */
 
 const totalWords = new Set(
   [
@@ -6,34 +6,57 @@ const totalWords = new Set(
     'gesamt|gesamtsumme|gesamtergebnis|insgesamt|summe|ergebnis|teilergebnis|zwischensumme',
     'total général|total general|totaux|sous-total|somme|totale|totale generale|totale complessivo|totali',
     'total geral|totales|suma|suma total|soma|totaal|eindtotaal|subtotaal|totalt|summa|yhteensä',
-    'razem|suma końcowa|toplam|genel toplam|итого|общий итог|всего|合計|総計|小計|总计|合计|總計|총계|합계',
+    'razem|łącznie|ogółem|suma końcowa|suma częściowa|toplam|genel toplam|ara toplam|celkem|spolu|összesen|i alt|ukupno|σύνολο',
+    'итого|итоги|общий итог|всего|всього|合計|総計|小計|計|总计|合计|小计|總計|总和|총계|합계|소계|รวม|tổng|tổng cộng|σ',
   ].flatMap((words) => words.split('|')),
 )
-/** Names only by themselves: `All Stars` is one of something. An average is no count either. */
-const allWords = new Set(
-  [
-    'all|alle|tous|toutes|todos|todas|tutti|tutte|(all)|すべて|全体|全部|전체',
-    'average|avg|durchschnitt|mittelwert|moyenne|promedio|gemiddelde|平均',
-  ].flatMap((words) => words.split('|')),
+/** Names only by themselves: `All Stars` is one of something. */
+const allWords = new Set('all|alle|tous|toutes|todos|todas|tutti|tutte|(all)|すべて|全体|全部|전체'.split('|'))
+/** An average is no count either. */
+const averageWords = new Set(
+  'average|avg|mean|durchschnitt|mittelwert|ø|moyenne|promedio|gemiddelde|średnia|среднее|ortalama|genomsnitt|平均|平均値|平均值|평균'.split(
+    '|',
+  ),
 )
+/** Names of a campaign as well: they are those of a row only where its key would be. */
+const statisticWords = new Set('media|média|median|mediana|médiane|min|max|minimum|maximum'.split('|'))
 
 const maxNameLength = 60
 /** A part of each of those names: most cells have none. */
-const anyPart = /tot|sum|som|all|gesamt|ergebnis|yhteens|razem|toplam|итог|всего|計|计|합계|총계/i
+const anyPart =
+  /tot|sum|som|all|gesamt|ergebnis|yhteens|razem|łączn|ogół|toplam|celk|spolu|összes|i alt|ukup|σ|ит|всего|всього|計|计|和|계|รวม|tổng/i
 
 /** Whether a cell is the name of a row of totals: `Grand Total:`, `Gesamt (12)`. */
 export function isTotalName(cell: unknown): boolean {
   if (typeof cell !== 'string' || cell.length > maxNameLength) return false
-  return allWords.has(cell.trim().toLowerCase()) || (anyPart.test(cell) && isTotalWord(cell))
+  return allWords.has(cell.trim().toLowerCase()) || isAverageName(cell) || (anyPart.test(cell) && isTotalWord(cell))
+}
+
+/** Whether a cell is the name of a row of averages: `Avg.`. */
+export function isAverageName(cell: unknown): boolean {
+  return typeof cell === 'string' && cell.length <= maxNameLength && averageWords.has(normalizeName(cell))
+}
+
+/** Whether a cell in the place of a key names an average, or another statistic of its rows: `Daily average`, `Max`. */
+export function namesStatistic(cell: unknown): boolean {
+  if (typeof cell !== 'string' || cell.length > maxNameLength) return false
+  const name = normalizeName(cell)
+  const words = name.split(' ')
+  return statisticWords.has(name) || averageWords.has(words[0]!) || averageWords.has(words.at(-1)!)
 }
 
 function isTotalWord(text: string): boolean {
-  const words = text
+  return totalWords.has(normalizeName(text))
+}
+
+/** Names in Chinese characters may have blanks between them. */
+function normalizeName(text: string): string {
+  return text
     .toLowerCase()
     .replace(/\([^()]*\)/g, '')
-    .replace(/[\s:：*=]+/g, ' ')
+    .replace(/[\s:：*=.]+/g, ' ')
+    .replace(/(?<=\p{Script=Han}) (?=\p{Script=Han})/gu, '')
     .trim()
-  return totalWords.has(words)
 }
 
 /** Whether a cell may be the total of a group: `2026-01-31 Total`, `Total for January`. */

@@ -36,6 +36,11 @@ describe('rows with the name of a total are counts', () => {
     ['a group without a name', 60, [one, two, '2026-11-27,All Stars,30']],
     ['no counts', 30, [one, two, '2026-11-27,Total,0']],
     ['of a label that is missing', 51, [one, two, '2026-11-27,,21']],
+    [
+      'a name that may be of an average, beside a day',
+      75,
+      [one, two, '2026-11-27,Max,20', '2026-11-27,Media,15', '2026-11-27,Meantime,10'],
+    ],
   ])('%s', (_, sum, rows) => {
     expect(read([head, ...rows])).toEqual({ sum, left_out: [] })
   })
@@ -106,6 +111,21 @@ describe('rows of totals are left out', () => {
       ['2 sum line 3', '4 sum line 5', '6 sum line 7'],
     ],
     ['of an average, which is no whole number', [one, two, 'Average,,15.5'], ['4 total Average']],
+    [
+      'of an average, rounded in another way',
+      [one, two, 'Daily average:,,14', 'Avg.,,16'],
+      ['4 total Daily average:', '5 total Avg.'],
+    ],
+    ['of the average of a day', [one, two, '2026-11-27,Durchschnitt,15'], ['4 total Durchschnitt']],
+    ['of the average of a day, with decimals', [one, two, '2026-11-27,Mean,15.5'], ['4 total Mean']],
+    [
+      'of statistics below the total',
+      [one, two, 'Total,,30', 'Max,,20', 'Media,,15'],
+      ['4 total Total', '5 total Max', '6 total Media'],
+    ],
+    ...['Łącznie', 'OGÓŁEM:', '合 計', '合計', '总计', 'Итого', 'Итоги', 'Celkem', 'Összesen', 'Σ'].map(
+      (name): [string, string[], string[]] => [`named ${name}`, [one, two, `${name},,30`], [`4 total ${name}`]],
+    ),
     ['without a cell for a count', [one, two, '2026-11-27,Total,30', 'Total,,-'], ['4 total Total', '5 total Total']],
   ])('%s', (_, rows, left_out) => {
     expect(read([head, ...rows])).toEqual({ sum: 30, left_out })
@@ -142,6 +162,13 @@ describe('rows of totals are left out', () => {
   })
 })
 
+test('a session may have the name of an average: its rows decide', () => {
+  const rows = ['session,imps', 's1,2', 's2,4']
+  expect(read([...rows, 'Max,4'])).toEqual({ sum: 10, left_out: [] })
+  expect(read([...rows, 'Average,3'])).toEqual({ sum: 6, left_out: ['4 total Average'] })
+  expect(refusal([...rows, 'Average,5'])).toContain('line 4: Average is 5 of imps')
+})
+
 test('a total that contradicts the rows that it covers is refused, at its level', () => {
   const refuse = (...rows: string[]) => refusal([head, one, two, ...rows])
   expect(refuse('2026-11-27,Total,31')).toBe(
@@ -151,8 +178,8 @@ test('a total that contradicts the rows that it covers is refused, at its level'
   expect(refuse('2026-11-28,DE,5', '2026-11-28,Total,5', '2026-11-27,Total,35')).toContain(
     'line 6: Total is 35 of Impressions, and the sum of lines 2 and 3 is 30',
   )
-  expect(refuse('2026-11-27,Durchschnitt,15')).toContain(
-    'line 4: Durchschnitt is 15 of Impressions, and the sum of lines 2 and 3 is 30',
+  expect(refuse('2026-11-27,Durchschnitt,17')).toContain(
+    'line 4: Durchschnitt is 17 of Impressions, and the sum of lines 2 and 3 is 30',
   )
   expect(refuse('2026-11-28,DE,5', 'Total,DE,16')).toContain(
     'line 5: Total is 16 of Impressions, and the sum of 2 rows of lines 2 to 4 is 15',

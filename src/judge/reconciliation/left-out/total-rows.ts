@@ -5,7 +5,7 @@
  */
 import { isEmpty, type OwnRow } from '../own-file.ts'
 import { shortText } from '../own-file-error.ts'
-import { isTotalName, namesTotal, restOfTotal } from './total-names.ts'
+import { isAverageName, isTotalName, namesStatistic, namesTotal, restOfTotal } from './total-names.ts'
 
 /** What is known of the columns of a file. */
 export interface RowReader {
@@ -60,6 +60,8 @@ interface Entry {
   values: readonly (string | null)[]
   /** The column with the name of a total; null without one. */
   named: number | null
+  /** Whether that name is one of an average. */
+  is_average: boolean
 }
 
 interface Group {
@@ -88,9 +90,9 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
   const wrong: WrongTotal[] = []
   const dimensions = findDimensions(rows, reader)
   const entries = rows.flatMap((row) => readEntry(row, dimensions, reader) ?? [])
-  for (const entry of entries) if (isBareTotal(entry)) found.push(nameTotal(entry))
+  const bare = new Set(entries.filter((entry) => isBareTotal(entry, reader)))
   const isWhole = ({ named, values }: Entry) => named === null && !values.includes(null)
-  const withCounts = entries.filter(({ counts }) => counts.length > 0)
+  const withCounts = entries.filter((entry) => entry.counts.length > 0 && !bare.has(entry))
   const [counted, candidates] = [withCounts.filter(isWhole), withCounts.filter((entry) => !isWhole(entry))]
   let singles = 0
   for (const [pattern, tried] of listPatterns(candidates, counted.length)) {
@@ -104,7 +106,11 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
     }
   }
   // One row alone is summed up only in a file that has other sums: by itself it lacks its key.
-  return { found: singles === found.length ? [] : found, wrong: wrong.toSorted((a, b) => a.line - b.line) }
+  const has_others = singles < found.length || [...bare].some(({ is_average }) => !is_average)
+  return {
+    found: [...[...bare].map(nameTotal), ...(has_others ? found : [])],
+    wrong: wrong.toSorted((a, b) => a.line - b.line),
+  }
 }
 
 /** Whether a row has counts alone. */
@@ -112,8 +118,9 @@ function isBare({ named, values }: Entry): boolean {
   return named === null && values.every((value) => value === null)
 }
 
-/** Whether a row is named a total and has no count to hold against others. */
-function isBareTotal({ counts, named, values }: Entry): boolean {
+/** Whether a row is named a total, or an average, and has no count to hold against others. An average without a key needs none. */
+function isBareTotal({ counts, named, values, is_average }: Entry, { isAnyKey }: RowReader): boolean {
+  if (is_average) return counts.length === 0 || (values[0] === null && !isAnyKey)
   return counts.length === 0 && named !== null && values[0] === null
 }
 
@@ -197,7 +204,8 @@ function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowRea
   let named: number | null = null
   const cell = reader.keyCell(row)
   const findKey = (text: unknown) => (isEmpty(text) ? null : reader.findKey(text))
-  const isNamed = reader.isAnyKey ? isTotalName(cell) : namesTotal(cell) && findKey(cell) === null
+  const isStatistic = !reader.isAnyKey && namesStatistic(cell)
+  const isNamed = reader.isAnyKey ? isTotalName(cell) : (isStatistic || namesTotal(cell)) && findKey(cell) === null
   const key = isNamed ? findKey(restOfTotal(cell)) : findKey(cell)
   if (isNamed) named = reader.key_index
   else if (key === null && !isEmpty(cell)) return null
@@ -214,7 +222,8 @@ function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowRea
     named ??= index
     return isOfGroup ? rest : null
   })
-  return { row, counts: reader.listCounts(row) ?? [], values, named }
+  const is_average = named !== null && (isAverageName(row.cells[named]) || (named === reader.key_index && isStatistic))
+  return { row, counts: reader.listCounts(row) ?? [], values, named, is_average }
 }
 
 /** Where the rows of one pattern are looked for. */
@@ -304,9 +313,12 @@ function addUp(entries: readonly Entry[]): Group {
   return { sums, rows: entries.map(({ row }) => row) }
 }
 
-/** A row of zeros with a key is a count, and does no harm. */
-function isSum({ counts, values }: Entry, { sums, rows }: Group): boolean {
-  const isEqual = counts.every((count, index) => count === null || count === sums[index])
+/** Whether a row has the counts of others: their sums, or their means, rounded. One of zeros with a key is a count, and does no harm. */
+function isSum({ counts, values, is_average }: Entry, { sums, rows }: Group): boolean {
+  const isEqual = counts.every(
+    (count, index) =>
+      count === null || (is_average ? Math.abs(count - sums[index]! / rows.length) < 1 : count === sums[index]),
+  )
   return rows.length > 0 && isEqual && counts.some((count) => count !== null && (count > 0 || values[0] === null))
 }
 
