@@ -1,6 +1,6 @@
 /**
- * Days and times as people write them: `2026-01-31`, `31.01.2026`, `1/31/2026 1:45 PM`, `31 Jan 2026`. Whether the day
- * or the month comes first is decided once for a file, by the cells that leave no doubt. Without a zone it is UTC.
+ * Days and times as people write them: `2026-01-31`, `31.01.2026`, `1/31/2026 1:45 PM`, `31 Jan 2026`, `2026年1月31日`. Whether
+ * the day or the month comes first is decided once for a file, by the cells that leave no doubt. Without a zone it is UTC.
  */
 import { OwnFileError } from './own-file-error.ts'
 
@@ -9,14 +9,19 @@ export type DayOrder = 'day_first' | 'month_first'
 /** What messages say it must be. */
 export const expectedDay = 'a day such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or epoch milliseconds'
 
-const numeric = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?=\D|$)/
+const numeric = /^(\d{1,2})([./-])\s?(\d{1,2})\2\s?(\d{4}|\d{2})(?=\D|$)/
 const yearFirst = /^(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?=\D|$)/
+/** `2026年10月21日`, `2026. 10. 21.` */
+const yearNamed = /^(\d{4}|\d{2}(?=\s?[年년]))\s?([年년.])\s?(\d{1,2})\s?[月월.]\s?(\d{1,2})\s?[日일.]?(?=\D|$)/
 const compact = /^(\d{4})(\d{2})(\d{2})$/
 /** `2026013123`, with minutes and seconds or without. Seconds since 1970 begin with 20 from 2033 on. */
 const compactTime = /^(20\d{2})(\d{2})(\d{2})(\d{2})(\d{2})?(\d{2})?$/
-const dayMonthName = /^(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+(\p{L}{3,12})\.?[\s,-]+(\d{4})(?=\D|$)/u
-const monthNameDay = /^(\p{L}{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?=\D|$)/u
-const weekday = /^\p{L}{2,12}\.?,\s+/u
+const dayMonthName =
+  /^(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[\s/-]*(?:de\s+|of\s+)?(\p{L}{3,12})\.?[\s,/-]*(?:de\s+)?(\d{4}|\d{2}(?!:))(?:\s?г\.?)?(?=\D|$)/u
+const monthNameDay = /^(\p{L}{3,12})\.?[\s-]+(\d{1,2})(?:st|nd|rd|th)?[\s,-]+(\d{4}|\d{2}(?!:))(?=\D|$)/u
+/** A name before a day, and behind one. */
+const weekday = /^(\p{L}{1,13})[.,]{0,2}\s+/u
+const weekdayBehind = /\s?[(（](\p{L}{1,13})\.?[)）]|\s?((?:星期|周|週)[一二三四五六日天]|[月火水木金土日]曜日?)/u
 const clock = /^[\s,T]{1,3}(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?([ap])?\.?(?:m\.?)?(?: ?(?:UTC|GMT|Z))?$/i
 
 /**
@@ -30,7 +35,14 @@ export function findDayOrder(cells: Iterable<string>, chosen: DayOrder | null): 
   /** The first and the last part of days with a year of two digits. */
   const short = { days: new Set<string>(), years: new Set<string>() }
   for (const cell of cells) {
-    const [, first, , second, year] = numeric.exec(cell.trim()) ?? []
+    const text = withoutWeekday(cell.trim())
+    const [, day, , lastPart] = dayMonthName.exec(text) ?? []
+    if (day !== undefined && lastPart?.length === 2) {
+      short.days.add(day)
+      short.years.add(lastPart)
+      if (day !== lastPart) examples.day_first ??= cell.trim()
+    }
+    const [, first, , second, year] = numeric.exec(text) ?? []
     if (first === undefined || second === undefined || Number(first) === Number(second)) continue
     if (year?.length === 2) {
       short.days.add(first)
@@ -68,7 +80,7 @@ function ambiguous(message: string): OwnFileError {
 
 /** Returns the time of a day that is written without a zone, with or without a time, epoch milliseconds; null for another text. */
 export function parseLocalTime(text: string, order: DayOrder | null): number | null {
-  const found = findDate(text, order) ?? findDate(text.replace(weekday, ''), order)
+  const found = findDate(withoutWeekday(text), order)
   if (found === null) return null
   const { year, month, day, rest } = found
   const at_ms = Date.UTC(year, month - 1, day)
@@ -112,8 +124,9 @@ function findDate(text: string, order: DayOrder | null): CalendarDate | null {
     rest: text.slice(match[0].length),
   })
   const part = (match: RegExpExecArray, index: number) => Number(match[index])
-  const first = yearFirst.exec(text)
-  if (first !== null) return create(first, [part(first, 1), part(first, 3), part(first, 4)])
+  const longYear = (year: number) => year + (year < 100 ? 2_000 : 0)
+  const first = yearFirst.exec(text) ?? yearNamed.exec(text)
+  if (first !== null) return create(first, [longYear(part(first, 1)), part(first, 3), part(first, 4)])
   const digits = compact.exec(text)
   if (digits !== null) return create(digits, [part(digits, 1), part(digits, 2), part(digits, 3)])
   const stamp = compactTime.exec(text)
@@ -127,18 +140,26 @@ function findDate(text: string, order: DayOrder | null): CalendarDate | null {
   const last = numeric.exec(text)
   if (last !== null) {
     const isMonthFirst = order === 'month_first'
-    const isShort = last[4]!.length === 2
-    if (isShort && order === null) return null
-    return create(last, [
-      part(last, 4) + (isShort ? 2_000 : 0),
-      part(last, isMonthFirst ? 1 : 3),
-      part(last, isMonthFirst ? 3 : 1),
-    ])
+    if (last[4]!.length === 2 && order === null) return null
+    return create(last, [longYear(part(last, 4)), part(last, isMonthFirst ? 1 : 3), part(last, isMonthFirst ? 3 : 1)])
   }
   const named = dayMonthName.exec(text)
-  if (named !== null) return withMonth(create(named, [part(named, 3), 0, part(named, 1)]), named[2]!)
+  if (named !== null) {
+    if (named[3]!.length === 2 && named[3] !== named[1] && order === null) return null
+    return withMonth(create(named, [longYear(part(named, 3)), 0, part(named, 1)]), named[2]!)
+  }
   const american = monthNameDay.exec(text)
-  return american === null ? null : withMonth(create(american, [part(american, 3), 0, part(american, 2)]), american[1]!)
+  if (american === null) return null
+  return withMonth(create(american, [longYear(part(american, 3)), 0, part(american, 2)]), american[1]!)
+}
+
+/** `Mar 21, 2026` begins with a month, which is a Tuesday in other languages. */
+function withoutWeekday(text: string): string {
+  if (monthNameDay.test(text)) return text
+  const isName = (name: string) => weekdayNames().has(name.toLowerCase())
+  return text
+    .replace(weekday, (all, name: string) => (isName(name) ? '' : all))
+    .replace(weekdayBehind, (all, name: string | undefined) => (name === undefined || isName(name) ? '' : all))
 }
 
 function withMonth(date: CalendarDate, name: string): CalendarDate | null {
@@ -155,23 +176,45 @@ function parseClock(text: string): number | null {
   return (hour * 60 + Number(minutes)) * 60_000 + Math.round(Number(`${seconds}.${fraction}`) * 1_000)
 }
 
-let cachedMonths: ReadonlyMap<string, number> | undefined
+/** The languages of the programs that write such files. */
+const languages = ['en', 'en-GB', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ru', 'sv', 'tr'] as const
 
-/** The names of the months in the languages of the programs that write such files. */
-function monthNames(): ReadonlyMap<string, number> {
-  cachedMonths ??= new Map(
-    ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl'].flatMap((language) =>
+function listNames(locales: readonly string[], part: 'month' | 'weekday', count: number): ReadonlyMap<string, number> {
+  return new Map(
+    locales.flatMap((language) =>
       (['long', 'short'] as const).flatMap((style) => {
-        const format = new Intl.DateTimeFormat(language, { day: 'numeric', month: style, timeZone: 'UTC' })
-        return Array.from({ length: 12 }, (_, index): [string, number] => {
-          const parts = format.formatToParts(Date.UTC(2026, index, 1))
-          const name = parts.find(({ type }) => type === 'month')?.value ?? ''
+        const format = new Intl.DateTimeFormat(language, { day: 'numeric', [part]: style, timeZone: 'UTC' })
+        return Array.from({ length: count }, (_, index): [string, number] => {
+          const time_ms = part === 'month' ? Date.UTC(2026, index, 1) : Date.UTC(2026, 0, index + 1)
+          const name = format.formatToParts(time_ms).find(({ type }) => type === part)?.value ?? ''
           return [name.toLowerCase().replace(/\.$/, ''), index + 1]
         })
       }),
     ),
   )
+}
+
+let cachedMonths: ReadonlyMap<string, number> | undefined
+let cachedWeekdays: ReadonlyMap<string, number> | undefined
+
+function monthNames(): ReadonlyMap<string, number> {
+  cachedMonths ??= listNames(languages, 'month', 12)
   return cachedMonths
+}
+
+function weekdayNames(): ReadonlyMap<string, number> {
+  cachedWeekdays ??= listNames([...languages, 'ja', 'zh', 'ko'], 'weekday', 7)
+  return cachedWeekdays
+}
+
+/** Returns what a text of a day without its year is; null for any other. */
+export function describeYearless(text: string): string | null {
+  const [, behind, before, number] =
+    /^\d{1,2}\.?[\s-]*(\p{L}{3,12})\.?$|^(\p{L}{3,12})\.?[\s-]+(\d{1,2})$/u.exec(text) ?? []
+  if (before !== undefined && monthNames().has(before.toLowerCase()) && Number(number) <= 31)
+    return 'a day without its year, or a month'
+  const isNamed = behind !== undefined && monthNames().has(behind.toLowerCase())
+  return isNamed || /^\d{1,2}(\.\s?\d{1,2}\.?|[/-]\d{1,2}|月\d{1,2}日)$/.test(text) ? 'a day without its year' : null
 }
 
 /** Returns what a text of several days is, `a month`; null for any other. */
@@ -180,7 +223,7 @@ export function describePeriod(text: string): string | null {
   if (/^(Q[1-4]\b.*\d{4}|\d{4}[ -]?Q[1-4])$/i.test(text)) return 'a quarter'
   if (/^\d{4}$/.test(text)) return 'a year'
   const [, name = ''] = /^(\p{L}{3,12})\.?,?[\s-]+(\d{4}|'?\d{2})$/u.exec(text) ?? []
-  const isMonth = /^(\d{4}[./-]?(0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[./-]\d{4})$/.test(text)
+  const isMonth = /^(\d{4}[./-]?(0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[./-]\d{4}|\d{4}年\s?\d{1,2}月)$/.test(text)
   if (isMonth || monthNames().has(name.toLowerCase())) return 'a month'
   return /^[\d./-]{6,10}\s*(-|–|to|bis|au|\/)\s*[\d./-]{6,10}$/.test(text) ? 'a span of days' : null
 }
@@ -189,7 +232,8 @@ export function describePeriod(text: string): string | null {
 export function describeDays(cells: Iterable<string>, order: DayOrder | null): string | null {
   if (order === null) return null
   for (const cell of cells) {
-    if (numeric.test(cell.trim())) return order === 'day_first' ? 'day before month' : 'month before day'
+    if (numeric.test(withoutWeekday(cell.trim())))
+      return order === 'day_first' ? 'day before month' : 'month before day'
   }
   return null
 }

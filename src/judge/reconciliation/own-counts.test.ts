@@ -55,7 +55,7 @@ function summary(found: (OwnReport & { encoding: string }) | null): [counts: str
   const rows = found?.counts.rows ?? []
   const texts = rows.map(({ key, counts }) => [key, ...Object.values(counts)].join(' '))
   const notes = found === null ? [] : [...describeReading(found)]
-  return [texts, notes.filter((note) => !note.startsWith('Not read: '))]
+  return [texts, notes.filter((note) => !/^Not read: (?!other lists)/.test(note))]
 }
 
 const [a, b, c] = ['slot_00000000001', 'slot_00000000002', 'slot_00000000003']
@@ -154,6 +154,67 @@ describe('a file is read as programs write it', () => {
       ['Read slot_id from keys.slot_id, viewable_impression from counts.viewable.'],
     ],
     [
+      'a list in a report, with its totals and another list',
+      JSON.stringify({
+        report: {
+          filters: [{ field: 'site' }],
+          totals: { Views: 6, Reach: 2 },
+          rows: [a, b, c].map((slot_id, index) => ({ slot_id, Views: index + 1 })),
+        },
+      }),
+      three,
+      [read1, 'Left out as totals beside the rows: totals.', 'Not read: other lists (report.filters).'],
+    ],
+    [
+      'one of a report API: counts as texts, totals as a list of one, in an array of one',
+      JSON.stringify([
+        {
+          total: [{ metrics: { views: '6' } }],
+          results: [a, b, c].map((slot_id, index) => ({ segments: { slot_id }, metrics: { views: `${index + 1}` } })),
+          next_page_token: '',
+        },
+      ]),
+      three,
+      [
+        'Read slot_id from segments.slot_id, viewable_impression from metrics.views.',
+        'Left out as totals beside the rows: total.',
+      ],
+    ],
+    [
+      'arrays below a header',
+      JSON.stringify({
+        values: [
+          ['slot_id', ' Views'],
+          [a, 1],
+          [b, '2'],
+          [c, 3],
+        ],
+      }),
+      three,
+      [read1],
+    ],
+    [
+      'arrays, their names beside them, with a total',
+      JSON.stringify({
+        meta: [{ name: 'slot_id' }, { name: 'Views' }],
+        data: [
+          [a, 1],
+          [b, 2],
+          [c, 3],
+        ],
+        totals: ['', 6],
+      }),
+      three,
+      [read1, 'Left out as totals beside the rows: totals.'],
+    ],
+    ['an array on each line', `["slot_id","Views"]\n["${a}",1]\n["${b}",2]\n["${c}",3]\n`, three, [read1]],
+    [
+      'one row, with a list in it',
+      JSON.stringify({ slot_id: a, Views: 1, tags: [{ id: 1 }], beacons: [{ id: 2 }] }, null, 2),
+      [`${a} 1`],
+      [read1],
+    ],
+    [
       'a title in brackets',
       `[Views by slot],\nslot_id,Views\n${a},1\n${b},2\n${c},3\n`,
       three,
@@ -195,7 +256,16 @@ describe('a file is read as programs write it', () => {
   })
 
   test('is empty without a row', () => {
-    for (const text of ['', '\n', '\n\n', 'slot_id,clicks\n', 'slot_id,clicks\nTotal,0\n', 'sep=;']) {
+    for (const text of [
+      '[]',
+      '{"rows":[]}',
+      '',
+      '\n',
+      '\n\n',
+      'slot_id,clicks\n',
+      'slot_id,clicks\nTotal,0\n',
+      'sep=;',
+    ]) {
       expect(report(text), text).toBeNull()
     }
   })
@@ -211,7 +281,18 @@ describe('a file is refused', () => {
     [Buffer.from([0x93, 0xfa, 0x95, 0x74, 0x2c, 0x8d, 0x91, 0x0a]), /^It is not text in UTF-8, UTF-16 or Windows-1252/],
     ['<html><table><tr><td>slot_id</td></tr></table>', /HTML or XML/],
     ['[{"slot_id": "slot_00000000001", "views": 1}', /It begins as a JSON array, and is not JSON/],
-    ['[["slot_id", "views"], ["slot_00000000001", 1]]', /JSON array of no objects/],
+    ['[["slot_00000000001", 1]]', /^It is a JSON array of neither objects nor arrays below a header/],
+    ['["slot_00000000001"]', /^It is a JSON array of neither/],
+    [
+      JSON.stringify({ web: [{ slot_id: a, views: 1 }], app: [{ slot_id: b, views: 1 }] }),
+      /^It has several lists that may be the rows: web \(slot_id, views\); app \(slot_id, views\)/,
+    ],
+    [JSON.stringify({ results: [{ slot_id: a, views: 1 }], next: 'https://ads.example/?page=2' }), /it has next\.$/],
+    [JSON.stringify({ data: [{ slot_id: a, views: 1 }], hasMore: true }), /it has hasMore\.$/],
+    [
+      JSON.stringify({ totals: { views: 3 }, rows: [{ slot_id: a, views: 1 }] }),
+      /^Its totals are 3 of views, and the sum of its rows is 1: is the file whole\?/,
+    ],
     [JSON.stringify({ items: [{ slot_id: a, views: 1 }], next_cursor: 'x' }), /one page of a longer list/],
     ['clicks,slot_id,clicks\n1,x,1\n', /^Two columns are named clicks\.$/],
   ])('%j', (content, message) => {
@@ -611,7 +692,40 @@ describe('a day', () => {
     ...['Jan 31, 2026', '31 Jan 2026', '31-Jan-2026', '31. Januar 2026', 'Sa., 31. Jan. 2026', '31 janvier 2026'],
     ...['1/31/2026 11:59 PM', '31.01.2026 23:59:59', 'Saturday, January 31, 2026', '1769860800', '1769860800000'],
     ...['2026013123', '202601312359', '20260131235959'],
+    ...[
+      'Jan 31, 26',
+      '31JAN2026',
+      '31/Jan/2026',
+      '31. 1. 2026',
+      '2026. 1. 31.',
+      '2026年1月31日',
+      '26年1月31日',
+      '2026년 1월 31일',
+    ],
+    ...[
+      '2026年1月31日(土)',
+      '2026/1/31（土）',
+      '2026年1月31日 星期六',
+      '2026-01-31 (Sat)',
+      'Sa 31.01.2026',
+      'Sat Jan 31 2026',
+    ],
+    ...[
+      '31 de enero de 2026',
+      '31 de jan. de 2026',
+      '31 stycznia 2026',
+      '31 января 2026 г.',
+      '31 Oca 2026',
+      '31 gennaio 2026',
+    ],
   ])('is read: %j', (cell) => expect(day(cell)).toBe('2026-01-31'))
+
+  test.each([
+    ['Mar 21, 2026', '2026-03-21'],
+    ['mar. 20 janvier 2026', '2026-01-20'],
+    ['1er mars 2026', '2026-03-01'],
+    ['26-Jan-26', '2026-01-26'],
+  ])('is read: %j', (cell, expected) => expect(day(cell)).toBe(expected))
 
   test('of a time with a zone is that of UTC', () => expect(day('2026-01-31T23:30:00-02:00')).toBe('2026-02-01'))
 
@@ -623,6 +737,15 @@ describe('a day', () => {
     ['Jan 2026', 'a month'],
     ['2026-W05', 'a week'],
     ['Week of 2026-01-31', 'a week'],
+    ['Week Jan 31 2026', 'a week'],
+    ['2026-01-31 (week)', 'it must be a day such as 2026-01-31'],
+    ['2026年1月', 'a month'],
+    ["Jan '26", 'a month'],
+    ...['31 Jan', '31-Jan', '31.01.', '1/31', '1月31日'].map(
+      (text) => [text, 'a day without its year. It must be'] as const,
+    ),
+    ...['Jan 31', 'Jan-26'].map((text) => [text, 'a day without its year, or a month. It must be'] as const),
+    ['31 Jan 14:05', 'it must be a day such as 2026-01-31'],
     ['KW 5', 'a week'],
     ['Q1 2026', 'a quarter'],
     ['2026-01-25 - 2026-01-31', 'a span of days'],
@@ -643,9 +766,19 @@ describe('a day', () => {
     expect(days('5.11.26', '28.11.26')).toEqual(['2026-11-05', '2026-11-28'])
     expect(days('11/05/26', '11/28/26')).toEqual(['2026-11-05', '2026-11-28'])
     // Of one day, and where the last part changes, the year may come first.
-    for (const cells of [['28/11/26'], ['26/11/28', '26/11/29'], ['28.11.26']])
+    expect(days('31-Oct-26', '1-Nov-26')).toEqual(['2026-10-31', '2026-11-01'])
+    expect(days('Sat, 10/31/2026', 'Sun, 11/01/2026')).toEqual(['2026-10-31', '2026-11-01'])
+    expect(failure(text('Wed, 10/07/2026'))[0]).toContain('the day or the month of Wed, 10/07/2026 comes first')
+    for (const cells of [
+      ['28/11/26'],
+      ['26/11/28', '26/11/29'],
+      ['28.11.26'],
+      ['28-Nov-26'],
+      ['26-Oct-21', '26-Oct-22'],
+    ])
       expect(failure(text(...cells))[0]).toBe(`It does not show which part of ${cells[0]} is the year.`)
     expect(day('28/11/26', { dates: '31.12.2026' })).toBe('2026-11-28')
+    expect(day('28-Nov-26', { dates: '31.12.2026' })).toBe('2026-11-28')
     expect(failure(text('05.11.2026'))).toEqual([
       'It does not show whether the day or the month of 05.11.2026 comes first.',
       'Say how its days are written: --dates 31.12.2026 or --dates 12/31/2026',

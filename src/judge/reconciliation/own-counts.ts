@@ -3,7 +3,14 @@ import { encodeId, parseToken } from '#contract/ids.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { type DayOrder, describePeriod, expectedDay, parseLocalTime, parseZonedTime } from './calendar.ts'
+import {
+  type DayOrder,
+  describePeriod,
+  describeYearless,
+  expectedDay,
+  parseLocalTime,
+  parseZonedTime,
+} from './calendar.ts'
 import { findMetric, metrics, metricWords, type OwnField, suggestMetric } from './column-words.ts'
 import { type OwnColumns, quoteColumn, unknownColumn } from './columns.ts'
 import { findRowsLeftOut, type LeftOutRow } from './left-out/rows-left-out.ts'
@@ -364,6 +371,8 @@ function readKey(value: unknown, columns: OwnColumns, format: KeyFormat): string
 
 function describeBadDay(text: string): string {
   if (/^[34567]\d{4}([.,]\d+)?$/.test(text)) return `the number of a day in a spreadsheet. It must be ${expectedDay}`
+  const yearless = describeYearless(text)
+  if (yearless !== null) return `${yearless}. It must be ${expectedDay}`
   const period = describePeriod(text)
   if (period !== null) return `${period}, and sums of several days are not compared. Export it by day`
   return /^\d{4}.?\d{1,2}.?\d{1,2}$/.test(text) ? 'there is no such day' : `it must be ${expectedDay}`
