@@ -1,6 +1,6 @@
 /**
  * Compares a file that counts by session or by day. A sum does not show which turns differ: its causes are possible, and
- * only those of which the sandbox has evidence. The likeliest is one with exactly as many turns.
+ * only those of which the sandbox has evidence. The likeliest is one with exactly as many turns, then the one that explains most.
  */
 import type { Mode } from '#contract/fields.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
@@ -44,6 +44,7 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
     own.key === 'day' ? turns.map(({ created_at_ms }) => nameDay(created_at_ms + day_shift_ms)) : [],
   )
   if (own.key === 'session_id') for (const { session_id } of turns) known.add(session_id ?? '')
+  const rendered = new Map(sums.filter(({ metric }) => metric === 'rendered_impression').map((sum) => [sum.key, sum]))
   const explained = sums
     .filter((sum) => sum.own !== sum.counted.length || sum.accepted !== sum.counted.length)
     .map((sum): ExplainedSum => {
@@ -53,7 +54,7 @@ export function compareSums(own: OwnCounts, turns: readonly Turn[], scope: Scope
       if (excess > 0 && excess === sum.counted.length && possible.every(({ turns }) => turns !== excess)) {
         possible.push({ cause: 'doubled', reason_code: null, turns: excess })
       }
-      return { sum, excess, possible }
+      return { sum, excess, possible, unshown_limit: findUnshownLimit(sum, rendered) }
     })
   const frequency = countExactCauses(explained)
   const isKnown = (key: string | null) => known.has(key ?? '')
@@ -183,10 +184,10 @@ function countOfMode({ counted }: Sum, mode: Mode): number {
 /** Counts in how many sums each cause alone would explain the difference: one mistake is usually made everywhere. */
 function countExactCauses(sums: readonly ExplainedSum[]): ReadonlyMap<string, number> {
   const frequency = new Map<string, number>()
-  for (const { excess, possible } of sums) {
-    for (const each of possible) {
+  for (const sum of sums) {
+    for (const each of sum.possible) {
       const name = causeName(each)
-      if (each.turns === excess) frequency.set(name, (frequency.get(name) ?? 0) + 1)
+      if (isExact(each, sum)) frequency.set(name, (frequency.get(name) ?? 0) + 1)
     }
   }
   return frequency
@@ -197,6 +198,26 @@ interface ExplainedSum {
   /** More than the sandbox counts, by the clock of the file. */
   excess: number
   possible: PossibleCause[]
+  /** How many of it may be of ads that were never shown. */
+  unshown_limit: number
+}
+
+/** Causes of ads that were never shown: who counts a view of one counts it as rendered too. */
+const unshownCauses: ReadonlySet<Cause> = new Set(['no_fill_counted', 'not_decided', 'frame_not_loaded'])
+
+/** Returns by how much a file counts more renders than the sandbox, where it counts a view; no limit where it has no renders. */
+function findUnshownLimit({ key, metric }: Sum, rendered: ReadonlyMap<string | null, Sum>): number {
+  const sum = metric === 'viewable_impression' ? rendered.get(key) : undefined
+  return sum === undefined ? Number.POSITIVE_INFINITY : Math.max(sum.own - sum.counted.length, 0)
+}
+
+/** Returns how many of the turns of a sum a cause explains. */
+function countExplained({ cause, turns }: PossibleCause, { excess, unshown_limit }: ExplainedSum): number {
+  return Math.min(turns, excess, unshownCauses.has(cause) ? unshown_limit : turns)
+}
+
+function isExact(cause: PossibleCause, sum: ExplainedSum): boolean {
+  return cause.turns === sum.excess && countExplained(cause, sum) === sum.excess
 }
 
 const causeOrder = Object.keys(causes)
@@ -204,10 +225,11 @@ const causeOrder = Object.keys(causes)
 /** Returns the difference of a sum as a whole, with every cause that is possible, the likeliest first. */
 function explainSum(
   field: OwnCounts['key'],
-  { sum, excess, possible, lacking }: ExplainedSum & { lacking: Mode | null },
+  { lacking, ...explained }: ExplainedSum & { lacking: Mode | null },
   isKnownKey: (key: string | null) => boolean,
   frequency: ReadonlyMap<string, number>,
 ): Difference[] {
+  const { sum, excess, possible } = explained
   const { key, metric, own, accepted, lines, counted } = sum
   const place = { slot_id: null, session_id: field === 'session_id' ? key : null, day: field === 'day' ? key : null }
   const about = (difference: number, cause: Cause, more: Partial<Difference> = {}): Difference[] =>
@@ -228,14 +250,20 @@ function explainSum(
   const isCertain = field === 'session_id' && lines.length === 0
   if (excess <= 0) return [...shifted, ...about(excess, 'not_recorded', { is_possible: !isCertain })]
   if (!isKnownKey(key)) return [...shifted, ...about(excess, 'never_requested', { is_possible: field === 'day' })]
-  const rank = (each: PossibleCause) =>
-    -(each.turns === excess ? (frequency.get(causeName(each)) ?? 0) + 1 : 0) * causeOrder.length +
-    causeOrder.indexOf(each.cause)
-  const sorted = possible.toSorted((one, other) => rank(one) - rank(other))
+  const rank = (each: PossibleCause): readonly number[] => {
+    const exact = isExact(each, explained) ? (frequency.get(causeName(each)) ?? 0) : 0
+    return [-exact, -countExplained(each, explained), Math.abs(each.turns - excess), causeOrder.indexOf(each.cause)]
+  }
+  const sorted = possible.toSorted((one, other) => compareRanks(rank(one), rank(other)))
   const [likeliest] = sorted
   if (likeliest === undefined || likeliest.turns !== excess) {
     return [...shifted, ...about(excess, 'unexplained', { is_possible: false, possible: sorted })]
   }
   const { cause, reason_code } = likeliest
   return [...shifted, ...about(excess, cause, { reason_code, possible: sorted })]
+}
+
+function compareRanks(one: readonly number[], other: readonly number[]): number {
+  const at = one.findIndex((part, index) => part !== other[index])
+  return at < 0 ? 0 : one[at]! - other[at]!
 }

@@ -439,6 +439,37 @@ describe('sums of sessions', () => {
     ])
   })
 
+  test('rank their causes by what each explains: ads that were never shown explain no view where the renders agree', () => {
+    const unshown = { beacons: [], is_framed: false }
+    const played = [
+      ...['a', 'b'].map((slot) => turn(slot)),
+      ...['c', 'd', 'e'].map((slot) => turn(slot, { beacons: [rendered] })),
+      ...['f', 'g'].map((slot) => turn(slot, unshown)),
+    ]
+    const listed = (...file: string[]) => compare(csv(...(file as [string])), played).differences.map(listCauses)
+    expect(listed('session,views', 's1,4')).toEqual(['possibly frame_not_loaded, possibly not_viewed (3 turns)'])
+    expect(listed('session,impressions,views', 's1,7,4')).toEqual([
+      'possibly frame_not_loaded',
+      'possibly frame_not_loaded, possibly not_viewed (3 turns)',
+    ])
+    expect(listed('session,impressions,views', 's1,5,4')).toEqual([
+      'unexplained, possibly not_viewed (3 turns), possibly frame_not_loaded (2 turns)',
+    ])
+    // Nothing else is known of it.
+    const others = played.filter(({ slot_id }) => !['slot_c', 'slot_d', 'slot_e'].includes(slot_id))
+    expect(compare(csv('session,impressions,views', 's1,2,4'), others).differences.map(listCauses)).toEqual([
+      'possibly frame_not_loaded',
+    ])
+    // Of five too many, three are more than two.
+    const more = [
+      ...played,
+      ...['h', 'i', 'j', 'k'].map((slot) => turn(slot, { fill: false, no_fill_reason: 'no_demand', ...unshown })),
+    ]
+    expect(compare(csv('session,views', 's1,7'), more).differences.map(listCauses)).toEqual([
+      'unexplained, possibly no_fill_counted no_demand (4 turns), possibly not_viewed (3 turns)',
+    ])
+  })
+
   test('with more than one cause explains say so; one that is unknown here was never requested', () => {
     const result = compare(csv('session,views', 's1,4', 's2,0', 's3,4'), turns)
     expect(explained(result)).toEqual([
@@ -531,7 +562,7 @@ test('days lack one kind of traffic only where their other counts do not have it
 
 test('clocks and zones are given as far as they are known', () => {
   const clocks = (clock_offset_ms: number, day_shift_ms = 0, to = day_shift_ms) =>
-    describeClocks({ clock_offset_ms, day_shift_ms, day_shift_range_ms: { from: day_shift_ms, to } })
+    describeClocks({ clock_offset_ms, day_shift_ms, day_shift_range_ms: { from: day_shift_ms, to }, causes: [] })
   expect(clocks(0)).toEqual([])
   expect(clocks(90_500)).toEqual(['The times of your file are 1m 30s ahead of those of the sandbox.'])
   expect(clocks(hour - 500)[0]).toBe(
@@ -669,7 +700,13 @@ describe('sums of days', () => {
         [11, 2],
       ]),
     ).toMatchObject(none)
-    expect(shifted('2026-01-11,4', [[10, 3]])).toMatchObject(none)
+    expect(
+      shifted('2026-01-11,4', [
+        [10, 3],
+        [11, 1],
+      ]),
+    ).toMatchObject(none)
+    expect(shifted('2026-01-11,2', [[10, 3]])).toMatchObject(none)
 
     const late = shifted('2026-01-10,4 2026-01-11,2 2026-01-12,5', [...happened])
     expect(late).toMatchObject({ ok: false, day_shift_ms: 24 * hour })
@@ -690,6 +727,21 @@ describe('sums of days', () => {
         ]),
       )[0],
     ).toContain('named a day early')
+  })
+
+  test.each([
+    ['one more', '2026-01-10,4 2026-01-11,3 2026-01-12,5', 24 * hour, 'unexplained', '1 of the 11'],
+    ['one fewer', '2026-01-10,4 2026-01-11,2 2026-01-12,4', 24 * hour, 'possibly not_recorded', '1 of the 11'],
+    ['one more, and early', '2026-01-08,4 2026-01-09,2 2026-01-10,6', -24 * hour, 'unexplained', '1 of the 10'],
+  ])('that are named a day late or early, with %s, have both causes', (_, file, day_shift_ms, other, rest) => {
+    const views = [9, 9, 9, 9, 10, 10, 11, 11, 11, 11, 11].flatMap((day, index) =>
+      viewedAt(Date.UTC(2026, 0, day, 12, 30, index), 1),
+    )
+    const result = compare(csv('day,views', ...file.split(' ')), views)
+    expect(result).toMatchObject({ ok: false, day_shift_ms })
+    expect(result.causes.map(nameCause)).toEqual(['possibly time_zone', other])
+    expect(describeClocks(result)[0]).toMatch(/named a day (late|early): .* It does not explain/)
+    expect(describeClocks(result)[0]).toContain(rest)
   })
 
   test('of a shifted report name what is missing beside the shift', () => {

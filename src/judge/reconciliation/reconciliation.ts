@@ -192,7 +192,8 @@ export function describeClocks({
   day_shift_ms,
   day_shift_range_ms,
   clock_offset_ms,
-}: Pick<Comparison, 'day_shift_ms' | 'day_shift_range_ms' | 'clock_offset_ms'>): string[] {
+  causes,
+}: Pick<Reconciliation, 'day_shift_ms' | 'day_shift_range_ms' | 'clock_offset_ms' | 'causes'>): string[] {
   const side = clock_offset_ms > 0 ? 'ahead of' : 'behind'
   const zone_ms = nearestZone(clock_offset_ms)
   const [apart, why] =
@@ -205,7 +206,10 @@ export function describeClocks({
   const zone = `Your days are possibly those of ${zones}, and those of the sandbox are of UTC.`
   const [named, counted] = day_shift_ms > 0 ? ['late', 'before'] : ['early', 'after']
   const day = `Your days are possibly named a day ${named}: each has the counts of the day ${counted} it in the sandbox, in UTC.`
-  const shift = Math.abs(day_shift_ms) === day_ms ? day : zone
+  const sum = (groups: readonly CauseGroup[]) => groups.reduce((total, { deviation }) => total + deviation, 0)
+  const rest = sum(causes.filter(({ cause }) => cause !== 'time_zone'))
+  const limit = rest === 0 ? '' : ` It does not explain ${rest} of the ${sum(causes)} that differ.`
+  const shift = `${Math.abs(day_shift_ms) === day_ms ? day : zone}${limit}`
   return [...(clock_offset_ms === 0 ? [] : [offset]), ...(day_shift_ms === 0 ? [] : [shift])]
 }
 

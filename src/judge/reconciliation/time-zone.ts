@@ -25,6 +25,9 @@ interface DayShift {
   range_ms: { from: number; to: number }
 }
 
+/** A shift, and how much is still counted differently with it. */
+type Candidate = DayShift & { apart: number }
+
 /**
  * Returns the shift of the days of a file, the smallest of several; null when none explains more.
  * @param busy the days of UTC on which something happened that may explain a count
@@ -38,12 +41,14 @@ export function findDayShift(
   const steps = countSteps(events)
   if (sumApart(own, metrics, steps, 0) === 0) return null
   const zone = isMoved(own, metrics, steps) ? findZone(own, metrics, steps) : null
-  const isUsual = zone?.isExact === true && Math.abs(zone.shift_ms) < (stepsOfDay / 2) * zoneStep_ms
-  return isUsual ? zone : (findWholeDay(own, metrics, steps, busy) ?? zone)
+  const day = findWholeDay(own, metrics, steps, busy)
+  if (zone === null || day === null) return zone ?? day
+  const isUsual = Math.abs(zone.shift_ms) < (stepsOfDay / 2) * zoneStep_ms
+  return isUsual ? (day.apart < zone.apart ? day : zone) : day.apart <= zone.apart ? day : zone
 }
 
 /**
- * Returns a shift by one day that makes all counts equal: the days are named by the one before or after them. Where counts only
+ * Returns a shift by one day that explains most: the days are named by the one before or after them. Where counts only
  * lack here, not move, each has a day on which nothing happened.
  */
 function findWholeDay(
@@ -51,19 +56,21 @@ function findWholeDay(
   metrics: readonly Metric[],
   steps: Steps,
   busy: ReadonlySet<string>,
-): DayShift | null {
-  const step = [stepsOfDay, -stepsOfDay].find((each) => sumApart(own, metrics, steps, each) === 0)
-  if (step === undefined) return null
+): Candidate | null {
+  const apart = (step: number) => sumApart(own, metrics, steps, step)
+  const step = apart(-stepsOfDay) < apart(stepsOfDay) ? -stepsOfDay : stepsOfDay
+  // Two thirds at least: of a zone, which moves less, half is enough.
+  if (apart(step) * 3 > apart(0)) return null
   const isUnseen = metrics.every((metric) => {
     const days = countDays(steps, metric, 0)
     return [...own].every(([day, counts]) => (counts[metric] ?? 0) === (days.get(day) ?? 0) || !busy.has(day))
   })
   if (!isUnseen && !isMoved(own, metrics, steps)) return null
   const shift_ms = step * zoneStep_ms
-  return { shift_ms, range_ms: { from: shift_ms, to: shift_ms } }
+  return { shift_ms, range_ms: { from: shift_ms, to: shift_ms }, apart: apart(step) }
 }
 
-function findZone(own: DayCounts, metrics: readonly Metric[], steps: Steps): (DayShift & { isExact: boolean }) | null {
+function findZone(own: DayCounts, metrics: readonly Metric[], steps: Steps): Candidate | null {
   const apart = (step: number) => sumApart(own, metrics, steps, step)
   const all = Array.from({ length: lastStep - firstStep + 1 }, (_, index) => firstStep + index)
   // Whole hours first: another zone must explain twice as much.
@@ -92,7 +99,7 @@ function findZone(own: DayCounts, metrics: readonly Metric[], steps: Steps): (Da
   return {
     shift_ms: found.step * zoneStep_ms,
     range_ms: { from: reach(-1), to: reach(1) },
-    isExact: found.apart === 0,
+    apart: found.apart,
   }
 }
 
