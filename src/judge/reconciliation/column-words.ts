@@ -50,13 +50,22 @@ export const metricWords: Readonly<Record<Metric, readonly string[]>> = {
 export const metrics = tableNames(metricWords)
 
 const wordSet = (words: string) => new Set(words.split(' '))
-const impressionWords = wordSet('impressions impression imps imp impr impressionen einblendungen')
+const impressionWords = wordSet(
+  'impressions impression imps imp impr impressionen einblendungen affichages impresiones impressioni impressoes vertoningen wyswietlenia exponeringar gosterimler показы 表示回数 インプレッション インプレッション数 展示次数 展示量 曝光量 曝光次数 노출수',
+)
 
 /** Words of names with several, such as `Viewable imps`: one of each set, and no other word but those that add nothing. */
 const compoundWords: Readonly<Record<Metric, readonly ReadonlySet<string>[]>> = {
   rendered_impression: [impressionWords],
-  viewable_impression: [wordSet('viewable viewed visible visibles sichtbar sichtbare sichtbaren'), impressionWords],
-  click: [wordSet('click clicks klick klicks clic clics')],
+  viewable_impression: [
+    wordSet('viewable viewed visible visibles sichtbar sichtbare sichtbaren visibili visiveis zichtbare'),
+    impressionWords,
+  ],
+  click: [
+    wordSet(
+      'click clicks klick klicks clic clics cliques klikken klikniecia tıklamalar клики クリック数 クリック 点击次数 点击量 클릭수',
+    ),
+  ],
   completed_view: [
     wordSet('completed complete completions completes abgeschlossene vollstandige'),
     wordSet('views plays video videos wiedergaben'),
@@ -81,6 +90,8 @@ const columnWords = {
     'jour',
     'fecha',
     'giorno',
+    'day_of_date',
+    ...['data', 'dzien', 'dia', 'dag', 'tarih', 'дата', 'день', '日付', '日期', '날짜'],
   ],
   time: [
     'timestamp',
@@ -169,12 +180,13 @@ export function normalizeWord(text: string): string {
   return text
     .trim()
     .normalize('NFD')
-    .replace(/\p{M}/gu, '')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/[%‰]/g, '_percent_')
     .replace(/\p{Sc}/gu, '_money_')
     .replace(/[!Δ∆]|\p{Sm}/gu, '_sign_')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/[^\p{L}\p{N}]+/gu, '_')
     .replace(/^_|_$/g, '')
 }

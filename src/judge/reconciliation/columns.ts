@@ -16,7 +16,7 @@ import {
   ownFields,
   suggestMetric,
 } from './column-words.ts'
-import { OwnFileError } from './own-file-error.ts'
+import { OwnFileError, shortText } from './own-file-error.ts'
 
 /** The columns that are read. */
 export interface OwnColumns {
@@ -62,8 +62,9 @@ export function findColumns(
   const find = (field: OwnField): string | null => {
     const column = mapped.get(field) ?? findColumn(field, names, taken)
     const isGuessed = column !== null && !mapped.has(field) && normalizeWord(column) !== field
-    // `Placement` may be the name of one, and `Tag` that of an ad tag.
-    const isDoubtful = field === 'slot_id' || field === 'asset_token' || (isGuessed && normalizeWord(column) === 'tag')
+    // `Placement` may be the name of one, `Tag` that of an ad tag, and `Data` anything.
+    const isWord = isGuessed && ['tag', 'data'].includes(normalizeWord(column))
+    const isDoubtful = field === 'slot_id' || field === 'asset_token' || isWord
     if (isGuessed && isDoubtful && !hasValues(field, column)) return null
     return column
   }
@@ -218,9 +219,14 @@ export function unknownColumn(
 }
 
 function missingColumn(message: string, names: readonly string[], example: string): ColumnsError {
-  if (names.filter((name) => parseLocalTime(name, 'day_first') ?? parseLocalTime(name, 'month_first')).length > 1) {
+  const isDay = (name: string) => parseLocalTime(name, 'day_first') ?? parseLocalTime(name, 'month_first')
+  if (names.filter((name) => isDay(name.replace(/\.[^\d].*$/, ''))).length > 1) {
     const hint = 'Turn the table: a row for each day, and a column for each metric.'
     return new ColumnsError(`${message} Its days are columns.`, hint)
+  }
+  if (names.length === 1) {
+    const only = `Its only column is: ${shortText(names[0])}.`
+    return new ColumnsError(message, `Export it as CSV, with a separator between its columns. ${only}`)
   }
   const known = `Its columns are: ${listNames(names)}.`
   return new ColumnsError(message, `Choose what its columns hold. ${known}`, {

@@ -84,6 +84,21 @@ describe('a file is read as programs write it', () => {
     ],
     ['UTF-16 without a mark', utf16(`slot_id,Views\n${a},1\n${b},2\n${c},3\n`), three, [read1]],
     ['tabs, a quote as a character', `slot_id\tName\tViews\n${a}\t"5\t1\n${b}\tx"y\t2\n${c}\t\t3\n`, three, [read1]],
+    [
+      'a terminal, with lines that are drawn',
+      `┌──────────┬───────┐\n│ slot_id  │ Views │\n├──────────┼───────┤\n│ ${a} │ 1 │\n│ ${b} │ 2 │\n│ ${c} │ 3 │\n└──────────┴───────┘\n`,
+      three,
+      [read1, 'The header is in line 2.'],
+    ],
+    [
+      'Tableau: tabs, and commas in days and counts',
+      'Day of Date\tViews\nNovember 27, 2026\t1,204\nNovember 28, 2026\t1,310\nGrand Total\t2,514\n',
+      ['2026-11-27 1204', '2026-11-28 1310'],
+      [
+        'Read day from Day of Date, viewable_impression from Views (thousands with a comma).',
+        'Left out as a total: line 4 (Grand Total).',
+      ],
+    ],
     ['bars', `slot_id|Views\n${a}|1\n${b}|2\n${c}|3\n`, three, [read1]],
     [
       'a terminal, with a ruled line',
@@ -436,10 +451,19 @@ describe('columns are found', () => {
     )
     expect(failure(`wer,Ort,views\nx,${a},1\n`)[1]).toContain('--map Ort=slot_id.')
     expect(failure('wer,Wann,views\nx,31.01.2026,1\n')[1]).toContain('--map Wann=day.')
-    expect(failure('Metric,2026-01-30,2026-01-31\nViews,2,1\n')).toEqual([
-      expect.stringContaining('Its days are columns.'),
-      'Turn the table: a row for each day, and a column for each metric.',
+    for (const text of [
+      'Metric,2026-01-30,2026-01-31\nViews,2,1\n',
+      '{"2026-01-30":{"views":2},"2026-01-31":{"views":1}}',
     ])
+      expect(failure(text)).toEqual([
+        expect.stringContaining('Its days are columns.'),
+        'Turn the table: a row for each day, and a column for each metric.',
+      ])
+    expect(failure('day        clicks\n---------- ------\n2026-01-30      2\n')[1]).toBe(
+      'Export it as CSV, with a separator between its columns. Its only column is: day        clicks.',
+    )
+    // What is named Data is no day without one.
+    expect(failure('Data,Impressioni\nx,2\n')[0]).toContain('No column of it is a slot')
     expect(failure(`slot_id,views,viewed\n${a},1,1\n`)).toEqual([
       'The columns views and viewed both could be viewable_impression.',
       'Choose one: --map views=viewable_impression',
@@ -530,6 +554,24 @@ describe('a name of several words', () => {
     expect(read(`Datum,${name}\n2026-01-31,5\n`).columns).toEqual({ Datum: 'day', [name]: field })
     expect(read(`Tag,Ereignis,Anzahl\n31.01.2026,${name},5\n`).metrics).toEqual([field])
   })
+})
+
+test.each([
+  'Date;Affichages;Clics',
+  'Fecha;Impresiones;Clics',
+  'Data;Impressioni;Clic',
+  'Data;Impressões;Cliques',
+  'Datum;Vertoningen;Klikken',
+  'Dzień;Wyświetlenia;Kliknięcia',
+  'Tarih;Gösterimler;Tıklamalar',
+  'Datum;Exponeringar;Klick',
+  '날짜;노출수;클릭수',
+  'Дата;Показы;Клики',
+  '日付;表示回数;クリック数',
+  '日付;インプレッション;クリック',
+  '日期;展示次数;点击次数',
+])('columns are read in other languages: %s', (head) => {
+  expect(read(`${head}\n2026-01-31;5;2\n`).rows).toEqual([[2, '2026-01-31', { rendered_impression: 5, click: 2 }]])
 })
 
 describe('what a user is told to write is no wrong choice', () => {
@@ -729,7 +771,7 @@ describe('a day', () => {
 
   test('of a time with a zone is that of UTC', () => expect(day('2026-01-31T23:30:00-02:00')).toBe('2026-02-01'))
 
-  test.each([
+  test.each<[string, string]>([
     ['2026-02-30', 'there is no such day'],
     ['30.02.2026', 'it must be a day such as 2026-01-31'],
     ['46053', 'the number of a day in a spreadsheet. It must be a day such as 2026-01-31'],
@@ -741,10 +783,11 @@ describe('a day', () => {
     ['2026-01-31 (week)', 'it must be a day such as 2026-01-31'],
     ['2026年1月', 'a month'],
     ["Jan '26", 'a month'],
-    ...['31 Jan', '31-Jan', '31.01.', '1/31', '1月31日'].map(
-      (text) => [text, 'a day without its year. It must be'] as const,
-    ),
-    ...['Jan 31', 'Jan-26'].map((text) => [text, 'a day without its year, or a month. It must be'] as const),
+    ...['31 Jan', '31-Jan', '31.01.', '1/31', '1月31日'].map((text): [string, string] => [
+      text,
+      'a day without its year. It must be',
+    ]),
+    ...['Jan 31', 'Jan-26'].map((text): [string, string] => [text, 'a day without its year, or a month. It must be']),
     ['31 Jan 14:05', 'it must be a day such as 2026-01-31'],
     ['KW 5', 'a week'],
     ['Q1 2026', 'a quarter'],

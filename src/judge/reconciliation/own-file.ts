@@ -90,7 +90,9 @@ function parseLines(text: string): OwnFile {
 }
 
 function parseSeparated(text: string, map: readonly Mapping[]): OwnFile {
-  const lines = text.replace(/\r\n?/g, '\n')
+  // Terminals draw tables with bars of their own.
+  const bars = text.includes('|') ? text : text.replace(/[│┃║]/g, '|')
+  const lines = bars.replace(/\r\n?/g, '\n')
   const [, stated, declaration = ''] = /^(?:"?sep=(.)"?[^\n]*)(\n|$)/i.exec(lines) ?? []
   const skipped = stated === undefined ? 0 : lines.indexOf(declaration === '' ? '' : '\n') + 1
   const found = findHeader(lines.slice(skipped), stated, map)
@@ -182,7 +184,7 @@ function readFormula(cell: string): string {
 
 /** Whether a record has nothing but blanks, or draws a line. */
 function isRuled(cells: readonly string[]): boolean {
-  const isDrawn = (cell: string) => cell.length >= 3 && /^[\s:]*[-=+_][-=+_\s:]*$/.test(cell)
+  const isDrawn = (cell: string) => cell.length >= 3 && /^[\s:]*[-=+_\u2500-\u257f][-=+_\s:\u2500-\u257f]*$/.test(cell)
   return cells.every((cell) => cell === '' || cell.trim() === '' || isDrawn(cell))
 }
 

@@ -54,7 +54,7 @@ function normalizeName(text: string): string {
   return text
     .toLowerCase()
     .replace(/\([^()]*\)/g, '')
-    .replace(/[\s:：*=.]+/g, ' ')
+    .replace(/[\s:：*=./&]+/g, ' ')
     .replace(/(?<=\p{Script=Han}) (?=\p{Script=Han})/gu, '')
     .trim()
 }

@@ -36,6 +36,7 @@ describe('rows with the name of a total are counts', () => {
     ['a group without a name', 60, [one, two, '2026-11-27,All Stars,30']],
     ['no counts', 30, [one, two, '2026-11-27,Total,0']],
     ['of a label that is missing', 51, [one, two, '2026-11-27,,21']],
+    ['of a country that a database does not know', 51, [one, two, '2026-11-27,NULL,21']],
     [
       'a name that may be of an average, beside a day',
       75,
@@ -118,6 +119,12 @@ describe('rows of totals are left out', () => {
     ],
     ['of the average of a day', [one, two, '2026-11-27,Durchschnitt,15'], ['4 total Durchschnitt']],
     ['of the average of a day, with decimals', [one, two, '2026-11-27,Mean,15.5'], ['4 total Mean']],
+    [
+      'of a rollup, as a database exports it',
+      [one, two, '2026-11-27,NULL,30', '\\N,\\N,30'],
+      ['4 sum lines 2 and 3', '5 sum lines 2 and 3'],
+    ],
+    ['of totals and averages in one', [one, two, 'Total/Avg,,30'], ['4 total Total/Avg']],
     [
       'of statistics below the total',
       [one, two, 'Total,,30', 'Max,,20', 'Media,,15'],

@@ -184,7 +184,7 @@ function findDimensions(rows: readonly OwnRow[], reader: RowReader): readonly Di
   return indices.flatMap((index, position) => {
     const values = new Set<string>()
     for (const { cells } of rows)
-      if (!isEmpty(cells[index]) && !isTotalName(cells[index])) values.add(normalize(cells[index]))
+      if (!isBlank(cells[index]) && !isTotalName(cells[index])) values.add(normalize(cells[index]))
     if (position === 0) return [{ index, isWhole: false, values }]
     const texts = [...values].filter((text) => !/^[-–—]+$/.test(text))
     const isWhole = texts.length > 0 && texts.every(reader.isWhole)
@@ -199,6 +199,11 @@ function normalize(cell: unknown): string {
   return String(cell).trim().toLowerCase()
 }
 
+/** Whether a cell is empty, or the word of a database for it: a rollup has it where a row is a sum. */
+function isBlank(cell: unknown): boolean {
+  return isEmpty(cell) || (typeof cell === 'string' && /^\s*(null|\\n)\s*$/i.test(cell))
+}
+
 /** Returns a row as its values and counts; null where its key is neither one nor a total. */
 function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowReader): Entry | null {
   let named: number | null = null
@@ -208,11 +213,11 @@ function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowRea
   const isNamed = reader.isAnyKey ? isTotalName(cell) : (isStatistic || namesTotal(cell)) && findKey(cell) === null
   const key = isNamed ? findKey(restOfTotal(cell)) : findKey(cell)
   if (isNamed) named = reader.key_index
-  else if (key === null && !isEmpty(cell)) return null
+  else if (key === null && !isBlank(cell)) return null
   const values = dimensions.map(({ index, values }, position) => {
     if (position === 0) return key
     const label = row.cells[index]
-    if (isEmpty(label) || (key === null && reader.isNothing(label))) return null
+    if (isBlank(label) || (key === null && reader.isNothing(label))) return null
     const isName = index === reader.metric_index || reader.names?.has(`${index} ${shortText(label)}`)
     if (isName || !namesTotal(label)) return normalize(label)
     const rest = normalize(restOfTotal(label))
