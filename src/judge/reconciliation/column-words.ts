@@ -116,7 +116,7 @@ export const ownFields = tableNames(fieldWords)
 
 /** Whether a name is that of a field in an object of counts or of keys: `counts.viewable`, `dimensions.date`. */
 export function isNested(field: OwnField, name: string): boolean {
-  const [, inner] = /^(?:counts?|metrics|totals|dimensions|segments|keys?)\.(.+)$/i.exec(name) ?? []
+  const [, inner] = /^(?:counts?|metrics|totals|dimensions|segments|node|keys?)\.(.+)$/i.exec(name) ?? []
   if (inner === undefined) return false
   const word = normalizeWord(inner)
   return word === field || fieldWords[field].includes(word) || isCompound(field, inner)

@@ -187,6 +187,7 @@ describe('a file is read as programs write it', () => {
           total: [{ metrics: { views: '6' } }],
           results: [a, b, c].map((slot_id, index) => ({ segments: { slot_id }, metrics: { views: `${index + 1}` } })),
           next_page_token: '',
+          links: { next: null },
         },
       ]),
       three,
@@ -198,12 +199,7 @@ describe('a file is read as programs write it', () => {
     [
       'arrays below a header',
       JSON.stringify({
-        values: [
-          ['slot_id', ' Views'],
-          [a, 1],
-          [b, '2'],
-          [c, 3],
-        ],
+        values: [['My report'], [], ['slot_id', ' Views'], [a, 1], [b, '2'], [c, 3]],
       }),
       three,
       [read1],
@@ -296,7 +292,8 @@ describe('a file is refused', () => {
     [Buffer.from([0x93, 0xfa, 0x95, 0x74, 0x2c, 0x8d, 0x91, 0x0a]), /^It is not text in UTF-8, UTF-16 or Windows-1252/],
     ['<html><table><tr><td>slot_id</td></tr></table>', /HTML or XML/],
     ['[{"slot_id": "slot_00000000001", "views": 1}', /It begins as a JSON array, and is not JSON/],
-    ['[["slot_00000000001", 1]]', /^It is a JSON array of neither objects nor arrays below a header/],
+    ['[["slot_00000000001", 1]]', /^Its arrays have no header\.$/],
+    ['{"data":{"rows":[["2026-01-31", 1]]}}', /^Its arrays have no header\.$/],
     ['["slot_00000000001"]', /^It is a JSON array of neither/],
     [
       JSON.stringify({ web: [{ slot_id: a, views: 1 }], app: [{ slot_id: b, views: 1 }] }),
@@ -304,6 +301,14 @@ describe('a file is refused', () => {
     ],
     [JSON.stringify({ results: [{ slot_id: a, views: 1 }], next: 'https://ads.example/?page=2' }), /it has next\.$/],
     [JSON.stringify({ data: [{ slot_id: a, views: 1 }], hasMore: true }), /it has hasMore\.$/],
+    [
+      JSON.stringify({ _links: { next: { href: '/rows?page=2' } }, rows: [{ slot_id: a, views: 1 }] }),
+      /one page of a longer list: it has next\.$/,
+    ],
+    [
+      JSON.stringify({ stats: { pageInfo: { hasNextPage: true }, edges: [{ node: { slot_id: a, views: 1 } }] } }),
+      /it has hasNextPage\.$/,
+    ],
     [
       JSON.stringify({ totals: { views: 3 }, rows: [{ slot_id: a, views: 1 }] }),
       /^Its totals are 3 of views, and the sum of its rows is 1: is the file whole\?/,

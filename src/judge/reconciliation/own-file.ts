@@ -7,7 +7,8 @@ import Papa from 'papaparse'
 import { mayLoseDigits, parseExactly, replaceExactNumbers } from '#foundation/json/exact-numbers.ts'
 import { isObject, maxNestingLevels, nestsDeeper, parseJson } from '#foundation/json.ts'
 import { countKnownColumns, type Mapping } from './columns.ts'
-import { readDocument, type StatedTotals, tabulate } from './json-document.ts'
+import type { StatedTotals } from './json/beside-rows.ts'
+import { readDocument, tabulate } from './json/json-document.ts'
 import { OwnFileError, type RowProblem, rowFailure } from './own-file-error.ts'
 
 export interface OwnRow {

@@ -3,7 +3,7 @@ import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
 import { metrics, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { findColumns, listColumns, type Mapping, type OwnColumns, quoteColumn, splitMap } from './columns.ts'
-import type { StatedTotals } from './json-document.ts'
+import type { StatedTotals } from './json/beside-rows.ts'
 import { type DecimalSign, describeNumbers, findDecimalSign, parseWhole } from './numbers.ts'
 import {
   hasValues,
@@ -159,7 +159,7 @@ function readKind(file: OwnFile, column: string): UnreadColumn['kind'] {
 
 /** Returns how a file was read, a sentence for each thing that may surprise. */
 export function* describeReading(own: OwnReport & { encoding: string }, isCommand = false): Generator<string> {
-  const { columns, header_line, encoding, counts, beside } = own
+  const { columns, header_line, encoding, counts } = own
   const read = columns.filter(({ column, field, format }) => column !== field || format !== null)
   const names = read.map(
     ({ column, field, format }) => `${field} from ${column}${format === null ? '' : ` (${format})`}`,
@@ -172,6 +172,20 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
     const named = counts.zeros.map(({ text, cells }) => `${cells} ${text === '' ? 'empty' : `with ${text}`}`)
     yield `Cells of counts that were read as 0: ${named.join(', ')}.`
   }
+  yield* describeLeftOut(own)
+  const events = [...counts.read_events].filter(([event, metric]) => normalizeWord(event) !== metric)
+  if (events.length > 0)
+    yield `Read as events: ${events.map(([event, metric]) => `${shortText(event)} as ${metric ?? 'none'}`).join(', ')}.`
+  const span = findSpan(counts)
+  if (span !== null)
+    yield `Its days are a ${span} apart, and those between are compared as 0: sums of ${span}s must be exported by day.`
+  for (const { event, rows } of counts.other_events) {
+    yield `Not compared: ${rows} ${rows === 1 ? 'row' : 'rows'} with the event ${event}, which is no metric.`
+  }
+}
+
+/** Returns the rows that are no counts, and what is beside the rows. */
+function* describeLeftOut({ counts, beside }: OwnReport): Generator<string> {
   for (const reason of ['total', 'note', 'header'] as const) {
     const rows = counts.left_out.filter((row) => row.reason === reason)
     if (rows.length === 0) continue
@@ -182,19 +196,10 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
   if (beside.totals.length > 0) yield `Left out as totals beside the rows: ${beside.totals.map(shortText).join(', ')}.`
   if (beside.lists.length > 0)
     yield `Not read: other lists (${beside.lists.slice(0, maxNamed).map(shortText).join(', ')}).`
-  const events = [...counts.read_events].filter(([event, metric]) => normalizeWord(event) !== metric)
-  if (events.length > 0)
-    yield `Read as events: ${events.map(([event, metric]) => `${shortText(event)} as ${metric ?? 'none'}`).join(', ')}.`
-  const span = findSpan(counts)
-  if (span !== null)
-    yield `Its days are a ${span} apart, and those between are compared as 0: sums of ${span}s must be exported by day.`
   const sums = counts.left_out.filter(({ reason }) => reason === 'sum')
   if (sums.length > 0) {
     const named = sums.slice(0, maxNamed).map(({ line, text }) => `${counts.unit} ${line} is the sum of ${text}`)
     yield `Left out: ${named.join(', ')}${sums.length > maxNamed ? ` and ${sums.length - maxNamed} more` : ''}.`
-  }
-  for (const { event, rows } of counts.other_events) {
-    yield `Not compared: ${rows} ${rows === 1 ? 'row' : 'rows'} with the event ${event}, which is no metric.`
   }
 }
 

@@ -4,21 +4,14 @@
  */
 import { flattenRows } from '#contract/separated.ts'
 import { isObject } from '#foundation/json.ts'
-import { normalizeWord } from './column-words.ts'
-import { countKnownColumns, type Mapping } from './columns.ts'
-import { isTotalName } from './left-out/total-names.ts'
-import { OwnFileError } from './own-file-error.ts'
+import { countKnownColumns, type Mapping } from '../columns.ts'
+import { OwnFileError } from '../own-file-error.ts'
+import { listTotals, refusePage, type StatedTotals } from './beside-rows.ts'
 
 interface JsonTable {
   /** The names of its columns, in order. */
   names: readonly string[]
   rows: readonly { line: number; cells: readonly unknown[] }[]
-}
-
-/** Sums that a document states beside its rows, by their columns. */
-export interface StatedTotals {
-  name: string
-  counts: ReadonlyMap<string, unknown>
 }
 
 interface JsonDocument extends JsonTable {
@@ -37,8 +30,8 @@ export function readDocument(whole: object, map: readonly Mapping[]): JsonDocume
   // What `-o json` prints: a list of placements has others inside.
   const lists = isObject(whole) && Array.isArray(whole.items) ? all.filter(({ path }) => path === 'items') : all
   const chosen = chooseList(lists, isObject(whole) ? readRoot(whole, finder) : null)
-  for (const each of chosen.around) refusePage(each)
   const { names, rows, around } = chosen
+  for (const each of around) refusePage(each)
   const totals = around.flatMap((each) => listTotals(each, names))
   const isTotal = (path: string) => totals.some(({ name }) => path === name || path.endsWith(`.${name}`))
   // A list of the names of the columns is read.
@@ -74,6 +67,8 @@ interface JsonList extends JsonTable {
   around: readonly Fields[]
   /** How many of its columns are known. */
   known: number
+  /** Whether nothing is in it. */
+  is_empty: boolean
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -95,7 +90,7 @@ function* findLists(
   if (Array.isArray(value)) {
     const table = readList(value, finder)
     const known = table === null ? 0 : finder.countKnown(table.names)
-    if (table !== null) yield { ...table, path: path.join('.'), around, known }
+    if (table !== null) yield { ...table, path: path.join('.'), around, known, is_empty: value.length === 0 }
     if (known === 0 && value.length === 1) yield* findLists(value[0], { path, around }, finder)
   } else if (isObject(value) && path.length < maxDepth) {
     for (const [name, inner] of Object.entries(value)) {
@@ -104,17 +99,31 @@ function* findLists(
   }
 }
 
+/** Returns a list as rows; without a name for arrays below no header, and null for any other list. */
 function readList(list: readonly unknown[], { countKnown, headers }: Finder): JsonTable | null {
   const number = (index: number) => index + 1
   if (list.every(isObject)) return tabulate(list.map((value, index) => ({ line: number(index), value })))
   if (!list.every((row) => Array.isArray(row))) return null
-  const rows = list.map((cells, index) => ({ line: number(index), cells }))
-  const [first, ...others] = rows
-  const isHeader = first!.cells.every((cell) => typeof cell === 'string' && /^\s*[^\d\s]/.test(cell))
-  const stated = headers.filter((names) => names.length === first!.cells.length && countKnown(names) > 0)
-  const isStated = stated.length === 1 && (!isHeader || countKnown(first!.cells) === 0)
-  if (isStated) return { names: stated[0]!, rows }
-  return isHeader ? { names: first!.cells.map((cell) => cell.trim()), rows: others } : null
+  const rows = list
+    .map((cells: readonly unknown[], index) => ({ line: number(index), cells }))
+    .filter(({ cells }) => cells.some((cell) => cell !== '' && cell !== null))
+  // A sheet may begin with a title.
+  const known = rows.slice(0, maxTitleRows).findIndex(({ cells }) => isHeader(cells) && countKnown(cells) > 0)
+  const width = rows[0]?.cells.length
+  const stated = headers.filter((names) => names.length === width)
+  const knownStated = stated.filter((names) => countKnown(names) > 0)
+  const [names, another] = knownStated.length > 0 ? knownStated : stated
+  if (known < 0 && names !== undefined && another === undefined) return { names, rows }
+  const header = rows[Math.max(known, 0)]?.cells ?? []
+  if (!isHeader(header)) return { names: [], rows: [] }
+  return { names: header.map((cell) => cell.trim()), rows: rows.slice(Math.max(known, 0) + 1) }
+}
+
+const maxTitleRows = 20
+
+/** Whether cells may be names of columns: texts that do not begin with a digit. */
+function isHeader(cells: readonly unknown[]): cells is readonly string[] {
+  return cells.length > 0 && cells.every((cell) => typeof cell === 'string' && !/^\s*\d/.test(cell))
 }
 
 /** Returns the lists of two names or more: texts, or objects with a name. */
@@ -129,7 +138,7 @@ function* findHeaders(value: unknown, depth: number): Generator<readonly string[
 
 function readRoot(value: Fields, { countKnown }: Finder): JsonList {
   const table = tabulate([{ line: 1, value }])
-  return { ...table, path: '', around: [], known: countKnown(table.names) }
+  return { ...table, path: '', around: [], known: countKnown(table.names), is_empty: false }
 }
 
 /** @param root the document as one row */
@@ -139,11 +148,12 @@ function chooseList(lists: readonly JsonList[], root: JsonList | null): JsonList
   const [one, another] = known.length > 0 ? known : root !== null && root.known > 0 ? [root] : filled
   if (one !== undefined && another === undefined) return one
   if (one !== undefined) throw severalLists(known.length > 0 ? known : filled)
-  const empty = lists[0] ?? root
+  const hasHeadless = lists.some(({ names, rows, is_empty }) => !is_empty && names.length + rows.length === 0)
+  const empty = hasHeadless ? null : (lists[0] ?? root)
   if (empty !== null) return empty
   throw new OwnFileError(
-    'It is a JSON array of neither objects nor arrays below a header.',
-    'Write one JSON object for each row, or export it as CSV.',
+    hasHeadless ? 'Its arrays have no header.' : 'It is a JSON array of neither objects nor arrays below a header.',
+    'Write the names of the columns as the first array, or one JSON object for each row.',
   )
 }
 
@@ -156,36 +166,4 @@ function severalLists(lists: readonly JsonList[]): OwnFileError {
     `It has several lists that may be the rows: ${named.join('; ')}.`,
     'Write the rows as one JSON array, without the others.',
   )
-}
-
-/** What a page of a longer list has, in words. */
-const pageFields = new Set('next_cursor next_page_token next_token next_page next next_link next_url'.split(' '))
-const moreFields = new Set('has_more has_next has_next_page'.split(' '))
-
-function refusePage(fields: Fields): void {
-  const isNext = (name: string, value: unknown) =>
-    pageFields.has(name) ? value !== '' && (typeof value === 'string' || typeof value === 'number') : value === true
-  const [name] =
-    Object.entries(fields).find(([name, value]) => {
-      const word = normalizeWord(name)
-      return (pageFields.has(word) || moreFields.has(word)) && isNext(word, value)
-    }) ?? []
-  if (name === undefined) return
-  throw new OwnFileError(`It is one page of a longer list: it has ${name}.`, 'Export the whole list.', {
-    ...(name === 'next_cursor' && { command_hint: 'Export all of it: add --limit with a larger number.' }),
-  })
-}
-
-/** Returns the totals in an object around the rows: an object, a list of one, or cells in the order of the columns. */
-function listTotals(fields: Fields, columns: readonly string[]): StatedTotals[] {
-  return Object.entries(fields).flatMap(([name, value]) => {
-    if (!isTotalName(normalizeWord(name).replaceAll('_', ' '))) return []
-    const [total, more] = Array.isArray(value) ? value : [value]
-    if (isObject(total) && more === undefined) {
-      const { names, rows } = tabulate([{ line: 1, value: total }])
-      return [{ name, counts: new Map(names.map((each, index) => [each, rows[0]!.cells[index]])) }]
-    }
-    if (!Array.isArray(value) || value.length !== columns.length) return []
-    return [{ name, counts: new Map(columns.map((each, index) => [each, value[index]])) }]
-  })
 }
