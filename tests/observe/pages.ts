@@ -160,7 +160,7 @@ export const lossyPages: Readonly<Record<string, Page>> = {
     body: `${slotInView}<script>SponsoredPlacement.startTurn({ target: { current: slot }, endpoint: '/placement' })</script>`,
     until: hasError,
   },
-  "render.js reported the error csp_blocked: The page's Content-Security-Policy does not allow it: connect-src.": {
+  '/placement was blocked: connect-src of the page.': {
     body: `${slotInView}${turn()}`,
     policy: (base_url) => `connect-src ${base_url}`,
     until: hasError,

@@ -68,6 +68,34 @@ describe('one cause has one finding', () => {
   })
 })
 
+describe('a policy that blocks the endpoint', () => {
+  const blocked = (url: string, directive = 'connect-src http://127.0.0.1:4010') =>
+    `Connecting to '${url}' violates the following Content Security Policy directive: "${directive}". The action has been blocked.`
+  const fallback = `${blocked('https://api.example/ad', "default-src 'self'")} Note that 'connect-src' was not explicitly set, so 'default-src' is used as a fallback.`
+  const judged = (...console_errors: string[]) =>
+    judge([error('csp_blocked', { directive: 'connect-src' })], { console_errors })
+  const unnamed = { message: expect.stringContaining('does not allow it: connect-src.') }
+  const named = {
+    message: 'https://api.example/ad was blocked: connect-src of the page.',
+    fix: 'Add https://api.example to connect-src of the Content-Security-Policy of the page.',
+  }
+
+  test.each([
+    ['the console is empty', judged(), unnamed],
+    ['it names two', judged(blocked('https://api.example/ad'), blocked('https://stats.example/')), unnamed],
+    ['it names a frame', judged(blocked('https://api.example/ad', "frame-src 'self'")), unnamed],
+    ['it names one', judged(blocked('https://api.example/ad')), named],
+    ['it names the fallback', judged(fallback), named],
+  ])('is an error with its directive, and with its address where that is certain: %s', (_, findings, expected) => {
+    expect(findings).toEqual([expect.objectContaining({ severity: 'error', ...expected })])
+  })
+
+  test('is advised of a request of the page itself too', () => {
+    expect(consoleFix(blocked('https://api.example/ad'), page())).toBe(named.fix)
+    expect(consoleFix(fallback, page())).toBe(named.fix)
+  })
+})
+
 describe('an endpoint that refuses', () => {
   const refused = (more: Partial<RefusedCall>) =>
     fixes([error('request_failed', { status: 401 })], {

@@ -21,7 +21,7 @@ const stub =
 const faults: ReadonlySet<string> = new Set([
   ...['target_not_found', 'endpoint_missing', 'activation_failed', 'origin_opaque', 'script_incomplete'],
   ...['request_failed', 'response_unreadable', 'asset_token_invalid', 'media_type_mismatch'],
-  ...['consent_missing', 'consent_unreadable', 'consent_revision_mismatch'],
+  ...['consent_missing', 'consent_unreadable', 'consent_revision_mismatch', 'csp_blocked'],
 ])
 
 /** Returns one finding for each different error or block of render.js. */
@@ -81,12 +81,31 @@ function toFinding(error: RendererError, page: PageSeen, command_name: string): 
       fix: `${fix}Look it up: ${command_name} docs ${code}`,
     }
   }
+  const policy = code === 'csp_blocked' ? policyFinding(page, reported?.directive) : null
+  if (policy !== null) return policy
   const { message, causes, fix, topic } = describeRendererError(reported ?? { code })
   const advice = fixOfRefusal(reported, page) ?? fix
   return {
     message: `render.js reported the error ${code}: ${[message, ...causes].join(' ')}`,
     fix: `${advice === null ? '' : `${advice} `}Look it up: ${command_name} docs ${topic.replace(/^.*\//, '')}`,
   }
+}
+
+/** Returns what a policy blocked for render.js, whose error has no address; null unless the console has one alone. */
+function policyFinding({ console_errors }: PageSeen, directive: string | undefined): RuleFinding | null {
+  if (directive === undefined) return null
+  const texts = console_errors.filter((text) => text.includes(directive))
+  const [url, ...others] = new Set(texts.flatMap((text) => policyMessage.exec(text)?.[1] ?? []))
+  if (url === undefined || others.length > 0) return null
+  return { message: `${url} was blocked: ${directive} of the page.`, fix: fixOfPolicy(url, directive) }
+}
+
+/** How Chromium and WebKit print what a policy of the page blocked. */
+const policyMessage =
+  /'?(https?:\/\/[^\s']+)'? (?:because it )?violates the following Content Security Policy directive/
+
+function fixOfPolicy(url: string, directive: string): string {
+  return `Add ${new URL(url).origin} to ${directive} of the Content-Security-Policy of the page.`
 }
 
 const keepUntilSeen =
@@ -133,6 +152,9 @@ export function consoleFix(text: string, { has_stub }: PageSeen): string {
   if (header !== undefined) {
     return `A script of the page adds ${header} to every fetch, as monitoring tools do: exclude the base URL of the service.`
   }
+  const [, url] = policyMessage.exec(text) ?? []
+  const [, directive] = /'([a-z]+-src)(?:-elem)?' was not/.exec(text) ?? /directive: "([a-z]+-src)/.exec(text) ?? []
+  if (url !== undefined && directive !== undefined) return fixOfPolicy(url, directive)
   if (!isUseTooEarly(text)) return 'Read the message.'
   if (/is not a function/.test(text)) {
     return 'Before render.js has loaded only withTurn and queue are there: SponsoredPlacement.queue.push((api) => ...).'
