@@ -362,7 +362,7 @@ describe('how it runs', () => {
   })
 
   test('a server that ends before its page responds is named without passwords', async () => {
-    const url = 'http://127.0.0.1:9/'
+    const url = 'http://127.0.0.1:8/'
     const { code, stderr } = await run(`--url ${url} ${command('-e', '0', 'postgres://svc:pa/ss@db/svc')}`)
     expect(code).toBe(7)
     expect(stderr).toContain(`${process.execPath} -e 0 postgres://svc:***@db/svc ended with 0 before ${url} responded.`)
@@ -379,7 +379,7 @@ describe('how it runs', () => {
     )
     const { code, stderr } = await running.end('SIGINT')
     expect(code).toBe(130)
-    expect(stderr).toContain('stopped before http://127.0.0.1:9/ responded: nothing was judged')
+    expect(stderr).toContain('stopped before http://127.0.0.1:8/ responded: nothing was judged')
     expect(stderr).not.toContain('did not respond within')
   })
 
