@@ -13,7 +13,7 @@ afterAll(() => cli?.[Symbol.asyncDispose]())
 
 test('in a terminal the list follows on a screen of its own, and q gives the terminal back', async () => {
   const { terminal, fill, beacon, reject } = await openStage(openScript)
-  await shows(terminal, '● live', 'No beacon yet.', 'following')
+  await shows(terminal, '● live', 'No new beacon yet.', 'following')
   expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([true, false])
   await beacon(await fill(), 'render')
   await reject()

@@ -44,6 +44,15 @@ describe('two sandboxes', () => {
   })
 })
 
+test('sandbox status lists a few projects, and how many more there are', async () => {
+  await using cli = await startTestCli()
+  for (let number = 1; number <= 7; number++) {
+    const created = await cli.svc(`sandbox projects create proj_qa_${number}`)
+    expect(created.code, created.stderr).toBe(0)
+  }
+  expect((await cli.svc('sandbox status')).stdout).toMatch(/^projects +proj_demo {2}.* {2}proj_qa_5 {2}and 2 more$/m)
+})
+
 describe('sandbox stop', () => {
   /** Runs `sandbox stop`. Returns the processes that were asked to end; each ends at once. */
   async function stop(cli: TestCli, args = '', running = [process.pid, 4711]) {

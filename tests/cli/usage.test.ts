@@ -261,7 +261,6 @@ describe('a usage error', () => {
     ['beacons watch', "Unknown command 'watch'.", following],
     ['requests list -f', "Unknown option '-f'.", following],
     ['beacons list --follow', "Unknown option '--follow'.", following],
-    ['list', "Unknown command 'list'.", 'Add --help to see what it takes.'],
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
     ['evidence show', "Unknown command 'show'.", 'Commands of svc evidence: list, export, verify.'],
     [
@@ -382,6 +381,11 @@ describe('a usage error', () => {
     ['placements create --data @missing.json', '', ''],
     ['placements list --limit x', '', ''],
   ]
+  test.each(['list', 'create'])('of the verb %s of many nouns has an example', async (verb) => {
+    const { stderr } = await cli.svc(verb)
+    expect(stderr).toMatch(new RegExp(`\nhint: There are \\d+, such as svc placements ${verb}\\.\n$`))
+  })
+
   test.each(cases)('of svc %s suggests what was meant', async (args, message, hint) => {
     const { code, stdout, stderr } = await cli.svc(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

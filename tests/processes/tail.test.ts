@@ -20,7 +20,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
   test('the list follows, moves, pauses, filters and searches', async () => {
     const stage = await openStage(open)
     const { terminal, beacon } = stage
-    await shows(terminal, '● live', 'No beacon yet.', 'following')
+    await shows(terminal, '● live', 'No new beacon yet.', 'following')
     expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([true, false])
     await expect
       .poll(() => textOf(terminal))
@@ -77,7 +77,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await shows(terminal, 'replay: send this beacon again')
     terminal.type('q')
     terminal.type('c')
-    await shows(terminal, 'Cleared.', '0 beacons', 'No beacon yet.')
+    await shows(terminal, 'Cleared.', '0 beacons', 'No new beacon yet.')
     await restored(terminal, 'q', 0)
   })
 

@@ -279,6 +279,6 @@ async function noCredential({ settings, client, signal }: CommandContext): Promi
 function unknownProject(base_url: string, client_id: string, names: readonly string[]): CliError {
   const hint =
     didYouMean(client_id, names) ??
-    `Create it: svc sandbox projects create ${client_id}. There are: ${names.join(', ')}.`
+    `Create it: svc sandbox projects create ${client_id}. There are: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', ...' : '.'}`
   return new CliError('usage', 'project_unknown', `${base_url} has no project ${client_id}.`, hint)
 }

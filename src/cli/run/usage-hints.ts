@@ -34,7 +34,7 @@ export function withTypedFlags(message: string, args: readonly string[]): string
 const followWords: ReadonlySet<string> = new Set(['tail', 'watch', 'follow', 'stream', '-f', '--follow'])
 const followHint = 'svc sandbox logs follows requests, svc beacons tail follows beacons.'
 
-/** If more commands than this end with a word, it is unclear which one was meant. */
+/** If more commands than this end with a word, one of those with the fewest words is an example. */
 const maxVerbHints = 4
 
 /**
@@ -49,7 +49,11 @@ export async function verbHint(commands: readonly AnyCommand[], word: string): P
   const all = (await commandTree(commands)).flatMap(listPaths)
   const spellings = [word, `${word}s`, word.replace(/s$/, '')].map((spelling) => ` ${spelling}`)
   const found = all.filter((path) => spellings.some((end) => path.endsWith(end))).map((path) => `svc ${path}`)
-  if (found.length === 0 || found.length > maxVerbHints) return null
+  if (found.length === 0) return null
+  if (found.length > maxVerbHints) {
+    const [shortest] = found.toSorted((one, other) => one.split(' ').length - other.split(' ').length)
+    return `There are ${found.length}, such as ${shortest}.`
+  }
   return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
 }
 

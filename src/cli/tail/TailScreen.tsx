@@ -178,7 +178,7 @@ function listLines(state: TailState, columns: number, page: number, style: Style
     const text = state.is_loading
       ? 'Loading'
       : items.length === 0
-        ? 'No beacon yet.'
+        ? 'No new beacon yet.'
         : `None of ${items.length} beacons passes the filter.`
     return [style.dim(`  ${text}`)]
   }

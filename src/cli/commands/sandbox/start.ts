@@ -153,7 +153,6 @@ async function startDetached(context: CommandContext, options: StartOptions, isO
     variables,
   })
   const { line, notes, log_file } = await out.progress('waiting until the sandbox is ready', starting)
-  for (const note of notes) out.note(note)
   const ready = JSON.parse(line) as Ready
   const { sandbox } = chooseSandbox(await running(context), findRoot(system.cwd))
   printReady(context, ready, {
@@ -161,6 +160,8 @@ async function startDetached(context: CommandContext, options: StartOptions, isO
     stop_options: sandbox?.url === ready.url ? '' : ` --base-url ${ready.url}`,
     chosen: options,
   })
+  // Below the block, which is as high as a small terminal.
+  for (const note of notes) out.note(note)
   if (isOpened) await openPage(context, demoUrl(ready))
   return 0
 }

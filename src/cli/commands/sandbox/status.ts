@@ -136,12 +136,17 @@ function placePairs(
     ['started', started === null ? null : `${timeText(started, style)}, ${upTime(system.now() - started)} ago`],
     ['pid', pid === null ? null : String(pid)],
     ['version', version],
-    ['projects', projectNames(sandbox, info).join('  ') || null],
+    ['projects', listProjects((info ?? sandbox)?.projects ?? [])],
   ]
 }
 
-function projectNames(sandbox: Locator | null, info: SandboxInfo | null): string[] {
-  return (info ?? sandbox)?.projects.map(({ client_id }) => client_id) ?? []
+/** A run of suites leaves one for each case that changes settings. */
+const maxProjects = 8
+
+function listProjects(projects: readonly { client_id: string }[]): string | null {
+  const names = projects.slice(0, maxProjects).map(({ client_id }) => client_id)
+  const more = projects.length - names.length
+  return [...names, ...(more > 0 ? [`and ${more} more`] : [])].join('  ') || null
 }
 
 /** The facts that only the sandbox itself knows; null when it does not say them. */
