@@ -124,11 +124,14 @@ test.each<[string, Parts, kept: string[]]>([
           'sid=banner; lang=video7x',
         ],
       ],
+      path: '/v1/placements?token=dark11',
       request: '{"password":"password","token":"ready"}',
       response:
-        '{"field":"password","status":"ready","format":"banner","type":"Bearer","scheme":"Basic","lang":"video7x"}',
+        '{"field":"password","status":"ready","format":"banner","type":"Bearer","scheme":"Basic","lang":"video7x","mode":"dark"}',
     },
-    ['{"field":"password","status":"ready","format":"banner","type":"Bearer","scheme":"Basic","lang":"video7x"}'],
+    [
+      '{"field":"password","status":"ready","format":"banner","type":"Bearer","scheme":"Basic","lang":"video7x","mode":"dark"}',
+    ],
   ],
 ])('keeps %s', async (_, parts, kept) => {
   const text = (await record(parts)).replaceAll('\\"', '"')
@@ -236,12 +239,15 @@ test.each<[string, ...Parts[]]>([
     { response_headers: ['server', 'a <password>hunter2</password>', 'via', '"user[password]=\\"hunter2\\""'] },
   ],
   ['in an address in the path', { path: '/v1/x/https://bob:hunter2@h/' }],
-  ...['{"password":"hunter2x"}', '{"a":[{"api_key":"hunter2x"}]}', '{"credentials":{"user":"hunter2x"}}'].map(
-    (request): [string, Parts] => [
-      `that a response repeats of the request ${request}`,
-      { request, response: repeated },
-    ],
-  ),
+  ...[
+    '{"password":"hunter2x"}',
+    '{"a":[{"api_key":"hunter2x"}]}',
+    '{"credentials":{"user":"hunter2x"}}',
+    '[{"name":"db_password","value":"hunter2x"}]',
+  ].map((request): [string, Parts] => [
+    `that a response repeats of the request ${request}`,
+    { request, response: repeated },
+  ]),
   ...[
     ['application/x-www-form-urlencoded', 'a=1&password=hunter2x'],
     [
@@ -262,6 +268,10 @@ test.each<[string, ...Parts[]]>([
     `that a response repeats of ${request_headers}`,
     { request_headers, response: repeated },
   ]),
+  [
+    'of a cookie that is encoded',
+    { request_headers: ['cookie', 'connect.sid=s%3Ahunter2x.a%2Bb'], response: '{"a":"s:hunter2x.a+b"}' },
+  ],
   [
     'of the second cookie that a response sets',
     { response_headers: ['set-cookie', 'theme=dark', 'set-cookie', 'session=hunter2x; Path=/'], response: repeated },

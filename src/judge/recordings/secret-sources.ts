@@ -8,6 +8,7 @@ import {
   replaceEmails,
 } from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
+import { isValueName } from '#contract/recordings/secret-fields.ts'
 import {
   isSecretBeside,
   isSecretText,
@@ -17,6 +18,7 @@ import {
   type Secrecy,
   secrecyIn,
 } from '#contract/recordings/secret-names.ts'
+import { pairNames } from '#contract/recordings/secret-shapes.ts'
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
@@ -61,7 +63,7 @@ function collectFromSecretHeader(memory: SecretMemory, name: string, value: stri
     const isScheme = index === 0 && parts.length > 1 && plainWord.test(part)
     // The name of a cookie says what it is, that of a header what it has.
     const own = isCookie ? part.slice(0, part.indexOf('=')) : name
-    for (const each of isCookie ? [secret] : [part, secret]) {
+    for (const each of isCookie ? listDecoded(secret) : [part, secret]) {
       if (each.length >= minSecretLength || (!isScheme && isShortSecret(each, own, isCookie))) {
         memory.collectCredential(each)
       }
@@ -122,7 +124,7 @@ export function collectFromParameters(
     if (isTokenName(name) || isUnknownSecret(name)) {
       for (const level of listDecoded(value)) {
         if (isTokenName(name)) memory.collectSecret(level, kindFor(name))
-        else memory.collectCredential(level)
+        else if (level.length >= minSecretLength || isSecretText(level, name)) memory.collectCredential(level)
       }
     } else {
       collectFromProse(memory, value)
@@ -241,6 +243,15 @@ function listEmails(text: string): string[] {
   return found
 }
 
+/** Returns the name of a secret in a pair of name and value; null for other objects. */
+function findPairName(object: Record<string, unknown>): string | null {
+  for (const field in object) {
+    const name = object[field]
+    if (typeof name === 'string' && pairNames.has(field.toLowerCase()) && isUnknownSecret(name)) return name
+  }
+  return null
+}
+
 const maxDepth = 32
 
 /** Calls `visit` for every text with the name of its field, and for every other field with an empty text. */
@@ -255,9 +266,10 @@ function walk(
     visit(name, typeof inner === 'string' ? inner : '', path, secrecy)
     if (Array.isArray(inner)) for (const item of inner) enter(item, name, secrecyIn(name, secrecy))
     else if (isObject(inner)) {
+      const pair_name = findPairName(inner)
       for (const field in inner) {
         path.push(field)
-        enter(inner[field], field, secrecyIn(name, secrecy))
+        enter(inner[field], pair_name !== null && isValueName(field) ? pair_name : field, secrecyIn(name, secrecy))
         path.pop()
       }
     }

@@ -46,7 +46,8 @@ interface Held {
 const valueName =
   /^(?:v|vals?|values?|contents?|data|default|payload|raw|plain|plaintext|(?:string|secret|field|param|plain|raw|text|new|old|current)_?value)$/i
 
-function isValueName(name: string): boolean {
+/** Whether a field can have the value of a pair of name and value. */
+export function isValueName(name: string): boolean {
   return name.length <= maxPairName && valueName.test(name)
 }
 
