@@ -256,7 +256,7 @@ function explainSum(
   }
   const sorted = possible.toSorted((one, other) => compareRanks(rank(one), rank(other)))
   const [likeliest] = sorted
-  if (likeliest === undefined || likeliest.turns !== excess) {
+  if (likeliest === undefined || !isExact(likeliest, explained)) {
     return [...shifted, ...about(excess, 'unexplained', { is_possible: false, possible: sorted })]
   }
   const { cause, reason_code } = likeliest

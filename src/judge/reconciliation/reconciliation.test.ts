@@ -455,10 +455,10 @@ describe('sums of sessions', () => {
     expect(listed('session,impressions,views', 's1,5,4')).toEqual([
       'unexplained, possibly not_viewed (3 turns), possibly frame_not_loaded (2 turns)',
     ])
-    // Nothing else is known of it.
+    // Though nothing else is known of it.
     const others = played.filter(({ slot_id }) => !['slot_c', 'slot_d', 'slot_e'].includes(slot_id))
     expect(compare(csv('session,impressions,views', 's1,2,4'), others).differences.map(listCauses)).toEqual([
-      'possibly frame_not_loaded',
+      'unexplained, possibly frame_not_loaded (2 turns)',
     ])
     // Of five too many, three are more than two.
     const more = [
