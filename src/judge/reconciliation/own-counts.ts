@@ -251,7 +251,7 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
       const event = cellAt(row, metricIndex)
       // Our own export of beacons has no metric where a beacon did not count.
       if (isEmpty(event)) return null
-      const name = String(event).trim()
+      const name = typeof event === 'object' ? shortText(event) : String(event).trim()
       const metric = format.events.has(name) ? (format.events.get(name) ?? null) : findMetric(name)
       if (metric !== null || format.events.has(name)) read_events.set(name, metric)
       else addTo(others, shortText(name))
