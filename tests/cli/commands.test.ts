@@ -243,7 +243,7 @@ reason schema_invalid, request req_*
     ],
     ['observe npm test', 'npx svc observe -- npm test'],
     ['requests tail', 'is now npx svc sandbox logs'],
-    ['qa observe --url x', 'npx svc qa observe is now npx svc observe'],
+    ['qa observe --url x', 'is now npx svc observe'],
     ['qa run --watch', 'Name one: npx svc qa run shop.yaml --watch'],
   ])('name it once: %s', async (args, hint) => {
     const { stderr } = await cli.svc(args, { env: { npm_execpath: 'npm' } })

@@ -10,7 +10,7 @@ export const firstWords: ReadonlySet<string> = new Set([
 /** Neither the end of a path, nor with its runner before it. */
 const called = /(?<![\w/.-]|npx )svc(?= ([a-z]+)\b)/g
 
-/** Returns advice with its commands as they are typed here: `npx svc start` for `svc start`. */
+/** Returns advice with its commands as they are typed here: with the runner that found it. */
 export function withCommandName(advice: string, command_name: string): string {
   return advice.replace(called, (svc, word: string) => (firstWords.has(word) ? command_name : svc))
 }
