@@ -225,8 +225,10 @@ function leftOutText(tables: readonly (readonly string[])[] = []): string {
   return texts.filter((_, index) => lists[index] !== '').join('; ')
 }
 
-function withCommandNames({ message, hint, ...failure }: Failure, command_name: string): Failure {
+function withCommandNames(failure: Failure, command_name: string): Failure {
+  const { message, hint } = failure
   const named = (text: string) => withCommandName(text, command_name)
+  // The fields keep their order.
   return { ...failure, message: named(message), hint: hint && named(hint) }
 }
 
