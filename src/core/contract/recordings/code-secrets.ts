@@ -6,7 +6,7 @@ import { decode, pairNames, redacted, withoutShapes } from './secret-shapes.ts'
 
 /** A name, and what stands between it and a literal: `a.b = `, `["a"] = `, `"a": `, `"a" => `, `f("a", `. */
 const beforeLiteral =
-  /(?:(?<![\w.$-])|(?<=(?:^|[\s"'])--?))([\w.$-]{1,128})(?:["'`]?\]?\s{0,8}(?:[=!]={0,2}|:=?|(?<=["'`]\s{0,8})=>|\|\|=?|\?\?=?|\+=)\s{0,8}\(?|["'`]\s{0,8}(,)\s{0,8})(?=["'`]|\d{4})/g
+  /(?<![\w.$-])([\w.$-]{1,128})(?:["'`]?\]?\s{0,8}(?:[=!]={0,2}|:=?|(?<=["'`]\s{0,8})=>|\|\|=?|\?\?=?|\+=)\s{0,8}\(?|["'`]\s{0,8}(,)\s{0,8})(?=["'`]|\d{4})/g
 const literal = /(["'`])((?:(?!\1)[^\\]|\\[\s\S]){1,4096})\1|\d{4,32}(?:\.\d{1,16})?(?![\w.])/y
 /** Between the two parts of a pair: `{name: "a", value: "b"}`. */
 const pairValue =
@@ -59,6 +59,8 @@ export function redactLiterals(text: string): string {
     if (index < copied || !(isUnknownSecret(name) || isPairName(name) || isSecretBeside(anySecret, name))) continue
     const found = readLiteral(text, from)
     if (found === null) continue
+    // A property of CSS.
+    if (name.startsWith('--') && before.trimEnd().endsWith(':')) continue
     const isSet = comma === undefined || setter.test(text.slice(Math.max(0, index - 48), index))
     const secret = isSecret(found, name, isSet, /[=!]==?\s*$/.test(before)) ? found : findPairSecret(text, name, found)
     if (secret === null) continue

@@ -3,7 +3,7 @@
 import { replaceEncoded } from '#foundation/readings/readings.ts'
 import { redactCode, redactLiterals } from './code-secrets.ts'
 import { findRole } from './field-roles.ts'
-import { type Edit, readJsonString, replaceJsonStrings } from './json-strings.ts'
+import { type Edit, isJsonLike, readJsonString, replaceJsonStrings } from './json-strings.ts'
 import { withoutJsonKeys } from './private-keys.ts'
 import {
   isOpaque,
@@ -124,10 +124,11 @@ const quoteOfInner = /"(?=[{[])|(?<=[}\]])"/g
 
 function redactPlain(text: string, depth: number, isReading = true): string {
   const isJson = /"\s*:|^\s*\["/.test(text)
-  const isMarked = !isJson && /<[a-z!]/i.test(text)
+  const isMarked = /<[a-z!]/i.test(text) && !(isJson && isJsonLike(text))
   if (!isJson && !isMarked) return withoutSecretWords(redactLiterals(text))
   if (depth >= maxInner) return redacted
-  return withoutSecretWords((isJson ? redactNamedSecrets : redactMarked)(text, depth + 1, isReading))
+  const kept = isJson ? redactNamedSecrets(text, depth + 1, isReading) : text
+  return withoutSecretWords(isMarked ? redactMarked(kept, depth + 1, isReading) : kept)
 }
 
 /** Returns code, or a document, without its secrets. */

@@ -85,6 +85,11 @@ describe('texts', () => {
     '{"keys":[{"kty":"EC","x":"c1d-yMIYJebxlwO6DYlVPnSgPE3FBRLpACSDcFtI","y":"EwYe3yA8uJqnQhGcNWc0dF2Z5BjmAVWkF9Gl"}],"k":"aZ09aZ09aZ09aZ09aZ09x","d":"M10"}',
     '{"spki":"MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEsIMGElmc1k0Xb2xYQTG0","rsa":"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo","x5c":["MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBa"]}',
     '{"a":"your password \'must have 8 letters\', the token \\"ready\\", a session \\"turn-4711-abc\\"","b":"<password> <label>Your2Password</label></password>"}',
+    '<style>a{--token-font: "Inter9Var";--secret-size:"abc12345"}</style>',
+    JSON.stringify({
+      a: 'a { --token-font: Inter9Var; --token-size:abc12345 }',
+      b: '{"a":1} <b>x1y2z3a</b> <p class="t0ken">',
+    }),
     '{"name":"colour","payload":"red12345","raw":"blue1234","entry":"b","plain":"text4711"}',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
@@ -162,6 +167,11 @@ describe('texts', () => {
       b: `<e><name>api_key</name><value>${secret}</value></e>`,
     }),
     `{"a":{"key":"db_password","val":"${secret}"},"b":{"field":"password","content":"${secret}"},"c":["password","${secret}"]}`,
+    JSON.stringify({
+      a: `{"a":1} <password>${secret}</password>`,
+      b: `"a": <key>api_key</key><string>${secret}</string>`,
+    }),
+    JSON.stringify({ a: `(--auth.token ${secret})`, b: `{--password=${secret}}` }),
     JSON.stringify({ a: `login with password "${secret}" failed`, b: `**password**: \`${secret}\`` }),
     JSON.stringify({
       a: `<password>\n  <value>${secret}</value></password>`,
