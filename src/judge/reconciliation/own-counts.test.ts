@@ -374,7 +374,7 @@ describe('columns are found', () => {
     expect(summary(report(text))[1]).toContain('Not compared: 1 row with the event heartbeat, which is no metric.')
     expect(read('day,event,count\n2026-01-31,click,"1,204"\n').rows).toEqual([[2, '2026-01-31', { click: 1_204 }]])
     expect(failure(`slot_id,event\n${a},purchase\n`)[0]).toBe('No event of it is a metric: purchase.')
-    expect(failure(JSON.stringify({ slot_id: a, event: ['click'] }))[0]).toBe('No event of it is a metric: ["click"].')
+    expect(failure(JSON.stringify({ slot_id: a, event: [{ x: 1 }] }))[0]).toBe('No event of it is a metric: [{"x":1}].')
   })
 
   test('of events, by the choice of the user: several of one metric, and none', () => {
