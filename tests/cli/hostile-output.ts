@@ -119,7 +119,7 @@ async function tryCase({ path, words, from, format, isTerminal }: Case, cli: Tes
 }
 
 /** Commands that start a sandbox or send many requests. */
-const slow = /^(start|exec|contract check|qa (run|observe|hosts)|init|doctor)/
+const slow = /^(start|exec|contract check|creatives sheet|qa (run|observe|hosts)|init|doctor)/
 
 const ways = [
   { format: '', isTerminal: true },
