@@ -9,7 +9,7 @@ export interface App extends AsyncDisposable {
   url: string
 }
 
-/** Serves one page at `/`, and at `/framed` one with an ad for a frame in it. Routes: `/placement`, of a session of its own; the same `/late`; `/one-session`; and `/reshaped`, which render.js cannot read. Not `/mistyped`. */
+/** Serves one page at `/`, and at `/framed` one with an ad for a frame in it. Routes: `/placement`, of a session of its own; the same `/late`; `/one-session`; `/reshaped`, which render.js cannot read; and `/config`, without an ad. Not `/mistyped`. */
 export async function startApp(base_url: string, { body, policy, is_report_only }: Page): Promise<App> {
   const buildDocument = (
     content: string,
@@ -26,6 +26,10 @@ export async function startApp(base_url: string, { body, policy, is_report_only 
     }
     if (path === '/mistyped') return void response.writeHead(404).end('Not found')
     if (path === '/other') return void response.writeHead(204).end()
+    if (path === '/config') {
+      const { status } = await fetch(`${base_url}/v1/projects/proj_demo/config`, { headers: { authorization } })
+      return void response.writeHead(status).end()
+    }
     if (path === '/late') await sleep(1_500)
     const session_id = path === '/one-session' ? 'sess_one' : `sess_${Math.random().toString(36).slice(2)}`
     const answer = await placement(base_url, session_id)
@@ -42,10 +46,12 @@ export async function startApp(base_url: string, { body, policy, is_report_only 
   }
 }
 
+const authorization = 'Bearer sk_test_sandbox_demo'
+
 async function placement(base_url: string, session_id: string): Promise<unknown> {
   const answer = await fetch(`${base_url}/v1/placements`, {
     method: 'POST',
-    headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' },
+    headers: { authorization, 'content-type': 'application/json' },
     body: JSON.stringify({
       client_id: 'proj_demo',
       session_id,

@@ -267,6 +267,21 @@ describe.concurrent('the command', () => {
     )
   })
 
+  test('fails where the app asks for no ad, and names what it sent', async () => {
+    await using cli = await startTestCli()
+    const body = `<button onclick="fetch('/config')">Open</button>`
+    await using app = await startApp(cli.sandbox.url, { body })
+    const file = join(home, 'open.yaml')
+    writeFileSync(file, '- click: text=Open\n')
+    const browser = `--browser-path ${await chromium.executablePath()}`
+    const { code, stderr } = await cli.svc(
+      `observe --url ${app.url} ${browser} --for 1s --steps ${file} --reporter markdown`,
+    )
+    expect(code).toBe(5)
+    expect(stderr).toContain('Nothing of an ad was judged: the page requested none.')
+    expect(stderr).toContain('The page requested no ad, though GET /v1/projects/proj_demo/config of the app arrived.')
+  })
+
   test('says that an answer ended before its ad was requested', async () => {
     await using cli = await startTestCli()
     const body = `<div id="slot"></div><script type="module">

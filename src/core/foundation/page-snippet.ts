@@ -9,7 +9,7 @@ export const stubLines: readonly string[] = [
   '  queue: [],',
   '  withTurn: function (options, work) {',
   '    var result = new Promise(function (resolve) { resolve(work()) })',
-  '    this.queue.push(function (api) { return api.withTurn(options, function () { return result }) })',
+  '    window.SponsoredPlacement.queue.push(function (api) { return api.withTurn(options, function () { return result }) })',
   '    return result',
   '  },',
   '}',

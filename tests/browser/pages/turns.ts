@@ -66,6 +66,35 @@ export const turns: Kind = {
       phases: [...without, { ...shownOnce, run: arrive, values: hasAnswer }],
     }),
     {
+      name: 'stub-kept',
+      head: '{stub}',
+      cases: [
+        {
+          id: 'stub-kept',
+          does: 'The page keeps what the stub has, and uses it after render.js has loaded.',
+          happens: 'A turn and a queued function run as those of render.js do.',
+          script: `const { queue, withTurn: kept } = SponsoredPlacement
+section.turn = () => { ${answered.replace('SponsoredPlacement.withTurn', 'kept')} }
+section.later = () => queue.push((api) => { section.dataset.later = api.version === SponsoredPlacement.version })`,
+          phases: [
+            {
+              run: arrive,
+              placements: 0,
+              ...empty,
+              stays: true,
+              values: { 'typeof SponsoredPlacement.version': 'string' },
+            },
+            {
+              ...shownOnce,
+              run: 'section.turn(); section.later()',
+              values: { ...isBegun, 'section.dataset.later': 'true' },
+            },
+            { ...shownOnce, run: end, values: hasAnswer },
+          ],
+        },
+      ],
+    },
+    {
       name: 'script-after-the-turn',
       head: '{stub}',
       cases: [

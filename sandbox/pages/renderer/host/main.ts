@@ -156,4 +156,8 @@ const api = present ?? createApi(__RENDERER_VERSION__, findOwnUrl())
 if (!present) listenForConsole(api.openConsole)
 page[key] = api
 window.SponsoredPlacement = api
-if (Array.isArray(queued)) queued.forEach(api.queue.push)
+if (Array.isArray(queued)) {
+  queued.forEach(api.queue.push)
+  // Who keeps the stub pushes to its queue later too.
+  queued.push = api.queue.push as typeof queued.push
+}

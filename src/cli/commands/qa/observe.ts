@@ -53,7 +53,7 @@ export const observe: Command = {
   summary: 'Judge an integration by its requests and its page',
   details: [
     'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has. With --serve-dir: searches files that browsers get for secret keys and a missing stub, alone or beside the others.',
-    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
+    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app or, with --url, none for an ad; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
     `${observeFileName} here or in a directory above has what is accepted, planned and off.`,
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],

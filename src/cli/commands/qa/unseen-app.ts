@@ -14,6 +14,7 @@ interface Target {
 /** Returns why nothing was judged, or null. */
 export function explainNothing(watched: Watched, verdicts: readonly Verdict[], base_url: string) {
   if (isAppSeen(watched)) {
+    if (isWithoutAd(watched)) return 'Nothing of an ad was judged: the page requested none.'
     const isJudged = verdicts.some(({ standing }) => standing !== 'off' && standing !== 'not_seen')
     return isJudged
       ? null
@@ -30,6 +31,11 @@ function isAppSeen({ exchanges, served = [] }: Watched): boolean {
   return exchanges.some(isOfApp) || served.some(({ files }) => files > 0)
 }
 
+/** Whether a page was watched that neither requested an ad nor mounted one. */
+function isWithoutAd({ exchanges, page }: Watched): boolean {
+  return page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)
+}
+
 /** Resolves to what to do if nothing was seen that could be judged, or null: first that another sandbox got the requests. */
 export async function explainUnseen(watched: Watched, flags: ObserveFlags, { base_url, findOther }: Target) {
   const hint = unseenHint(watched, flags, base_url)
@@ -39,19 +45,22 @@ export async function explainUnseen(watched: Watched, flags: ObserveFlags, { bas
 /** Returns what to do if nothing was seen that could be judged, or null. */
 function unseenHint(watched: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
   const { exchanges, page } = watched
-  if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
+  if (page !== null && isWithoutAd(watched)) {
     // Then the reason is known.
     if (page.renderer_errors.length + page.console_errors.length + page.blocked.length > 0) return null
     if (page.has_early_end) return `The page requested no ad. ${describeEnding('finished_early')}`
     const isUsed = steps !== undefined || headedFlag(flags) !== null
     const early = page.is_idle ? ' Does it look for SponsoredPlacement before render.js has run?' : ''
+    const other = exchanges.find(isOfApp)
+    if (isUsed && other !== undefined)
+      return `The page requested no ad, though ${other.method} ${other.path} of the app arrived. Does a step come before its consent is stored? A step waits: - wait: 1s${early}`
     return isUsed
       ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
       : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
   if (isAppSeen(watched)) {
-    const isWithoutAd = page === null && exchanges.some(isOfApp) && !exchanges.some(isAdRequest)
-    return isWithoutAd ? 'No placement was requested: the rules about ads had nothing to judge by.' : null
+    const isOther = page === null && exchanges.some(isOfApp) && !exchanges.some(isAdRequest)
+    return isOther ? 'No placement was requested: the rules about ads had nothing to judge by.' : null
   }
   if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
   return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'

@@ -57,7 +57,7 @@ test.each<[ReportedError, message: string, fix: string | null]>([
   [
     { code: 'request_failed', status: 500, request, content_type: 'application/json', got: ['detail', 'stack'] },
     'POST /api/placement responded with 500 and application/json with the fields detail, stack: not an error of the service.',
-    null,
+    'Your server failed before it had a response to pass on: its log says why. Is the service running at the base URL that it uses (svc sandbox ps)?',
   ],
   [
     { code: 'request_failed', status: 503, request, response: { reason_code: 'injected_fault', fields: 'none' } },

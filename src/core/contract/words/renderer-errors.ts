@@ -183,13 +183,16 @@ function describeRequest(error: ReportedError): Words {
   // A backend with errors of its own.
   const said = message?.replace(/^Error: /, '')
   const fields = got === undefined || got.length === 0 ? '' : ` with the fields ${got.join(', ')}`
-  const what = said === undefined || said === reason_code ? 'not an error of the service.' : said
+  const isOwn = said === undefined || said === reason_code
+  const what = isOwn ? 'not an error of the service.' : said
   return {
     message: `${describeSource(error)} and ${describeType(content_type)}${fields}: ${what}`,
     fix:
       code === 'activation_failed'
         ? fixOfScript
-        : (explainNoRetry(error) ?? findEntry(fixesOfStatus, String(status)) ?? null),
+        : (explainNoRetry(error) ??
+          (isOwn ? fixOfOwnStatus(status) : findEntry(fixesOfStatus, String(status))) ??
+          null),
   }
 }
 
@@ -197,8 +200,16 @@ const fixOfScript =
   'Load render.js from the service, by a script element without type="module": it activates with the server it was loaded from.'
 
 const fixesOfStatus: Readonly<Record<string, string>> = {
+  401: 'Your server demands a login for this route: let the page send it.',
+  403: 'Your server refuses the page by a rule of its own, such as one against forged requests.',
   404: 'Your server has no such route: correct the endpoint of the turn, or add the route.',
   405: 'Your server has the route for other methods: let it accept POST.',
+}
+
+/** Returns what to do about a status that a backend responds with by itself. */
+function fixOfOwnStatus(status: number): string | undefined {
+  if (status < 500) return findEntry(fixesOfStatus, String(status))
+  return 'Your server failed before it had a response to pass on: its log says why. Is the service running at the base URL that it uses (svc sandbox ps)?'
 }
 
 function describeUnreadable(error: ReportedError): Words {
