@@ -214,6 +214,8 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
     }
     return found
   }
+  const nameMetric = (event: string) =>
+    format.events.has(event) ? (format.events.get(event) ?? null) : findMetric(event)
   const noLabels = new Set([keyIndex, timeIndex, metricIndex, countIndex, ...counted.map(({ index }) => index)])
   const summed = countColumn === null ? counted : [{ column: countColumn, index: countIndex }]
   return {
@@ -231,6 +233,11 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
         if (!(error instanceof BadValue)) throw error
         return null
       }
+    },
+    isRead: (index: number) => noLabels.has(index),
+    mayCount(text: string, index: number): boolean {
+      if (index === metricIndex) return nameMetric(text) !== null
+      return summed.some((each) => each.index === index) && Object.hasOwn(flags, text.toLowerCase())
     },
     key: columns.key,
     key_column: columns.key_column,
@@ -252,7 +259,7 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
       // Our own export of beacons has no metric where a beacon did not count.
       if (isEmpty(event)) return null
       const name = typeof event === 'object' ? shortText(event) : String(event).trim()
-      const metric = format.events.has(name) ? (format.events.get(name) ?? null) : findMetric(name)
+      const metric = nameMetric(name)
       if (metric !== null || format.events.has(name)) read_events.set(name, metric)
       else addTo(others, shortText(name))
       if (metric === null) return null

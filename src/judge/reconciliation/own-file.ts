@@ -27,6 +27,8 @@ export interface OwnFile {
   /** The names of its columns, in order. Two that are not read may be the same. */
   names: readonly string[]
   rows: readonly OwnRow[]
+  /** Whether its last line has no end: it may be cut off. */
+  is_unended?: boolean
   /** What a JSON document has beside its rows. */
   totals?: readonly StatedTotals[]
   other_lists?: readonly string[]
@@ -99,13 +101,28 @@ function parseSeparated(text: string, map: readonly Mapping[]): OwnFile {
   const found = findHeader(lines.slice(skipped), stated, map)
   const records = readRecords(lines.slice(skipped), found.separator, skipped === 0 ? 1 : 2)
   const [head, ...rows] = records.slice(found.index)
+  refuseTables(records.slice(0, found.index), head, map)
   return {
     kind: found.separator === '\t' ? 'tsv' : 'csv',
     separator: found.separator,
     header_line: head?.line ?? null,
     names: trimmedNames(head?.cells ?? []),
     rows,
+    is_unended: !lines.endsWith('\n'),
   }
+}
+
+/** @throws OwnFileError if rows before the header have a header of their own: they would not be compared */
+function refuseTables(before: readonly OwnRow[], head: OwnRow | undefined, map: readonly Mapping[]): void {
+  const at = before.findIndex(({ cells }) => countKnownColumns(trimmedNames(cells), map) > 0)
+  const hasNumbers = before
+    .slice(at + 1)
+    .some(({ cells }) => cells.some((cell) => /^\s*\d[\d.,'’\s]*$/.test(String(cell))))
+  if (at < 0 || !hasNumbers || head === undefined) return
+  throw new OwnFileError(
+    `It has two tables: their headers are in lines ${before[at]!.line} and ${head.line}.`,
+    'Give each table in a file of its own.',
+  )
 }
 
 function trimmedNames(cells: readonly unknown[]): string[] {
@@ -156,7 +173,9 @@ function modalWidth(records: readonly OwnRow[]): number {
 function readRecords(text: string, separator: Separator, firstLine: number, isSample = false): OwnRow[] {
   const quoted = Papa.parse<string[]>(text, { delimiter: separator, newline: '\n' })
   // In tab separated values of other programs a quote is a character.
-  const isPlain = separator === '\t' && quoted.errors.length > 0
+  const isSwallowed = (cell: string) => cell.includes('\n') && cell.includes('\t')
+  const isPlain =
+    separator === '\t' && (quoted.errors.length > 0 || quoted.data.some((cells) => cells.some(isSwallowed)))
   const { data, errors } = isPlain
     ? Papa.parse<string[]>(text, { delimiter: separator, newline: '\n', quoteChar: '\0' })
     : quoted
@@ -171,7 +190,24 @@ function readRecords(text: string, separator: Separator, firstLine: number, isSa
     for (const cell of raw) if (cell.includes('\n')) line += cell.split('\n').length - 1
   }
   if (errors.length > 0 && !isSample) throw quoteFailure(errors, lineByRecord)
+  const swallowed = data.flatMap((raw, index) => (isSample || !holdsRows(raw, separator) ? [] : [lineByRecord[index]!]))
+  if (swallowed.length > 0) {
+    const message = 'a quoted cell of it holds a line break, and what looks like rows'
+    const problems = swallowed.map((line) => ({ line, message }))
+    throw rowFailure(problems, 'Double each quote that is a part of a text, and quote that text.')
+  }
   return records
+}
+
+/** Whether each line of a record looks like a row of its own: as many cells, and a column of numbers. */
+function holdsRows(cells: readonly string[], separator: Separator): boolean {
+  if (!cells.some((cell) => cell.includes('\n') && cell.includes(separator))) return false
+  const lines = cells
+    .join(separator)
+    .split('\n')
+    .map((line) => line.split(separator))
+  const isNumber = (_: string, at: number) => lines.every((line) => /^\s*\d+\s*$/.test(line[at] ?? ''))
+  return lines.every((line) => line.length === cells.length) && cells.some(isNumber)
 }
 
 /** Marks of no width around a text, which spreadsheets and web pages leave. */

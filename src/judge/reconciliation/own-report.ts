@@ -66,7 +66,7 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
   for (const stated of totals) holdTotals(stated, columns, counts.rows, decimal)
   return {
     counts: { ...counts, unread },
-    beside: { totals: totals.map(({ name }) => name), lists: other_lists },
+    beside: { totals: totals.filter(({ is_named }) => is_named).map(({ name }) => name), lists: other_lists },
     columns: read.map(({ column, field }) => ({ column, field, format: describeFormat(field, column) })),
     header_line: file.header_line,
   }
@@ -80,7 +80,7 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
 
 /** Totals that a document states beside its rows must be their sums, where they have the same columns. @throws OwnFileError */
 function holdTotals(
-  { name, counts: stated }: StatedTotals,
+  { name, is_named, counts: stated }: StatedTotals,
   { counts: read }: OwnColumns,
   rows: readonly OwnCount[],
   decimal: DecimalSign,
@@ -90,10 +90,18 @@ function holdTotals(
     const text = stated.get(column) ?? stated.get(column.slice(column.lastIndexOf('.') + 1))
     const total = isEmpty(text) ? null : parseWhole(String(text), typeof text === 'number' ? '.' : decimal)
     const sum = rows.reduce((sum, { counts }) => sum + (counts[metric] ?? 0), 0)
-    if (total === null || total === sum) continue
+    if (total === null || total === sum || (!is_named && total === 0)) continue
+    if (!is_named) throw besideRows(shortText(name), `${total} of ${column}`)
     const message = `Its ${shortText(name)} are ${total} of ${column}, and the sum of its rows is ${sum}: is the file whole?`
     throw new OwnFileError(message, `Export all of its rows, or remove ${shortText(name)}: nothing was compared.`)
   }
+}
+
+function besideRows(name: string, count: string): OwnFileError {
+  return new OwnFileError(
+    `Its ${name} beside the rows has ${count}.`,
+    `Add it to the rows if it counts, or remove ${name}.`,
+  )
 }
 
 /** Rows of events by day are rather sums than events, each with a time: a column of counts that is not read is theirs. */

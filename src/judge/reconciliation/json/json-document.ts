@@ -31,7 +31,7 @@ export function readDocument(whole: object, map: readonly Mapping[]): JsonDocume
   const lists = isObject(whole) && Array.isArray(whole.items) ? all.filter(({ path }) => path === 'items') : all
   const chosen = chooseList(lists, isObject(whole) ? readRoot(whole, finder) : null)
   const { names, rows, around } = chosen
-  for (const each of around) refusePage(each)
+  for (const each of around) refusePage(each, rows.length)
   const totals = around.flatMap((each) => listTotals(each, names))
   const isTotal = (path: string) => totals.some(({ name }) => path === name || path.endsWith(`.${name}`))
   // A list of the names of the columns is read.

@@ -11,6 +11,10 @@ interface FileReader extends RowReader {
   key: KeyField
   /** Its name. */
   key_column: string
+  /** Whether a column is read, by its index. */
+  isRead(index: number): boolean
+  /** Whether a text in a column may be a count, yes or no, or an event that is a metric. */
+  mayCount(text: string, index: number): boolean
 }
 
 export interface LeftOutRow {
@@ -42,18 +46,35 @@ function isHeader(row: OwnRow, { names }: OwnFile, { key_column, keyCell }: File
   return keyCell(row) === key_column && names.every((name, index) => name === String(row.cells[index] ?? '').trim())
 }
 
-/** Returns the last rows of one cell that is no key: when and by whom a report was written. */
-function findTrailingNotes({ rows, names }: OwnFile, { findKey, key, keyCell }: FileReader): ReadonlySet<OwnRow> {
+/**
+ * Returns the last rows of one cell that is no key: when and by whom a report was written. It is the first cell, or in a
+ * column that is not read; elsewhere the row lacks its key.
+ */
+function findTrailingNotes(file: OwnFile, reader: FileReader): ReadonlySet<OwnRow> {
+  const { rows, names } = file
+  const { findKey, key, keyCell, isRead, mayCount } = reader
   const notes = new Set<OwnRow>()
   for (let index = rows.length - 1; index >= 0; index--) {
     const row = rows[index]!
     const [text, more] = row.cells.filter((cell) => !isEmpty(cell))
-    const isAlone = more === undefined && /[^\d.,'’%\s-]/.test(String(text))
+    const at = row.cells.findIndex((cell) => !isEmpty(cell))
+    const isPlaced = !isRead(at) || (at === 0 && !mayCount(String(text).trim(), at))
+    const isAlone = more === undefined && isPlaced && /[^\d.,'’%\s-]/.test(String(text))
     // A session may have any name: one cell of several is then rather a row without counts.
     const isShort = key !== 'session_id' || row.cells.length < names.length
     if (!isAlone || !isShort || (key !== 'session_id' && !isEmpty(keyCell(row)) && findKey(keyCell(row)) !== null))
       break
+    if (index === rows.length - 1 && isCutOff(row, file, reader)) break
     notes.add(row)
   }
   return notes
+}
+
+/** Whether the last line ends inside its key: it has no end, and begins as the key of another row does. */
+function isCutOff({ line, cells }: OwnRow, { rows, names, is_unended }: OwnFile, reader: FileReader): boolean {
+  const text = String(cells[0] ?? '')
+  const isLast = is_unended === true && rows.at(-1)?.line === line
+  if (!isLast || reader.key_index !== 0 || cells.length >= names.length) return false
+  const shape = (key: string) => (/\d/.test(text) ? key.replace(/[\p{L}\d]/gu, 'x') : key)
+  return rows.some((row) => row.line !== line && shape(String(reader.keyCell(row))).startsWith(shape(text)))
 }
