@@ -200,12 +200,8 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
   const countIndex = countColumn === null ? -1 : indexOf(countColumn)
   const cellAt = ({ cells }: OwnRow, index: number) =>
     separator === null ? cells[index] : unguard(String(cells[index] ?? ''))
-  const readCell = (row: OwnRow, { column, index }: { column: string; index: number }, zeros: Map<string, number>) => {
-    const cell = row.cells[index]
-    const count = readCount(cell, column, format.decimal)
-    if (count === 0 && isNoNumber(cell)) addTo(zeros, isEmpty(cell) ? '' : shortText(cell))
-    return count
-  }
+  const readCell = ({ cells }: OwnRow, { column, index }: CountColumn, zeros: Map<string, number>) =>
+    readNoted(cells[index], { column, decimal: format.decimal, zeros })
   const readColumns = (row: OwnRow, zeros: Map<string, number>): Counts => {
     const found: Partial<Record<Metric, number>> = {}
     for (const { metric, column, index } of counted) {
@@ -214,8 +210,6 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
     }
     return found
   }
-  const nameMetric = (event: string) =>
-    format.events.has(event) ? (format.events.get(event) ?? null) : findMetric(event)
   const noLabels = new Set([keyIndex, timeIndex, metricIndex, countIndex, ...counted.map(({ index }) => index)])
   const summed = countColumn === null ? counted : [{ column: countColumn, index: countIndex }]
   return {
@@ -236,7 +230,7 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
     },
     isRead: (index: number) => noLabels.has(index),
     mayCount(text: string, index: number): boolean {
-      if (index === metricIndex) return nameMetric(text) !== null
+      if (index === metricIndex) return nameMetric(text, format) !== null
       return summed.some((each) => each.index === index) && Object.hasOwn(flags, text.toLowerCase())
     },
     key: columns.key,
@@ -250,16 +244,13 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
      * that are 0 are added to `zeros`.
      */
     readCounts(row: OwnRow, { others, read_events, zeros }: Noted): Counts | null {
-      if (row.cells.length > names.length && row.cells.slice(names.length).some((cell) => !isEmpty(cell))) {
-        const message = `it has ${row.cells.length} cells, and the header ${names.length}: quote cells with the separator in them`
-        throw new BadValue(message)
-      }
+      refuseWide(row, names.length)
       if (counts.layout === 'columns') return readColumns(row, zeros)
       const event = cellAt(row, metricIndex)
       // Our own export of beacons has no metric where a beacon did not count.
       if (isEmpty(event)) return null
       const name = typeof event === 'object' ? shortText(event) : String(event).trim()
-      const metric = nameMetric(name)
+      const metric = nameMetric(name, format)
       if (metric !== null || format.events.has(name)) read_events.set(name, metric)
       else addTo(others, shortText(name))
       if (metric === null) return null
@@ -271,6 +262,30 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
       return { key: readKey(cellAt(row, keyIndex), columns, format), time_ms }
     },
   }
+}
+
+interface CountColumn {
+  column: string
+  index: number
+}
+
+/** Reads a count. A cell without a number that is 0 is added to `zeros`. */
+function readNoted(
+  cell: unknown,
+  { column, decimal, zeros }: { column: string; decimal: DecimalSign; zeros: Map<string, number> },
+): number {
+  const count = readCount(cell, column, decimal)
+  if (count === 0 && isNoNumber(cell)) addTo(zeros, isEmpty(cell) ? '' : shortText(cell))
+  return count
+}
+
+function nameMetric(event: string, { events }: ValueFormat): Metric | null {
+  return events.has(event) ? (events.get(event) ?? null) : findMetric(event)
+}
+
+function refuseWide({ cells }: OwnRow, width: number): void {
+  if (cells.slice(width).every(isEmpty)) return
+  throw new BadValue(`it has ${cells.length} cells, and the header ${width}: quote cells with the separator in them`)
 }
 
 /** What is noted of the rows of a file. */
