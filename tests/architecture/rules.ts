@@ -519,6 +519,7 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/core/foundation/personal-data/postal-addresses.ts': 'words of our own',
   'src/cli/mcp/results/outside-text.ts': 'a pattern of the contract',
   'src/cli/mcp/results/result-text.ts': 'names of our own',
+  'src/judge/recordings/key-guard.ts': 'numbers of our own',
   'src/judge/recordings/rewriting.ts': 'an origin, escaped',
   'src/judge/recordings/secret-memory.ts': 'credentials of an exchange, escaped',
   'sandbox/pages/demo/canvases.ts': 'names of our own',

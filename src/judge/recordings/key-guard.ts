@@ -22,9 +22,12 @@ export class KeyError extends Error {
  */
 const liveKey = /(?<![A-Za-z])[sp]k_live_(?!redacted\b)[A-Za-z0-9]/
 const liveKeyBehindLength = /([A-Za-z])([sp]k_live_[\w-]{57,})/g
-/** The same as the numbers of its bytes, and in the encodings of mail: quoted-printable, and UTF-7. */
-const liveBytes =
-  /(?<!\d)(?<!(?:6[5-9]|[78]\d|9[0789]|1[01]\d|12[0-2]),\s?)11[25],\s?107,\s?95,\s?108,\s?105,\s?118,\s?101,\s?95,\s?\d/
+/** The same as the numbers of its bytes, in a list or with their indexes, and in the encodings of mail: quoted-printable, and UTF-7. */
+const between = String.raw`,\s{0,64}(?:["']?\d{1,9}["']?\s{0,64}:\s{0,64})?`
+const letterBefore = `(?:6[5-9]|[78]\\d|9[0789]|1[01]\\d|12[0-2])${between}`
+const liveBytes = new RegExp(
+  String.raw`(?<!\d)(?=11[25],)(?<!(?<!\d)${letterBefore})${['11[25]', 107, 95, 108, 105, 118, 101, 95, '\\d'].join(between)}`,
+)
 const ofMail = /=(?:([2-7][\da-f])|\r?\n)|\+AF8-?/gi
 
 function hasLiveKey(text: string): boolean {
@@ -32,10 +35,25 @@ function hasLiveKey(text: string): boolean {
   for (const [, before = '', key = ''] of text.matchAll(liveKeyBehindLength)) {
     if (key.length >= before.charCodeAt(0)) return true
   }
+  if (hasKeyOfCbor(text)) return true
   const plain = text.replace(ofMail, (whole, digits?: string) =>
     digits === undefined ? (whole.startsWith('+') ? '_' : '') : String.fromCharCode(Number.parseInt(digits, 16)),
   )
   return plain !== text && liveKey.test(plain)
+}
+
+/** Whether a line, as what can be read of bytes, is a row of short texts of CBOR (RFC 8949), of which one behind a name is a key. */
+function hasKeyOfCbor(text: string): boolean {
+  if (!/[o-w][sp]k_live_/.test(text)) return false
+  return text.split('\n').some((line) => {
+    const first = line.search(/[a-w]/)
+    for (let at = first; /[a-w]/.test(line[at] ?? ''); ) {
+      const end = at + 1 + line.charCodeAt(at) - 0x60
+      if (at > first && /^[sp]k_live_[\w-]{7,}$/.test(line.slice(at + 1, end))) return true
+      at = end
+    }
+    return false
+  })
 }
 
 /** Returns why a text is not passed on: it has a production key in one of its readings, or has more of them than are looked into. */
