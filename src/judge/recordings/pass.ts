@@ -12,7 +12,7 @@ import { findKeyReason, guardBody, KeyError } from './key-guard.ts'
 import { maxRequestBytes, maxResponseBytes } from './recorded-body.ts'
 import { type Refusal, refuse } from './refusals.ts'
 import type { Rewriting } from './rewriting.ts'
-import { rewriteStream } from './streams.ts'
+import { createReadFirst, rewriteStream } from './streams.ts'
 import {
   describeFailure,
   findResponseError,
@@ -83,10 +83,15 @@ export function passRequest(passage: Passage, incoming: IncomingMessage, respons
     })
     answer(passage, received, response, exchange).catch(() => response.destroy())
   })
-  incoming.on('data', (chunk: Buffer) => exchange.request.add(chunk))
+  const keep = (chunk: Buffer) => void exchange.request.add(chunk)
+  incoming.on('data', keep)
+  // The client may read the response after it has sent everything.
+  sent.on('close', () => incoming.off('data', keep).unpipe().resume())
   incoming.on('error', () => sent.destroy())
-  if (passage.allow_live) incoming.pipe(sent)
-  else incoming.pipe(guardBody(readEncodings(incoming.headers['content-encoding'])).on('error', fail)).pipe(sent)
+  const body = passage.allow_live
+    ? incoming
+    : incoming.pipe(guardBody(readEncodings(incoming.headers['content-encoding'])).on('error', fail))
+  body.pipe(createReadFirst()).pipe(sent)
 }
 
 const clientLeft = 'The client left.'

@@ -737,6 +737,26 @@ describe('a hostile service', () => {
     expect(on.text()).toMatch(said)
   })
 
+  test('a response that comes before all of the request was read is passed on, and the request sent once', async () => {
+    let count = 0
+    await using on = await stage((incoming, response) => {
+      count++
+      let length = 0
+      incoming.on('data', (chunk: Buffer) => {
+        length += chunk.length
+        if (length < 65_536 || response.headersSent) return
+        response.writeHead(413, { ...json, connection: 'close' }).end('{"a":1}', () => incoming.destroy())
+      })
+    })
+    const body = JSON.stringify({ a: 'x y '.repeat(500_000) })
+    for (let call = 0; call < 20; call++) {
+      const response = await fetch(on.url + place, { method: 'POST', body })
+      expect([response.status, await response.text()]).toEqual([413, '{"a":1}'])
+    }
+    expect(count).toBe(20)
+    expect(new Set((await on.finish()).map((entry) => entry.response.status))).toEqual(new Set([413]))
+  })
+
   test('a service that is gone is a 502 that names itself, and an entry without a response', async () => {
     await using on = await stage((incoming) => incoming.socket.destroy())
     const response = await fetch(on.url + place, { method: 'POST', body: '{}' })
