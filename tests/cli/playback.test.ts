@@ -85,6 +85,26 @@ describe('svc start --playback', () => {
     expect(stderr).toContain('1 request was not recorded: the emulator responded.\n')
   })
 
+  test.each(['1e400', '123456789012345678901234567890', '3000000000'])(
+    'leaves out a width of %s, and names it',
+    async (width) => {
+      const har = JSON.parse(readFileSync(file, 'utf8')) as {
+        log: { entries: { response: { content: { text: string } } }[] }
+      }
+      const { content } = har.log.entries[0]!.response
+      content.text = content.text.replace(/("placement":\{.*?"width":)\d+/s, `$1${width}`)
+      expect(content.text).toContain(`"width":${width}`)
+      writeFileSync(join(folder, 'large.har'), JSON.stringify(har))
+      await using playing = await play('-o json --playback large.har --max-age 36500d --fallback')
+      expect(JSON.parse(playing.firstLine)).toMatchObject({ playback: { exchanges: 2 } })
+      expect((await playing.run('placements create --session one --expect fill')).code).toBe(0)
+      const { stderr } = await playing.end()
+      expect(stderr).toContain(
+        '1 recorded fills have a number that is too large and are not played, the first is entry 1: width',
+      )
+    },
+  )
+
   test('svc exec plays too', async () => {
     const script = `
       import { writeFileSync } from 'node:fs'

@@ -59,6 +59,15 @@ export function readDecision(body: Json): RecordedDecision | null {
   return { outcome, label_text, consent: readConsent(body.authoritative_consent) }
 }
 
+/** What every store takes as an integer. */
+const maxNumber = 2_147_483_647
+
+/** Returns the first field of a fill whose number is larger than what can be stored; null without one. */
+export function findExcess({ outcome }: RecordedDecision): string | null {
+  const found = Object.entries(outcome).find(([, value]) => typeof value === 'number' && value > maxNumber)
+  return found?.[0] ?? null
+}
+
 function readOutcome(body: JsonObject, decision: JsonObject): RecordedFill | RecordedNoFill | null {
   if (decision.fill === false) {
     const reason = text(decision.no_fill_reason) ?? ''

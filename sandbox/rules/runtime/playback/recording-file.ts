@@ -41,7 +41,7 @@ export function openRecording(
   const aging = findAging(name, { age_ms: now_ms - recorded_at_ms, max_age_ms, recorded_at_ms })
   if (aging !== null && strict_age)
     throw new SandboxError('recording_old', `${aging}.`, 'Record it again, or allow more with --max-age.')
-  const { sessions, exchanges, without_body } = script
+  const { sessions, exchanges } = script
   const source = { file, creator: recording.creator, recorded_at_ms, sessions: sessions.length, fallback }
   return {
     player: {
@@ -49,7 +49,7 @@ export function openRecording(
       source: { ...source, exchanges: exchanges.length },
       media: createRecordedMedia(recording.exchanges, script.campaigns),
     },
-    warnings: [...(aging === null ? [] : [`${aging}: record it again`]), ...partWarnings(recording, without_body)],
+    warnings: [...(aging === null ? [] : [`${aging}: record it again`]), ...partWarnings(recording, script)],
     extendDemand: (demand) => extend(demand, script),
   }
 }
@@ -83,7 +83,7 @@ function parse(name: string, text: string): Recording {
 function nothingToPlay(
   name: string,
   { left_out, first_unreadable }: Recording,
-  { without_body }: Script,
+  { without_body, too_large }: Script,
 ): SandboxError {
   const facts = [
     [left_out.not_of_api, 'of another API or page'],
@@ -91,6 +91,7 @@ function nothingToPlay(
     [left_out.no_response, 'without a response'],
     [left_out.unreadable, `not readable (${first_unreadable})`],
     [without_body, 'without the body of their response'],
+    [too_large.length, `with a number that is too large (${too_large[0]})`],
   ] as const
   const found = facts.flatMap(([count, what]) => (count === 0 ? [] : `${count} ${what}`)).join(', ')
   const message = `${name} has nothing to play: ${found === '' ? 'it has no entry' : `of its entries, ${found}`}.`
@@ -108,9 +109,18 @@ function findAging(
   return `${name} is of ${day}, ${formatDuration(age_ms)} old, and at most ${formatDuration(max_age_ms)} is expected`
 }
 
-function partWarnings({ left_out: { unreadable }, first_unreadable }: Recording, without_body: number): string[] {
+function partWarnings(
+  { left_out: { unreadable }, first_unreadable }: Recording,
+  { without_body, too_large }: Script,
+): string[] {
   return [
     ...(without_body === 0 ? [] : [`${without_body} recorded responses have no body and are not played`]),
+    ...too_large
+      .slice(0, 1)
+      .map(
+        (first) =>
+          `${too_large.length} recorded fills have a number that is too large and are not played, the first is ${first}`,
+      ),
     ...(unreadable === 0
       ? []
       : [`${unreadable} entries cannot be read and are not played, the first is ${first_unreadable}`]),

@@ -10,7 +10,7 @@ import type { RecordedExchange, RecordedId, Recording } from '#contract/recordin
 import { isObject, type Json, parseJson } from '#foundation/json.ts'
 import { listFields } from './fields.ts'
 import { type CampaignNames, createRecordedCampaigns, type RecordedCampaigns } from './recorded-campaigns.ts'
-import { type RecordedDecision, readDecision } from './recorded-outcomes.ts'
+import { findExcess, type RecordedDecision, readDecision } from './recorded-outcomes.ts'
 import { type ComparedRequest, comparedFields, findSession, formText, namedThings } from './request-form.ts'
 
 /** An exchange that can be played. */
@@ -44,6 +44,8 @@ export interface Script {
   campaigns: RecordedCampaigns
   /** Successes of the API without a JSON body: nothing can be played of them. */
   without_body: number
+  /** Fills with a number that cannot be stored, each as `entry 4: width`. */
+  too_large: readonly string[]
   /** Returns the exchanges of a sequence, in their order. */
   sequence(endpoint: RecordedId, scope: Scope, form: string): readonly ScriptedExchange[]
 }
@@ -52,7 +54,9 @@ const endpoints: Readonly<Record<RecordedId, Endpoint>> = { ...v1, ...compat }
 
 export function createScript({ exchanges: recorded }: Pick<Recording, 'exchanges'>): Script {
   const candidates = recorded.flatMap((exchange) => (isPlayable(exchange) ? [toScripted(exchange)] : []))
-  const exchanges = candidates.filter(({ status, json }) => status >= 400 || json !== null)
+  const complete = candidates.filter(({ status, json }) => status >= 400 || json !== null)
+  const too_large = complete.flatMap((exchange) => describeExcess(exchange) ?? [])
+  const exchanges = complete.filter((exchange) => describeExcess(exchange) === null)
   const things = findThings(exchanges)
   const sequences = new Map<string, ScriptedExchange[]>()
   for (const exchange of exchanges) {
@@ -68,7 +72,8 @@ export function createScript({ exchanges: recorded }: Pick<Recording, 'exchanges
     things,
     decisions: findDecisions(exchanges, campaigns),
     campaigns,
-    without_body: candidates.length - exchanges.length,
+    without_body: candidates.length - complete.length,
+    too_large,
     sequence: (endpoint, scope, form) => sequences.get(sequenceKey(endpoint, scope, form)) ?? [],
   }
 }
@@ -96,6 +101,12 @@ function toScripted(exchange: Playable): ScriptedExchange {
     json,
     slot_ids: listSlots(json, exchange.response_headers),
   }
+}
+
+function describeExcess({ entry, json }: ScriptedExchange): string | null {
+  const decision = readDecision(json)
+  const field = decision === null ? null : findExcess(decision)
+  return field === null ? null : `entry ${entry + 1}: ${field}`
 }
 
 /** Returns the slots of a response: one, those of a job, or those that a header lists beside the first. */
