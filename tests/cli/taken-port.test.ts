@@ -78,7 +78,9 @@ describe('svc start on a port', () => {
     const { url, pid } = await startIn(temporaryDirectory(), temporaryDirectory())
     const { port } = new URL(url)
     const { stderr } = await runAt(`start --port ${port} --ephemeral`)
-    expect(stderr).toContain(`error: Port ${port} is taken by a sandbox of another user or another SVC_HOME: `)
+    expect(stderr).toContain(
+      `error: Port ${port} is taken by a sandbox of another user or another SVC_HOME, or svc sandbox record before one: `,
+    )
     if (process.platform === 'linux') expect(stderr).toContain(`: pid ${pid} (`)
   })
 })

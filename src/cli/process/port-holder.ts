@@ -36,7 +36,8 @@ export async function describeHolder(
     const url = `http://${each.includes(':') ? `[${each}]` : each}:${port}`
     const answer = await readAnswer(each, port)
     if (answer === null) continue
-    if (await system.respondsAt(url)) return `a sandbox of another user or another SVC_HOME: ${holder}`
+    if (await system.respondsAt(url))
+      return `a sandbox of another user or another SVC_HOME, or svc sandbox record before one: ${holder}`
     return `${holder}, which ${answer}`
   }
   return holder
