@@ -473,6 +473,19 @@ describe('columns are found', () => {
     expect(failure(`slot_id,clicks\n${a},1\n`, { map: ['tap_v2=click'] })[0]).toBe('There is no column tap_v2 in it.')
   })
 
+  test('of two events of one metric, where their user says so; else they are refused, as two columns are', () => {
+    const text = `slot_id,event\n${a},render\n${a},loaded\n${b},Render\n`
+    expect(read(text.replace('loaded', 'RENDER')).rows).toHaveLength(3)
+    expect(read(text, { map: ['loaded=none'] }).rows).toHaveLength(2)
+    expect(failure(text)).toEqual([
+      'The events render and loaded both could be rendered_impression.',
+      'Leave one out: --map loaded=none. If both count: --map render=rendered_impression --map loaded=rendered_impression',
+    ])
+    expect(failure(text, { map: ['render=rendered_impression'] })[0]).toContain('both could be')
+    const both = ['render', 'loaded'].map((event) => `${event}=rendered_impression`)
+    expect(read(text, { map: both }).rows).toHaveLength(3)
+  })
+
   test('of events by day, where the count may be in a column that is not read: it is refused', () => {
     const text = (time: string) => `${time},event,Value\n2026-01-31,click,7\n`
     expect(read(text('timestamp')).rows).toEqual([[2, '2026-01-31', { click: 1 }]])

@@ -11,7 +11,7 @@ import {
   parseLocalTime,
   parseZonedTime,
 } from './calendar.ts'
-import { findMetric, metrics, metricWords, type OwnField, suggestMetric } from './column-words.ts'
+import { findMetric, metrics, metricWords, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { type OwnColumns, quoteColumn, unknownColumn } from './columns.ts'
 import { findRowsLeftOut, type LeftOutRow } from './left-out/rows-left-out.ts'
 import type { WrongTotal } from './left-out/total-rows.ts'
@@ -102,6 +102,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
   const unknown = [...format.events.keys()].find((event) => !read_events.has(event))
   if (unknown !== undefined) throw unknownColumn(unknown, file.names, [...read_events.keys(), ...others.keys()])
+  refuseSynonyms(read_events, format.events)
   if (rows.length === 0 && other_events.length > 0) throw noMetric(other_events.map(({ event }) => event))
   return {
     key: columns.key === 'asset_token' ? 'slot_id' : columns.key,
@@ -169,6 +170,26 @@ function nameTotal({ text, column }: WrongTotal, names: readonly string[]): stri
 }
 
 class BadValue extends Error {}
+
+/** Two events of one metric may be the same count twice. @throws OwnFileError unless their user named them */
+function refuseSynonyms(read: ReadonlyMap<string, Metric | null>, named: ValueFormat['events']): void {
+  const words = new Set([...named.keys()].map(normalizeWord))
+  const guessed = [...read.keys()].filter((event) => !words.has(normalizeWord(event)))
+  for (const event of guessed) {
+    const metric = read.get(event)!
+    const isOther = (each: string) => read.get(each) === metric && normalizeWord(each) !== normalizeWord(event)
+    const other = [...read.keys()].find(isOther)
+    if (other === undefined) continue
+    const both = `--map ${quoteColumn(event, metric)} --map ${quoteColumn(other, metric)}`
+    throw new OwnFileError(
+      `The events ${shortText(event)} and ${shortText(other)} both could be ${metric}.`,
+      'Choose one.',
+      {
+        command_hint: `Leave one out: --map ${quoteColumn(other, 'none')}. If both count: ${both}`,
+      },
+    )
+  }
+}
 
 function noMetric(events: readonly string[]): OwnFileError {
   const words = metrics.map((metric) => `${metric} (also ${metricWords[metric].slice(0, 3).join(', ')})`)

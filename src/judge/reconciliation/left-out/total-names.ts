@@ -51,10 +51,11 @@ function isTotalWord(text: string): boolean {
 
 /** Names in Chinese characters may have blanks between them. */
 function normalizeName(text: string): string {
-  return text
+  const bare = text.replace(/\([^()]*\)/g, '')
+  return (bare.trim() === '' ? text : bare)
     .toLowerCase()
-    .replace(/\([^()]*\)/g, '')
-    .replace(/[\s:：*=./&]+/g, ' ')
+    .replace(/[\s:：*=./&_#()[\]]+/g, ' ')
+    .replace(/(^|\s)[-–—]{1,9}(?=\s|$)/g, ' ')
     .replace(/(?<=\p{Script=Han}) (?=\p{Script=Han})/gu, '')
     .trim()
 }

@@ -130,9 +130,24 @@ describe('rows of totals are left out', () => {
       [one, two, 'Total,,30', 'Max,,20', 'Media,,15'],
       ['4 total Total', '5 total Max', '6 total Media'],
     ],
-    ...['Łącznie', 'OGÓŁEM:', '合 計', '合計', '总计', 'Итого', 'Итоги', 'Celkem', 'Összesen', 'Σ'].map(
-      (name): [string, string[], string[]] => [`named ${name}`, [one, two, `${name},,30`], [`4 total ${name}`]],
-    ),
+    ...[
+      'Łącznie',
+      'OGÓŁEM:',
+      '合 計',
+      '合計',
+      '总计',
+      'Итого',
+      'Итоги',
+      'Celkem',
+      'Összesen',
+      'Σ',
+      '(Total)',
+      '[Total]',
+      'GRAND_TOTAL',
+      '__total__',
+      '-- Total --',
+      '#Total',
+    ].map((name): [string, string[], string[]] => [`named ${name}`, [one, two, `${name},,30`], [`4 total ${name}`]]),
     ['without a cell for a count', [one, two, '2026-11-27,Total,30', 'Total,,-'], ['4 total Total', '5 total Total']],
   ])('%s', (_, rows, left_out) => {
     expect(read([head, ...rows])).toEqual({ sum: 30, left_out })
