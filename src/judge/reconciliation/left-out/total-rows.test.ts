@@ -79,6 +79,17 @@ test('a row without a label that may be a sum, or by accident as many, is refuse
   expect(read([head, one, '2026-11-27,,10', '2026-11-28,DE,3', '2026-11-28,,1']).sum).toBe(24)
 })
 
+test('a label that is the sum of all others on every day may be a total, whatever its name, and is refused', () => {
+  const day = (at: number, ...counts: number[]) =>
+    ['DE', 'FR', 'Worldwide'].map((name, index) => `2026-11-2${at},${name},${counts[index]}`)
+  expect(read([head, ...day(7, 10, 20, 30), ...day(8, 11, 21, 33)]).sum).toBe(125)
+  expect(read([head, ...day(7, 10, 20, 30)]).sum).toBe(60)
+  expect(read([head, ...day(7, 1, 1, 2), ...day(8, 1, 0, 1)]).sum).toBe(6)
+  const text = refusal([head, ...day(7, 10, 20, 30), ...day(8, 11, 21, 32)])
+  expect(text).toContain('line 4: Worldwide has the counts of lines 2 and 3: it may be their sum, or more')
+  expect(text).toContain('If Worldwide is no total: --map Country=none')
+})
+
 test('groups whose labels are not repeated are refused, with what to do', () => {
   const text = refusal([head, '2026-11-27,DE,10', ',FR,20', '2026-11-27 Total,,30'])
   expect(text).toContain('line 3: Date is empty')

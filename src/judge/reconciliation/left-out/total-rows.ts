@@ -105,12 +105,40 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
       if (isBare(entry) && group.rows.length < 2) singles++
     }
   }
+  wrong.push(...findSumLabels(counted, dimensions, reader))
   // One row alone is summed up only in a file that has other sums: by itself it lacks its key.
   const has_others = singles < found.length || [...bare].some(({ is_average }) => !is_average)
   return {
     found: [...[...bare].map(nameTotal), ...(has_others ? found : [])],
     wrong: wrong.toSorted((a, b) => a.line - b.line),
   }
+}
+
+/** Returns the rows of labels that are the sum of all others everywhere, whatever their name: `Worldwide`. They may be totals. */
+function findSumLabels(
+  counted: readonly Entry[],
+  dimensions: readonly Dimension[],
+  { metric_index, unit }: RowReader,
+): WrongTotal[] {
+  return dimensions.flatMap(({ index }, position) => {
+    if (position === 0 || index === metric_index) return []
+    const signature = ({ values }: Entry) => values.toSpliced(position, 1).join('\n')
+    const groups = new Map([...Map.groupBy(counted, signature)].map(([name, each]) => [name, addUp(each)]))
+    const hasCounts = ({ counts }: Entry) => counts.some((count) => (count ?? 0) > 0)
+    const labels = Map.groupBy(counted.filter(hasCounts), ({ values }) => values[position]!)
+    return [...labels.values()].flatMap((entries) => {
+      const judged = entries.map((entry) => ({ entry, group: groups.get(signature(entry))! }))
+      const isSumOfOthers = ({ entry: { counts }, group: { sums, rows } }: (typeof judged)[number]) =>
+        rows.length > 2 && counts.every((count, at) => (count ?? 0) * 2 === sums[at])
+      if (entries.length < 2 || !judged.every(isSumOfOthers)) return []
+      const digits = judged.reduce((sum, { entry, group }) => sum + countDigits({ entry, group }), 0)
+      if (digits < sureDigits) return []
+      return judged.map(({ entry, group: { rows } }) => {
+        const others = { sums: entry.counts.map((count) => count ?? 0), rows: rows.filter((row) => row !== entry.row) }
+        return describeWrong({ ...entry, named: index }, others, { counted, dimensions, unit })
+      })
+    })
+  })
 }
 
 /** Whether a row has counts alone. */
@@ -298,7 +326,7 @@ const sureDigits = 1.2
 const doubtfulDigits = 0.3
 
 /** Returns how many digits of a sum are as they must be; half of those of one row, which may be there twice. */
-function countDigits({ entry, group }: Judged): number {
+function countDigits({ entry, group }: Pick<Judged, 'entry' | 'group'>): number {
   const digits = entry.counts.reduce<number>((sum, count) => sum + Math.log10(Math.max(count ?? 0, 1)), 0)
   return group.rows.length > 1 ? digits : digits / 2
 }
