@@ -253,8 +253,22 @@ test('a secret is distinguished from words that look like one', () => {
   expect(secretKind(`sbx_${'x'.repeat(32)}`)).toBe('control-plane token')
   for (const text of ['task_test_1', 'sk_test_redacted', 'sk_test_', 'pk_test_a', 'look_at_impressions_per_placement'])
     expect(secretKind(text), text).toBeNull()
-  const code = 'format_combination_unsupported'
-  expect(redactSecrets(code)).toBe(code)
+  for (const text of [
+    'format_combination_unsupported',
+    ...['task_test_1', 'task_test_2', 'mask_live_region', '/assets/disk_test_suite.png', '{"a":"\\task_test_1"}'],
+  ])
+    expect(redactSecrets(text), text).toBe(text)
+  const cut: [string, string][] = [
+    ...['"', '1', '_', '\\n', '\\u000a', '%0A', '\\u00e9', ' '].map((before): [string, string] => [
+      before,
+      'sk_test_a1',
+    ]),
+    ['de', `sk_test_${'a'.repeat(32)}`],
+    ['', 'pk_live_a'],
+  ]
+  for (const [before, secret] of cut) {
+    expect(redactSecrets(before + secret), before).toBe(`${before}${secret.slice(0, 8)}redacted`)
+  }
 })
 
 test('a body whose only secret is an asset token in its field needs no closer look', () => {

@@ -4,7 +4,12 @@
  * percent-encoded, or written with JSON escapes, more than once: it is found in the decoded text.
  */
 
-const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
+/**
+ * A key begins where a word does, unless it is long enough to be random: `task_test_1` is none. In JSON text and in addresses
+ * the letter before it may be that of an escape.
+ */
+const anyKey =
+  /(?:(?<![A-Za-z])|(?<=\\[bfnrt]|\\u[\da-fA-F]{4}|%[\da-fA-F]{2})|(?=[sp]k_(?:test|live)_[\w-]{32}))(sk|pk)_(test|live)_[\w-]+/g
 /**
  * A token whose end is cut off still counts, and text after a complete one stays. `wst` is a ticket, which opens a
  * socket (C04).
@@ -17,7 +22,7 @@ const idLength = 11
 
 /**
  * Returns `text` with every key and token in it replaced: `sk_test_redacted`, `ast_<id>_redacted`. The character before
- * it does not matter: in JSON text it may be the letter of an escape. Every response passes here, so it looks only
+ * a token does not matter: in JSON text it may be the letter of an escape. Every response passes here, so it looks only
  * where a prefix ends, in `t_`, `k_test_` or `k_live_`, instead of at every character.
  */
 export function redactSecrets(text: string): string {
