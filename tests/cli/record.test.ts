@@ -119,6 +119,37 @@ test('an app goes through it as to the service, push included, and the file has 
   })
 })
 
+test('headers and cookies of ordinary apps change nothing: the recording plays, and compares without a difference', async () => {
+  const recording = await recordFrom(cli)
+  const plain = {
+    cookie: 'variant=hosted_frame; consent=semantic_targeting; return_to=/v1/placements; ts=1764533161000',
+    'x-cache-key': '/v1/placements',
+    'x-routing-key': 'placements.create',
+    'x-session-id': '100000000042',
+    'idempotency-key': '1764533161000',
+  }
+  const ask = async (url: string, session_id: string) => {
+    const response = await fetch(`${url}/v1/placements`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...plain },
+      body: JSON.stringify({ ...fields, session_id, job_type: 'chat', prompt: { topic: 'coffee', text: 'hm' } }),
+    })
+    return (await response.json()) as { decision: { reason_code: string }; placement: { format: string } }
+  }
+  const asked = [await ask(recording.url, 'task_test_1'), await ask(recording.url, 'task_test_2')]
+  await recording.end()
+  const text = readFileSync(recording.file, 'utf8')
+  const { exchanges } = readRecording(text)
+  expect(exchanges.map(({ path, session_id }) => [path, session_id])).toEqual([
+    ['/v1/placements', 'task_test_1'],
+    ['/v1/placements', 'task_test_2'],
+  ])
+  const { code, stdout } = await cli.svc(`contract compare ${recording.file} -o json`, { system: { now: Date.now } })
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, ok: true, compared: 2, findings: [] })
+  await using playing = await startSandbox({ playback: text, max_age_ms: 1e15 })
+  expect((await ask(playing.url, 'later')).placement.format).toBe(asked[0]!.placement.format)
+})
+
 test('the file has what viewers of HAR 1.2 need', async () => {
   const recording = await recordFrom(cli, '--force')
   await fetch(`${recording.url}/v1/render.js?x=1`)

@@ -1,5 +1,6 @@
 /** An exchange that passed through, as an entry of a HAR file: all of it passes the redactor, or is not in the file. */
 import { ReasonCode } from '#contract/errors.ts'
+import { compat, v1 } from '#contract/index.ts'
 import { type HarContent, type HarEntry, toHarEntry } from '#contract/recordings/har.ts'
 import {
   keepFilePath,
@@ -21,11 +22,11 @@ import { withoutPrefixed } from '#contract/recordings/secret-shapes.ts'
 import { KeyKind, type RequestDetail } from '#contract/resources/requests.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { collectFromHeaders } from './credential-headers.ts'
 import { type PassedExchange, toHeaderRecord } from './exchange.ts'
 import { type LeftOut, type ReceivedBody, readReceivedBody, readSentBody } from './recorded-body.ts'
 import type { SecretMemory } from './secret-memory.ts'
 import {
-  collectFromHeaders,
   collectFromParameters,
   collectFromProseHeaders,
   learnDocument,
@@ -125,7 +126,7 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
       withoutPrefixed(
         withoutPathUser(
           (endpoint === 'file' ? keepFilePath : journalPath)(
-            replaceEmails(memory.replace(passed.path), () => '[removed]'),
+            replaceEmails(replaceInPath(memory, passed.path), () => '[removed]'),
           ),
         ),
       ),
@@ -144,6 +145,26 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     response_headers,
     response_body: received.kind === 'text' ? redactText(memory, received.text, received.isJson) : null,
   }
+}
+
+/** What the paths of endpoints have beside their parameters. */
+const fixedSegments = new Set(
+  [...Object.values(v1), ...Object.values(compat)].flatMap(({ path }) => path.match(/\/[\w.-]+(?=\/|$)/g) ?? []),
+)
+
+/** Returns a path without what was learnt. What endpoints have in theirs stays. */
+function replaceInPath(memory: SecretMemory, path: string): string {
+  const at = path.search(/\?|$/)
+  let kept = ''
+  let others = ''
+  for (const segment of path.slice(0, at).match(/\/[^/]*|^[^/]+/g) ?? []) {
+    if (!fixedSegments.has(segment)) others += segment
+    else {
+      kept += memory.replace(others) + segment
+      others = ''
+    }
+  }
+  return kept + memory.replace(others + path.slice(at))
 }
 
 /** Returns a path without the user and the password of an address in it. */

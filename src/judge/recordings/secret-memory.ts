@@ -5,15 +5,17 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { encodeInteger } from '#contract/ids.ts'
+import { isJsonLike } from '#contract/recordings/json-strings.ts'
 import { replaceSignedTokens } from '#contract/recordings/secret-shapes.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { replaceEncoded } from '#foundation/readings/readings.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { replaceJsonTexts } from './json-texts.ts'
 
 export interface SecretMemory {
   /** Learns a token or key. `kind` is the prefix in place of one that it does not have. Known shapes need no learning. */
   collectSecret(secret: string, kind: string): void
-  /** Learns what an exchange authenticated with. A short one is found as a word, and as a whole value if it could be a word of a language. */
+  /** Learns what an exchange authenticated with. A short one is found as a word, and as a whole value if it could be a word of a language or is a number. */
   collectCredential(secret: string): void
   /** Learns a text, and what stands in its place. Short ones would be found in the middle of other words. */
   collectFromText(text: string, replacement: string): void
@@ -34,9 +36,15 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
   const index = createIndex()
   const texts: string[][] = []
   const words = createWords()
+  const replaceText = (text: string): string => {
+    const plain = words.replace(index.replace(text))
+    const kept = replaceEncoded(plain, (reading) => index.find(reading) ?? words.find(reading))
+    return replaceSignedTokens(kept, (token) => nameSecret(token, 'jwt', key))
+  }
   return {
     collectSecret(secret, kind) {
       if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
+      if (isNumber(secret)) return words.add(secret, nameSecret(secret, kind, key))
       const replacement = nameSecret(secret, kind, key)
       for (const spelling of listSpellings(secret)) index.addSecret(spelling, replacement)
     },
@@ -52,12 +60,13 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       for (const spelling of texts.shift() ?? []) index.remove(spelling)
     },
     isWithin: (bytes) => index.find(bytes) !== null,
-    replace(text) {
-      const plain = words.replace(index.replace(text))
-      const kept = replaceEncoded(plain, (reading) => index.find(reading) ?? words.find(reading))
-      return replaceSignedTokens(kept, (token) => nameSecret(token, 'jwt', key))
-    },
+    replace: (text) => (isJsonLike(text) ? replaceJsonTexts(text, replaceText) : replaceText(text)),
   }
+}
+
+/** Digits are in times and addresses too, so they are no secret within other text. */
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text)
 }
 
 /** Credentials that are too short to be looked for within other text. */
@@ -78,9 +87,9 @@ function createWords(): Words {
   let count = 0
   return {
     add(word, replacement) {
-      const isNumber = /^\d+$/.test(word)
-      const kept = isNumber || /^\p{L}+$/u.test(word) ? values : others
-      if (word.length < (isNumber ? 4 : 6) || kept.has(word) || count++ >= maxWords) return
+      const isDigits = isNumber(word)
+      const kept = isDigits || /^\p{L}+$/u.test(word) ? values : others
+      if (word.length < (isDigits ? 4 : 6) || kept.has(word) || count++ >= maxWords) return
       kept.add(word, replacement)
       // It is too short for a reading in base64.
       others.add(Buffer.from(word).toString('base64url'), replacement)

@@ -1,20 +1,11 @@
 /** Where an exchange has secrets that only their place gives away: learnt before any part of it is written. */
-import {
-  findSocketSecrets,
-  isFreeField,
-  isPersonalHeader,
-  isSecretHeader,
-  removedEmail,
-  replaceEmails,
-} from '#contract/recordings/recorded-parts.ts'
+import { isFreeField, removedEmail, replaceEmails } from '#contract/recordings/recorded-parts.ts'
 import { describeRemoved } from '#contract/recordings/redaction.ts'
 import { isValueName } from '#contract/recordings/secret-fields.ts'
 import {
-  isSecretBeside,
   isSecretText,
   isTokenName,
   isUnknownSecret,
-  namesSecret,
   type Secrecy,
   secrecyIn,
 } from '#contract/recordings/secret-names.ts'
@@ -22,6 +13,7 @@ import { pairNames } from '#contract/recordings/secret-shapes.ts'
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
+import { isAddress } from './plain-words.ts'
 import type { SecretMemory } from './secret-memory.ts'
 
 /** The prefix of a token in the field, parameter or header of this name, for one that has none. */
@@ -38,65 +30,6 @@ function kindFor(name: string): string {
   return findEntry(kinds, name) ?? 'tok'
 }
 
-/** Learns the credentials in headers, each of several with one name. @param headers names and values in turn */
-export function collectFromHeaders(memory: SecretMemory, headers: readonly string[]): void {
-  for (let index = 0; index + 1 < headers.length; index += 2) {
-    const name = headers[index]!.toLowerCase()
-    const value = headers[index + 1]!
-    for (const address of listEmails(value)) memory.collectFromText(address, removedEmail)
-    const inProtocols = name === 'sec-websocket-protocol' ? findSocketSecrets(value) : []
-    for (const each of inProtocols) memory.collectCredential(each)
-    if (isPersonalHeader(name, value)) for (const each of value.split(/,\s*/)) memory.collectFromText(each, 'redacted')
-    if (!isSecretHeader(name)) continue
-    collectFromSecretHeader(memory, name, value)
-    collectBasic(memory, value)
-  }
-}
-
-/** Learns from `Bearer TOKEN`, `name=value; other="value"`, or the value alone. */
-function collectFromSecretHeader(memory: SecretMemory, name: string, value: string): void {
-  const parts = value.split(/[\s;,]+/)
-  const isCookie = name.includes('cookie')
-  for (const [index, part] of parts.entries()) {
-    if (harmlessParameter.test(part)) continue
-    const secret = part.slice(part.indexOf('=') + 1).replace(/^"|"$/g, '')
-    const isScheme = index === 0 && parts.length > 1 && plainWord.test(part)
-    // The name of a cookie says what it is, that of a header what it has.
-    const own = isCookie ? part.slice(0, part.indexOf('=')) : name
-    for (const each of isCookie ? listDecoded(secret) : [part, secret]) {
-      if (each.length >= minSecretLength || (!isScheme && isShortSecret(each, own, isCookie))) {
-        memory.collectCredential(each)
-      }
-    }
-  }
-}
-
-/** Whether a short word is a credential: keys of caches are words, and have headers with such names. So have settings, in cookies. */
-function isShortSecret(word: string, name: string, isCookie: boolean): boolean {
-  if (isCookie) return (namesSecret(name) || sessionCookie.test(name)) && isSecretBeside(word, 'token')
-  return name.endsWith('authorization') || isSecretText(word, name) || isSecretBeside(word, 'token')
-}
-
-const sessionCookie = /sess|sid$/i
-
-/** Attributes of cookies and parameters of credentials that other parts of an exchange have too, such as its path and its host. */
-const harmlessParameter =
-  /^(?:path|domain|expires|max-age|samesite|priority|version|uri|realm|algorithm|qop|username)=/i
-
-/** Learns the user and the password of basic authentication. */
-function collectBasic(memory: SecretMemory, value: string): void {
-  const [, encoded] = /(?:^|,\s*)Basic +([A-Za-z0-9+/=_-]{4,8192})(?:,|$)/i.exec(value) ?? []
-  if (encoded === undefined) return
-  const pair = Buffer.from(encoded, 'base64').toString()
-  const at = pair.indexOf(':')
-  const user = pair.slice(0, at)
-  for (const each of [pair, pair.slice(at + 1)]) memory.collectCredential(each)
-  if (user.length >= minSecretLength || !plainWord.test(user)) memory.collectCredential(user)
-}
-
-/** The name of a user, or of a scheme, that other parts of an exchange can have too. */
-const plainWord = /^[a-z]*$/i
-
 /** Learns header values that are not kept, since they might be prose. @param kept the headers as the file has them */
 export function collectFromProseHeaders(
   memory: SecretMemory,
@@ -112,7 +45,7 @@ export function collectFromProseHeaders(
 const credential = /^\S+ \S+$/
 
 /** Shorter ones are words, such as `Bearer` and `Path=/`. */
-const minSecretLength = 12
+export const minSecretLength = 12
 
 /** Learns the tokens of a path and its query, and prose that strayed there. */
 export function collectFromParameters(
@@ -124,7 +57,7 @@ export function collectFromParameters(
     if (isTokenName(name) || isUnknownSecret(name)) {
       for (const level of listDecoded(value)) {
         if (isTokenName(name)) memory.collectSecret(level, kindFor(name))
-        else if (level.length >= minSecretLength || isSecretText(level, name)) memory.collectCredential(level)
+        else if (isSecretText(level, name) && !isAddress(level)) memory.collectCredential(level)
       }
     } else {
       collectFromProse(memory, value)
@@ -137,7 +70,7 @@ export function collectFromParameters(
 const maxLevels = 4
 
 /** Returns a text, and the texts that it percent-encodes, at every level. */
-function listDecoded(text: string): string[] {
+export function listDecoded(text: string): string[] {
   const levels = [text]
   for (let level = text; levels.length <= maxLevels && level.includes('%'); levels.push(level)) {
     const decoded = decodeLoosely(level)
@@ -168,7 +101,7 @@ export function learnRequest(memory: SecretMemory, value: unknown): void {
 
 /** Whether a client authenticates with a text of a request: its name says so. A value like the name is that of a form. */
 function isOwnCredential(text: string, name: string, secrecy: Secrecy): boolean {
-  return isSecretText(text, name, secrecy) && text.toLowerCase() !== name.toLowerCase()
+  return isSecretText(text, name, secrecy) && !isAddress(text) && text.toLowerCase() !== name.toLowerCase()
 }
 
 /** A part of a form, with its name. */
@@ -234,7 +167,7 @@ function isOpaqueWord(text: string): boolean {
   return /[0-9]/.test(text) && /[A-Za-z]/.test(text)
 }
 
-function listEmails(text: string): string[] {
+export function listEmails(text: string): string[] {
   const found: string[] = []
   replaceEmails(text, (address) => {
     found.push(address)
