@@ -42,7 +42,7 @@ function holdsSecret(reading: string, piece: string, redactInner: RedactInner): 
 }
 
 /** A parameter of an address in code: what stands behind it is no part of an expression. */
-const queryParameter = /([?#]|(?<!&)&(?:amp;)?)([A-Za-z%][\w.%[\]-]{0,63})=([\w%~+/.:@!*-]{1,4096})(?=["'`&#<\\])/g
+const queryParameter = /([?#]|(?<!&)&(?:amp;)?)([\w.%][\w.%[\]-]{0,63})=([\w%~+/.:@!*-]{1,4096})(?=["'`&#<\\])/g
 
 function withoutQueries(text: string): string {
   return text.replace(queryParameter, (whole, before: string, name: string, value: string) =>

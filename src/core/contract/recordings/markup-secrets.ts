@@ -23,7 +23,7 @@ interface Edit {
 type RedactAttribute = (text: string, isHandler: boolean) => string
 
 /** In a script the name is followed by more of an expression: `i<n&&(p.token=q.raw)`. */
-const tagStart = /<(?:!--|([a-zA-Z][\w:-]{0,64})(?=[\s/>]))/g
+const tagStart = /<(?:!--|([a-zA-Z_][\w:-]{0,64})(?=[\s/>]))/g
 const attribute = /[\s/]*([^\s<>/=]{1,256})[^\S]{0,64}(?:=\s{0,64}(?:(["'])|([^\s<>"'][^\s<>]{0,8191})))?/y
 const valueAttributes: ReadonlySet<string> = new Set(['value', 'content', 'data-value', 'data-content', 'defaultvalue'])
 const nameAttributes: ReadonlySet<string> = new Set([

@@ -71,7 +71,7 @@ const maxInner = 3
 
 /** Whether the value of a header is JSON or markup which has a secret by the name of its field. */
 function hasNamedSecret(value: string): boolean {
-  return /^\s*(?:[{[]|<!)|<[a-z][\w.:-]{0,64}[\s>]/i.test(value) && redactText(value) !== value
+  return /^\s*(?:[{[]|<!)|<[a-z_][\w.:-]{0,64}[\s>]/i.test(value) && redactText(value) !== value
 }
 
 /** A protocol of a WebSocket, such as `graphql-ws`, `v12.stomp` and `wamp.2.json`. */

@@ -117,14 +117,16 @@ function holdsSecret(reading: string): boolean {
   if (!/"\s*:/.test(reading)) return false
   const joined = reading.replace(quoteOfInner, '')
   if (joined !== reading && redactPlain(joined, 0) !== joined) return true
-  return redactLiterals(reading) !== reading || (/<[a-z!]/i.test(reading) && redactMarked(reading, 0, true) !== reading)
+  return (
+    redactLiterals(reading) !== reading || (/<[a-z_!]/i.test(reading) && redactMarked(reading, 0, true) !== reading)
+  )
 }
 
 const quoteOfInner = /"(?=[{[])|(?<=[}\]])"/g
 
 function redactPlain(text: string, depth: number, isReading = true): string {
   const isJson = /"\s*:|^\s*\["/.test(text)
-  const isMarked = /<[a-z!]/i.test(text) && !(isJson && isJsonLike(text))
+  const isMarked = /<[a-z_!]/i.test(text) && !(isJson && isJsonLike(text))
   if (!isJson && !isMarked) return withoutSecretWords(redactLiterals(text))
   if (depth >= maxInner) return redacted
   const kept = isJson ? redactNamedSecrets(text, depth + 1, isReading) : text

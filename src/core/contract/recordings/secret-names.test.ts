@@ -91,6 +91,12 @@ describe('texts', () => {
       b: '{"a":1} <b>x1y2z3a</b> <p class="t0ken">',
     }),
     '{"name":"colour","payload":"red12345","raw":"blue1234","entry":"b","plain":"text4711"}',
+    JSON.stringify({
+      a: '12:30 _t=a1b2c3d, .5=x, 2x=abc12345, _token: required, _csrf=true, ...token, see ._session: turn-4711-abc',
+      b: '.token:nth-child(2n+1) { } .password:hover a1b2c3d { } <_password>password</_password> 2fa: on, 3.token=free',
+      c: 'https://h/?_page=2&_sort=name&2=a1b2c3d4&_ga=GA1.2.12345678.1700000000&.rand=8abc123d',
+    }),
+    '<script>for(;i<_n;i++){t._token=e._token2;x={_csrf:e.readCsrf2,_password:a1234567}}</script>',
   ])('that have no secret keep their bytes: %s', (text) => {
     expect(redactResponseText(text)).toBe(text)
   })
@@ -172,6 +178,18 @@ describe('texts', () => {
       b: `"a": <key>api_key</key><string>${secret}</string>`,
     }),
     JSON.stringify({ a: `(--auth.token ${secret})`, b: `{--password=${secret}}` }),
+    ...['_', '__', '.', '2fa_', '.._'].flatMap((start) => [
+      JSON.stringify({
+        a: `${start}token=${secret}`,
+        b: `${start}password: ${secret}`,
+        c: `(${start}password=${secret})`,
+      }),
+      JSON.stringify({ a: `//registry.npmjs.org/:${start}authToken=${secret}`, b: `{${start}secret:${secret}}` }),
+      JSON.stringify({ a: `https://h/x?${start}token=${secret}`, b: `a=1&${start}csrf=${secret}` }),
+      `<a href="/x?${start}token=${secret}">x</a><script>f("/x#${start}token=${secret}")</script>`,
+    ]),
+    JSON.stringify({ a: `<_password>${secret}</_password>`, b: `{"a":1} <_password>${secret}</_password>` }),
+    `<_password>${secret}</_password><_token value=1 data-_token="${secret}"></_token>`,
     JSON.stringify({ a: `login with password "${secret}" failed`, b: `**password**: \`${secret}\`` }),
     JSON.stringify({
       a: `<password>\n  <value>${secret}</value></password>`,

@@ -95,7 +95,7 @@ function isCredential(scheme: string, text: string): boolean {
 
 /** A parameter of an address, or of a text such as `password=...`, with what follows a comma and is no parameter. */
 const parameter =
-  /(^|[?&#;,\s])([A-Za-z%[][\w.%[\]-]{0,63})=([^&#;,\s"\\]{1,4096})((?:,[^&#;,\s"\\=]{1,1024}(?![^&#;,\s"\\])){0,64})/g
+  /(^|[?&#;,\s])([\w.%[][\w.%[\]-]{0,63})=([^&#;,\s"\\]{1,4096})((?:,[^&#;,\s"\\=]{1,1024}(?![^&#;,\s"\\])){0,64})/g
 
 function withoutParameters(text: string): string {
   if (!text.includes('=')) return text
@@ -109,7 +109,9 @@ function withoutParameters(text: string): string {
 
 /** A name and what stands between it and its value, as in a log, in headers as text, in a comment, or on a command line: also a blank before quotes. */
 const lineStart =
-  /(?:(?<![\w.-])|(?<=(?<![\w-])--?)(?=[\w.-]{1,64}[= ]))([A-Za-z][\w.-]{1,127})(?:\\{0,4}["'`*]{0,2}\]?[ \t]{0,8}(?::=?|=>?(?!=))[^\S\r\n]{0,8}|(?<=(?<![\w-])--[\w.-]{1,64}) |[ \t](?=\\{0,4}["'`]))\\{0,4}["'`]?/g
+  /(?:(?<![\w.-])|(?<=(?<![\w-])--?)(?=[\w.-]{1,64}[= ]))([\w.][\w.-]{1,127})(?:\\{0,4}["'`*]{0,2}\]?[ \t]{0,8}(?::=?|=>?(?!=))[^\S\r\n]{0,8}|(?<=(?<![\w-])--[\w.-]{1,64}) |[ \t](?=\\{0,4}["'`]))\\{0,4}["'`]?/g
+/** Of CSS: `.token:nth-child(2n+1)`. */
+const pseudoClass = /^[a-z-]{1,32}\(/
 const lineValue = /[^\s"'`,;<>&\\]{1,1024}/y
 
 /** Returns a text without the secrets behind a name and a colon or an equals sign. */
@@ -123,6 +125,7 @@ export function withoutLines(text: string): string {
     lineValue.lastIndex = from
     const [value = ''] = lineValue.exec(text) ?? []
     if (/redacted\]?$/.test(value) || !isSecretBeside(value, name)) continue
+    if (name.startsWith('.') && pseudoClass.test(value)) continue
     parts.push(text.slice(copied, from), redacted)
     copied = from + value.length
   }
