@@ -58,6 +58,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
       'src/core/client/integration.ts',
       'src/core/contract/recordings/recording.ts',
       'src/judge/hosts/passthrough.ts',
+      'src/judge/recordings/foreign-recording.ts',
     ],
   ],
   'its depth was looked at before, or is by what validates it': [

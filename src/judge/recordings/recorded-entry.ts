@@ -59,6 +59,11 @@ export async function recordEntry(
   return { detail, entry: toEntry(exchange, origin, detail, content), endpoint: exchange.endpoint, left_out }
 }
 
+/** Learns the secrets of an exchange. @param origin of the service */
+export async function learnExchange(passed: PassedExchange, origin: string, memory: SecretMemory): Promise<void> {
+  learn(memory, await readExchange(passed, origin), origin)
+}
+
 /** What an exchange consists of, decoded and not yet redacted. */
 interface ReadExchange {
   passed: PassedExchange

@@ -49,6 +49,8 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
       for (const spelling of listSpellings(secret)) index.addSecret(spelling, replacement)
     },
     collectCredential(secret) {
+      // A file can have been redacted before.
+      if (/redacted\]?$/.test(secret)) return
       if (secret.length >= minCredential) this.collectSecret(secret, 'tok')
       else words.add(secret, nameSecret(secret, 'tok', key))
     },
