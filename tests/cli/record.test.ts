@@ -120,7 +120,7 @@ test('an app goes through it as to the service, push included, and the file has 
 })
 
 test('headers and cookies of ordinary apps change nothing: the recording plays, and compares without a difference', async () => {
-  const recording = await recordFrom(cli)
+  const recording = await recordFrom(cli, '--force')
   const plain = {
     cookie: 'variant=hosted_frame; consent=semantic_targeting; return_to=/v1/placements; ts=1764533161000',
     'x-cache-key': '/v1/placements',
