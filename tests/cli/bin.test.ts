@@ -73,7 +73,7 @@ test('a start loads few files, no library beside the schemas and the database, a
   expect(files.filter((file) => file.endsWith('dist/sandbox.js'))).toHaveLength(1)
   const own = files.filter((file) => !file.includes('node_modules'))
   // Some room: which modules share a file is up to the bundler.
-  expect(own.length).toBeLessThan(31)
+  expect(own.length).toBeLessThan(32)
   expect(sumSize(own)).toBeLessThan(1_740_000)
   // So does zod name the function that makes a schema, or a check of one.
   const makers = scripts.flatMap(({ functions }) =>

@@ -63,7 +63,7 @@ test('sizes, lengths and types come from the files, ids from the sponsor', async
     ],
   })
   expect(Object.keys(market.files)).toHaveLength(4)
-  expect(read).toHaveLength(5)
+  expect(read.size).toBe(6)
 })
 
 test('the ids of names are numbered, and a picture of twice the size is shown in the half', async () => {

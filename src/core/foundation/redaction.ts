@@ -9,7 +9,7 @@
  * the letter before it may be that of an escape.
  */
 const anyKey =
-  /(?:(?<![A-Za-z])|(?<=\\[bfnrt]|\\u[\da-fA-F]{4}|%[\da-fA-F]{2})|(?=[sp]k_(?:test|live)_[\w-]{32}))(sk|pk)_(test|live)_[\w-]+/g
+  /(?:(?<![A-Za-z])|(?<=\\[bfnrt]|\\u[\da-fA-F]{4}|%[\da-fA-F]{2})|(?=[sp]k_(?:test|live)_[\w-]{12}))(sk|pk)_(test|live)_[\w-]+/g
 /**
  * A token whose end is cut off still counts, and text after a complete one stays. `wst` is a ticket, which opens a
  * socket (C04).

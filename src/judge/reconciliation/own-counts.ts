@@ -143,7 +143,8 @@ function refuseRows(
   { wrong, has_unlabelled, unit }: { wrong: readonly WrongTotal[]; has_unlabelled: boolean; unit: string },
 ): OwnFileError {
   const pivot = has_unlabelled ? ' A pivot table can repeat the labels of its groups in each row.' : ''
-  const hint = `Correct these rows, or leave them out: nothing was compared.${pivot}`
+  const with_jq = unit === 'item' ? ' (with jq)' : ''
+  const hint = `Correct these rows, or leave them out${with_jq}: nothing was compared.${pivot}`
   const doubtful = wrong.find(({ has_key }) => has_key)
   const name = doubtful === undefined ? '' : names[doubtful.column]!
   const command_hint =

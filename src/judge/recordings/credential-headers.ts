@@ -7,9 +7,8 @@ import {
   removedEmail,
 } from '#contract/recordings/recorded-parts.ts'
 import { isSecretBeside, isSecretText, namesSecret } from '#contract/recordings/secret-names.ts'
-import { isAddress, isPlain } from './plain-words.ts'
 import type { SecretMemory } from './secret-memory.ts'
-import { listDecoded, listEmails, minSecretLength } from './secret-sources.ts'
+import { isAddress, isPlain, listDecoded, listEmails, minSecretLength } from './secret-sources.ts'
 
 /** Keys that name an entry of a cache, a route or a request. */
 const identifierHeaders = /(?:^|-)(?:cache|surrogate|routing|route|idempotency|partition|shard)-?keys?$/

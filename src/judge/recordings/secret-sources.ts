@@ -13,7 +13,6 @@ import { pairNames } from '#contract/recordings/secret-shapes.ts'
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { isAddress } from './plain-words.ts'
 import type { SecretMemory } from './secret-memory.ts'
 
 /** The prefix of a token in the field, parameter or header of this name, for one that has none. */
@@ -208,4 +207,23 @@ function walk(
     }
   }
   enter(value, '', 'none')
+}
+
+/** A word, in any of the spellings of names, with a number at most: `hostedFrame`, `v1`, `300x250`. */
+const plainWord =
+  /^(?:(?:[A-Z]?[a-z]{1,20}(?:[A-Z][a-z]{2,19}){0,3}|[A-Z]{1,20})\d{0,4}|\d{1,4}[a-z]{1,10}|\d+|\d{1,5}x\d{1,5})$/
+const date = /^\d{4}-?\d{2}-?\d{2}(?:$|[T_ ]\d{2})/
+
+/** Whether a text is a path or a URL of the web. */
+export function isAddress(text: string): boolean {
+  return /^(?:(?:http|ws)s?:\/\/|\/[a-z][a-z\d_-]{0,30}(?:[/?]|$))/i.test(text)
+}
+
+/** Whether a text is an address, a date, or consists of words and numbers. */
+export function isPlain(text: string): boolean {
+  return (
+    isAddress(text) ||
+    date.test(text) ||
+    text.split(/[^A-Za-z\d]+/).every((word) => word === '' || plainWord.test(word))
+  )
 }

@@ -200,8 +200,6 @@ const fixOfScript =
   'Load render.js from the service, by a script element without type="module": it activates with the server it was loaded from.'
 
 const fixesOfStatus: Readonly<Record<string, string>> = {
-  401: 'Your server demands a login for this route: let the page send it.',
-  403: 'Your server refuses the page by a rule of its own, such as one against forged requests.',
   404: 'Your server has no such route: correct the endpoint of the turn, or add the route.',
   405: 'Your server has the route for other methods: let it accept POST.',
 }
