@@ -66,7 +66,9 @@ export function findColumns(
     const isWord = isGuessed && ['tag', 'data'].includes(normalizeWord(column))
     const isDoubtful = field === 'slot_id' || field === 'asset_token' || isWord
     if (isGuessed && isDoubtful && !hasValues(field, column)) return null
-    return column
+    // `Session` beside days may be a count of them, or a time of day: the days are certain.
+    const isLabel = field === 'session_id' && isGuessed && !/_id$/.test(normalizeWord(column))
+    return isLabel && find('day') !== null ? null : column
   }
   const mappedKey = keyFields.find((field) => mapped.has(field))
   const time_column = find('time')

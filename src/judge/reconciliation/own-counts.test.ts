@@ -938,3 +938,12 @@ test('a column that is left out on purpose is not read, whatever its name', () =
     'There is no column imps in it.',
   )
 })
+
+test.each([
+  ['Session,Impressions\ns1,3\ns2,4', 'session_id'],
+  ['Date,Session ID,Impressions\n2026-10-10,s1,3\n2026-10-11,s2,4', 'session_id'],
+  ['Date,Session,Impressions\n2026-10-10,1200,31\n2026-10-11,1100,25', 'day'],
+  ['Date,Session,Impressions\n2026-10-10,Morning,31\n2026-10-11,Evening,25', 'day'],
+])('a column that may be sessions counts for less than days: %j is by %s', (content, key) => {
+  expect(read(content).key).toBe(key)
+})
