@@ -182,7 +182,9 @@ describe('the port of a folder', () => {
     const next = Number(new URL(second.url).port)
     expect(next).toBeGreaterThan(port)
     expect(second.notes()).toMatch(
-      new RegExp(`^Port ${port} is taken by another sandbox, .* in ${a}: using ${next}\\.\n`),
+      new RegExp(
+        `^Port ${port} is taken by another sandbox, .* in ${a}: using ${next}\\. A page names it too, where it loads render\\.js\\.\n`,
+      ),
     )
     await Promise.all([first.end(), second.end()])
     expect(readKeptPort(state(b))).toBe(next)

@@ -72,8 +72,12 @@ export async function startOnFreePort(
       // The same end as by a signal, whatever this process does beside the sandbox.
       const stop = () => void context.system.signal(context.system.pid, 'SIGTERM')
       const sandbox = await startSandbox({ ...chosen, stop, report })
-      if (port !== first)
-        context.out.note(`Port ${first} is taken by ${await describeTaken(context, host, first)}: using ${port}.`)
+      if (port !== first) {
+        const holder = await describeTaken(context, host, first)
+        context.out.note(
+          `Port ${first} is taken by ${holder}: using ${port}. A page names it too, where it loads render.js.`,
+        )
+      }
       if (options.port === undefined) keepPortOf(context, folder, port, options.name)
       return { sandbox, certificate }
     } catch (error) {
