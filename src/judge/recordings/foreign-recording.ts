@@ -6,7 +6,7 @@ import { mapJson } from '#foundation/json/walk.ts'
 import { parseAnyJson } from '#foundation/json.ts'
 import { createCaptures } from './capture.ts'
 import type { PassedExchange } from './exchange.ts'
-import { learnExchange } from './recorded-entry.ts'
+import { learnExchange, replaceInPath } from './recorded-entry.ts'
 import { createSecretMemory, type SecretMemory } from './secret-memory.ts'
 
 const Pair = z.object({ name: z.string(), value: z.string() })
@@ -79,7 +79,7 @@ function withoutLearnt(memory: SecretMemory, exchange: RecordedExchange): Record
   const { params, query, request_headers, request_body, response_headers, response_body } = exchange
   return {
     ...exchange,
-    path: memory.replace(exchange.path),
+    path: replaceInPath(memory, exchange.path),
     ...hide({ params, query, request_headers, request_body, response_headers }),
     response_body: response_body === null || 'base64' in response_body ? response_body : hide(response_body),
     session_id: hide(exchange.session_id),

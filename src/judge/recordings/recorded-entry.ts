@@ -158,7 +158,7 @@ const fixedSegments = new Set(
 )
 
 /** Returns a path without what was learnt. What endpoints have in theirs stays. */
-function replaceInPath(memory: SecretMemory, path: string): string {
+export function replaceInPath(memory: SecretMemory, path: string): string {
   const at = path.search(/\?|$/)
   let kept = ''
   let others = ''
