@@ -1,7 +1,7 @@
 /** Which column of an integrator's file holds what: by `--map`, by the name of a field, or by a usual name of it. */
 import type { Metric } from '#contract/resources/beacons.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { parseLocalTime } from './calendar.ts'
+import { parseLocalTime } from './cells/calendar.ts'
 import {
   fieldWords,
   isCompound,

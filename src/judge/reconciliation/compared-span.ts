@@ -2,7 +2,7 @@
  * The days that a file of own counts is compared with: those of the turns that it names, from the first to the last, UTC. What
  * happened on other days the file does not speak of. `--since` and `--until` widen it.
  */
-import { zoneName } from './calendar.ts'
+import { zoneName } from './cells/calendar.ts'
 import type { Scope } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
 

@@ -1,21 +1,15 @@
 /** What an integrator counted, row by row of a file: for which slot, session or day, which metric, how many. */
-import { encodeId, parseToken } from '#contract/ids.ts'
+import { parseToken } from '#contract/ids.ts'
 import type { Metric } from '#contract/resources/beacons.ts'
 import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import {
-  type DayOrder,
-  describePeriod,
-  describeYearless,
-  expectedDay,
-  parseLocalTime,
-  parseZonedTime,
-} from './calendar.ts'
+import { type DayOrder, parseZonedTime } from './cells/calendar.ts'
+import { BadValue, findKey, isSlot, type KeyFormat, parseTime, readKey, readTime } from './cells/keys.ts'
+import { type DecimalSign, parseWhole } from './cells/numbers.ts'
 import { findMetric, metrics, metricWords, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { type OwnColumns, quoteColumn, unknownColumn } from './columns.ts'
 import { findRowsLeftOut, type LeftOutRow } from './left-out/rows-left-out.ts'
 import type { WrongTotal } from './left-out/total-rows.ts'
-import { type DecimalSign, parseWhole } from './numbers.ts'
 import { isEmpty, type OwnFile, type OwnRow } from './own-file.ts'
 import { OwnFileError, type RowProblem, rowFailure, shortText } from './own-file-error.ts'
 
@@ -69,7 +63,7 @@ interface ValueFormat {
   events: ReadonlyMap<string, Metric | null>
 }
 
-type KeyFormat = ValueFormat & Pick<OwnCounts, 'midnights'>
+type RowFormat = ValueFormat & KeyFormat
 
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
 export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueFormat): Omit<OwnCounts, 'unread'> {
@@ -170,8 +164,6 @@ function nameTotal({ text, column }: WrongTotal, names: readonly string[]): stri
   return text ?? `a row without ${names[column]}`
 }
 
-class BadValue extends Error {}
-
 /** Two events of one metric may be the same count twice. @throws OwnFileError unless their user named them */
 function refuseSynonyms(read: ReadonlyMap<string, Metric | null>, named: ValueFormat['events']): void {
   const words = new Set([...named.keys()].map(normalizeWord))
@@ -207,7 +199,7 @@ function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonl
 }
 
 /** Reads the rows of a file, each value by the format that was found for all of them. */
-function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, format: KeyFormat) {
+function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, format: RowFormat) {
   const indexOf = (column: string) => names.indexOf(column)
   const keyIndex = indexOf(columns.key_column)
   const timeIndex =
@@ -359,26 +351,6 @@ export function mayHoldCounts({ names, rows }: OwnFile, column: string): boolean
   return texts.filter(isCount).length * 2 > texts.length
 }
 
-/** Whether a text is a slot: of this service, or of one whose recording is played. */
-function isSlot(text: string): boolean {
-  return /^slot_[\w-]+$/.test(text)
-}
-
-/** Returns the key of a cell, or null. */
-function findKey(value: unknown, { key }: OwnColumns, { order, midnights }: KeyFormat): string | null {
-  const text = String(value).trim()
-  if (key === 'slot_id') return isSlot(text) ? text : null
-  if (key === 'asset_token') {
-    const token = parseToken(text)
-    return token?.kind === 'ast' ? encodeId('slot', token.id) : null
-  }
-  if (key === 'session_id') return isRounded(text) ? null : text
-  const local = midnights === null ? null : parseZonedTime(text)
-  if (local !== null) return local.day
-  const time_ms = parseTime(text, order)
-  return time_ms === null ? null : new Date(time_ms).toISOString().slice(0, 10)
-}
-
 /** Whether a column has values of a field: one slot or asset token at least, whole numbers alone for a metric, days for a day. */
 export function hasValues({ names, rows }: OwnFile, field: OwnField, column: string): boolean {
   const index = names.indexOf(column)
@@ -388,53 +360,4 @@ export function hasValues({ names, rows }: OwnFile, field: OwnField, column: str
   if (field === 'day')
     return texts.some((text) => (parseTime(text, 'day_first') ?? parseTime(text, 'month_first')) !== null)
   return texts.length > 0 && texts.every((text) => (parseWhole(text, '.') ?? parseWhole(text, ',')) !== null)
-}
-
-/** Whether a spreadsheet took a text of digits for a number, and rounded it. */
-function isRounded(text: string): boolean {
-  // 15 digits are kept, as in 12345678901234500000.
-  return /^\d([.,]\d+)?e\+?\d+$/i.test(text) || (/^[1-9]\d{15,40}$/.test(text) && /^0+$/.test(text.slice(15)))
-}
-
-function readKey(value: unknown, columns: OwnColumns, format: KeyFormat): string {
-  const { key, key_column } = columns
-  if (isEmpty(value)) throw new BadValue(`${key_column} is empty: no ${key.replace('_', ' ')} to count it for`)
-  const found = findKey(value, columns, format)
-  if (found !== null) return found
-  // The token itself is in no message.
-  if (key === 'asset_token') {
-    throw new BadValue(`${key_column} is no asset token: ast_, the id of its slot, and a secret`)
-  }
-  const what = {
-    slot_id: 'it must be a slot such as slot_00000000007',
-    session_id: 'a spreadsheet rounded it. Format the column as text before you export it',
-    day: describeBadDay(String(value).trim()),
-  }[key]
-  throw new BadValue(`${key_column} is ${shortText(value)}: ${what}`)
-}
-
-function describeBadDay(text: string): string {
-  if (/^[34567]\d{4}([.,]\d+)?$/.test(text)) return `the number of a day in a spreadsheet. It must be ${expectedDay}`
-  const yearless = describeYearless(text)
-  if (yearless !== null) return `${yearless}. It must be ${expectedDay}`
-  const period = describePeriod(text)
-  if (period !== null) return `${period}, and sums of several days are not compared. Export it by day`
-  return /^\d{4}.?\d{1,2}.?\d{1,2}$/.test(text) ? 'there is no such day' : `it must be ${expectedDay}`
-}
-
-function readTime(value: unknown, column: string, { order }: ValueFormat): number {
-  const time_ms = parseTime(String(value).trim(), order)
-  if (time_ms !== null) return time_ms
-  throw new BadValue(`${column} is ${shortText(value)}: it must be ${expectedDay}`)
-}
-
-/** Epoch seconds are below this, milliseconds are not. */
-const secondsBelow = 1e11
-
-/** Reads a day and time as people write it, epoch seconds or milliseconds, or an RFC 3339 time. */
-function parseTime(text: string, order: DayOrder | null): number | null {
-  const local_ms = parseLocalTime(text, order)
-  if (local_ms !== null) return local_ms
-  if (/^\d{9,14}(\.\d+)?$/.test(text)) return Number(text) < secondsBelow ? Number(text) * 1_000 : Number(text)
-  return parseZonedTime(text)?.at_ms ?? null
 }

@@ -1,10 +1,10 @@
 /** A file of own counts as a whole: its columns, how its values are written, and its counts. */
 import { eventMetrics } from '#contract/beacon-verdict.ts'
-import { type DayOrder, describeDays, findDayOrder } from './calendar.ts'
+import { type DayOrder, describeDays, findDayOrder } from './cells/calendar.ts'
+import { type DecimalSign, describeNumbers, findDecimalSign, parseWhole } from './cells/numbers.ts'
 import { metrics, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { findColumns, listColumns, type Mapping, type OwnColumns, quoteColumn, splitMap } from './columns.ts'
 import type { StatedTotals } from './json/beside-rows.ts'
-import { type DecimalSign, describeNumbers, findDecimalSign, parseWhole } from './numbers.ts'
 import {
   hasValues,
   mayHoldCounts,

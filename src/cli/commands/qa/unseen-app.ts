@@ -59,8 +59,8 @@ function unseenHint(watched: Watched, { steps, since, ...flags }: ObserveFlags, 
       : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
   if (isAppSeen(watched)) {
-    const isOther = page === null && exchanges.some(isOfApp) && !exchanges.some(isAdRequest)
-    return isOther ? 'No placement was requested: the rules about ads had nothing to judge by.' : null
+    const isServer = page === null && exchanges.some(isOfApp) && !exchanges.some(isAdRequest)
+    return isServer ? 'No placement was requested: the rules about ads had nothing to judge by.' : null
   }
   if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
   return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'

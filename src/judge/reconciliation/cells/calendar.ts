@@ -2,7 +2,7 @@
  * Days and times as people write them: `2026-01-31`, `31.01.2026`, `1/31/2026 1:45 PM`, `31 Jan 2026`, `2026年1月31日`. Whether
  * the day or the month comes first is decided once for a file, by the cells that leave no doubt. Without a zone it is UTC.
  */
-import { OwnFileError } from './own-file-error.ts'
+import { OwnFileError } from '../own-file-error.ts'
 
 export type DayOrder = 'day_first' | 'month_first'
 

@@ -3,7 +3,7 @@
  * sign is decided once for a file, by the cells that leave no doubt.
  */
 import { findEntry } from '#foundation/table-entry.ts'
-import { OwnFileError } from './own-file-error.ts'
+import { OwnFileError } from '../own-file-error.ts'
 
 export type DecimalSign = '.' | ','
 

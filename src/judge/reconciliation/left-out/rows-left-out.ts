@@ -48,7 +48,7 @@ function isHeader(row: OwnRow, { names }: OwnFile, { key_column, keyCell }: File
 
 /**
  * Returns the last rows of one cell that is no key: when and by whom a report was written. It is the first cell, or in a
- * column that is not read; elsewhere the row lacks its key.
+ * column that is not read; elsewhere the row has no key.
  */
 function findTrailingNotes(file: OwnFile, reader: FileReader): ReadonlySet<OwnRow> {
   const { rows, names } = file

@@ -1,9 +1,9 @@
 /** A file of own counts that was chosen or dropped, read as far as it can be. */
-import { parseDayExample } from '#reconciliation/calendar.ts'
+import { parseDayExample } from '#reconciliation/cells/calendar.ts'
+import { parseNumberExample } from '#reconciliation/cells/numbers.ts'
 import { ownFields } from '#reconciliation/column-words.ts'
 import type { Mapping } from '#reconciliation/columns.ts'
 import { type DecodedFile, decodeOwnFile } from '#reconciliation/file-bytes.ts'
-import { parseNumberExample } from '#reconciliation/numbers.ts'
 import { type OwnFile, parseOwnFile } from '#reconciliation/own-file.ts'
 import { OwnFileError } from '#reconciliation/own-file-error.ts'
 import { type OwnReport, readOwnReport } from '#reconciliation/own-report.ts'
