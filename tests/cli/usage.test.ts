@@ -260,6 +260,7 @@ describe('a usage error', () => {
     ['sandbox tail', "Unknown command 'tail'.", following],
     ['beacons watch', "Unknown command 'watch'.", following],
     ['requests list -f', "Unknown option '-f'.", following],
+    ['sandbox logs --follow=x', "Unknown option '--follow=x'.", 'Did you mean --follow?'],
     ['beacons list --follow', "Unknown option '--follow'.", following],
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
     ['evidence show', "Unknown command 'show'.", 'Commands of svc evidence: list, export, verify.'],

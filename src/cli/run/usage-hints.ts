@@ -97,7 +97,7 @@ export function unknownFlagHint(message: string, { command, path }: ReachedComma
   const [, flag = ''] = /unknown option '([^'=]+)/.exec(message) ?? []
   const instead = findEntry(removedFlags, flag)
   if (instead !== undefined) return instead
-  if (followWords.has(flag)) return followHint
+  if (followWords.has(flag) && path !== 'sandbox logs') return followHint
   if (!command.passesThrough || hasDashes) return argumentHint(message, path, command)
   return message.includes('Did you mean') ? null : `Write the command after --: svc ${command.examples[0]}`
 }
