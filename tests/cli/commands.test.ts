@@ -405,7 +405,7 @@ request     req_*
     await cli.svc('placements create --format banner')
     expect(await fix()).toMatch(/^Mount placement\.render\.frame_url\./)
     await cli.svc('api render.frame')
-    expect(await fix()).toMatch(/^Send a render beacon\./)
+    expect(await fix()).toMatch(/^Its frame was loaded, and no beacon arrived:/)
     await cli.svc('beacons send --event render')
     expect(await fix()).toMatch(/^Bring the frame into view: /)
     await cli.svc('beacons send --event visible --set occurred_at_ms=1700000000')

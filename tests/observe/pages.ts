@@ -108,6 +108,21 @@ export const nestedPages: Readonly<Record<string, Page>> = {
 /** What the frame of the page above shows. */
 export const framedBody = `${slotInView}${turn()}`
 
+/** Loads the frame from its own server, which has none. */
+export const changedPage: Page = {
+  body: `${slotInView}<script>
+  const real = fetch
+  window.fetch = async (url, init) => {
+    const answer = await real(url, init)
+    if (url !== '/placement') return answer
+    const { placement, ...rest } = await answer.json()
+    placement.render.frame_url = placement.render.frame_url.replace(/^.*\\/v1/, location.origin + '/ads')
+    return Response.json({ placement, ...rest })
+  }
+</script>${turn()}`,
+  until: hasError,
+}
+
 /** Pages whose ad is never seen, or whose beacons do not arrive, for a cause that only the page knows. */
 export const lossyPages: Readonly<Record<string, Page>> = {
   's, before it was seen: cleared.': {

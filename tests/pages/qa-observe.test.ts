@@ -21,6 +21,7 @@ import { isInView, judgePage, nameOf, steps } from '#tests/observe/judged.ts'
 import {
   askingPage,
   askingSteps,
+  changedPage,
   cleanPage,
   hiddenPages,
   lossyPages,
@@ -133,6 +134,13 @@ describe.concurrent('the cause is named', () => {
     // One fault has one finding; that a header is refused is on the console, and its beacons are lost.
     const found = cases.find((item) => nameOf(item) === 'page-errors')!.steps.map(({ title }) => title)
     expect(found.filter((title) => !title.includes('CORS policy')).length, found.join('\n')).toBeLessThanOrEqual(1)
+  })
+
+  test('a frame_url that was changed, once, and nothing that follows from it', async () => {
+    const { cases, violated } = await judged(changedPage)
+    expect(violated).toEqual(['frame-blocked'])
+    expect(findFinding(cases, 'frame-blocked')).toContain('/ads/render/')
+    expect(findFinding(cases, 'frame-blocked')).toContain(`, and never from the service, ${shared.url}/v1/render/`)
   })
 
   test('the directive of a policy and the missing origin, once; a policy that only reports blocks nothing', async () => {

@@ -23,8 +23,8 @@ export interface Channel {
   readonly state: ChannelState
   /** Returns the time of the sandbox, Unix epoch milliseconds, by its last response: its clock can be moved. Null before one. */
   now(): number | null
-  /** Returns what the sandbox said last of an ad, or null. */
-  find(asset_token: string): ConsoleSlot | null
+  /** Returns what the sandbox said last of an ad; null when it does not know it, undefined before it has answered. */
+  find(asset_token: string): ConsoleSlot | null | undefined
   /** Asks now. Never rejects. */
   refresh(): Promise<void>
   close(): void
@@ -32,7 +32,7 @@ export interface Channel {
 
 /** `onChange` is called after each response and failure. */
 export function openChannel(page: ConsolePage, onChange: () => void): Channel {
-  const slots = new Map<string, ConsoleSlot>()
+  const slots = new Map<string, ConsoleSlot | null>()
   let state: ChannelState = { status: 'opening' }
   let timer: ReturnType<typeof setTimeout> | undefined
   let asking: Promise<void> | null = null
@@ -59,6 +59,7 @@ export function openChannel(page: ConsolePage, onChange: () => void): Channel {
       })
       const received: unknown = response.ok ? await response.json() : null
       if (!isSlots(received)) return fail({ status: 'refused', http_status: response.status })
+      for (const token of asset_tokens.slice(-maxConsoleTokens)) slots.set(token, slots.get(token) ?? null)
       for (const slot of received.slots) slots.set(slot.asset_token, slot)
       origin_ms = received.server_time_ms - performance.now()
       state = { status: 'live' }
@@ -97,7 +98,7 @@ export function openChannel(page: ConsolePage, onChange: () => void): Channel {
       return state
     },
     now: () => (origin_ms === null ? null : origin_ms + performance.now()),
-    find: (asset_token) => slots.get(asset_token) ?? null,
+    find: (asset_token) => slots.get(asset_token),
     refresh,
     close: () => {
       over.abort()

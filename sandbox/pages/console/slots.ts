@@ -1,10 +1,12 @@
 /** What is known of each slot of the page: what the renderer knows, joined with what the sandbox says of its asset token. */
 
 import type { ConsoleSlot } from '#contract/resources/sandbox/console-slots.ts'
+import { isFrameAddress } from '#contract/words/addresses.ts'
 import type { ReportedBlock, ReportedError } from '#contract/words/renderer-errors.ts'
 import { isObject } from '#foundation/json.ts'
 import type { ConsoleAd, ConsolePage, ConsoleTurn } from '#renderer/host/console-page.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
+import type { Channel } from './channel.ts'
 
 /** One place for an ad: a turn with what came of it, or an ad that was mounted without one. */
 export interface Slot {
@@ -15,6 +17,8 @@ export interface Slot {
   turn: ConsoleTurn | null
   ad: ConsoleAd | null
   sandbox: ConsoleSlot | null
+  /** Of an ad that is shown, and that the sandbox of render.js does not know. */
+  elsewhere: ReportedError['elsewhere'] | null
   slot_id: string | null
   state: SlotState
   /** Its events, oldest first. */
@@ -36,11 +40,7 @@ const notices: ReadonlySet<string> = new Set(['autoplay_blocked', 'unmeasurable'
 const pageKey = 'page'
 
 /** Returns the slots of a page, in the order of their turns. `history` are its events, oldest first. */
-export function readSlots(
-  page: ConsolePage,
-  history: readonly RendererEvent[],
-  find: (asset_token: string) => ConsoleSlot | null,
-): Slot[] {
+export function readSlots(page: ConsolePage, history: readonly RendererEvent[], find: Channel['find']): Slot[] {
   const ads = page.ads()
   const byTurn = new Map(ads.map((ad) => [ad.turn_id, ad]))
   const turns = page.turns().map((turn) => {
@@ -61,9 +61,24 @@ export function readSlots(
   return [...turns, ...others, ...rest].map((slot) => ({
     ...slot,
     name: nameSlot(slot.turn, slot.ad),
-    sandbox: slot.ad && find(slot.ad.asset_token),
+    ...readSandbox(slot, page.base_url, find),
     slot_id: slot.ad?.slot_id ?? slot.events.findLast(({ slot_id }) => slot_id !== undefined)?.slot_id ?? null,
   }))
+}
+
+/** Adds what the sandbox says of an ad, and what follows for one whose frame has another address than the frames of the sandbox. */
+function readSandbox({ ad, state }: Pick<Slot, 'ad' | 'state'>, base_url: string, find: Channel['find']) {
+  if (ad === null) return { state, sandbox: null, elsewhere: null }
+  const { frame_url } = ad.placement.render
+  const sandbox = find(ad.asset_token)
+  const isOther = !isFrameAddress(frame_url, base_url)
+  const isLost = state.outcome === 'error' && state.code === 'render_timeout' && sandbox?.frame_loaded_at_ms === null
+  return {
+    state: isOther && isLost ? { ...state, slot_id: ad.slot_id, elsewhere: { frame_url, base_url } } : state,
+    sandbox: sandbox ?? null,
+    // A proxy or tunnel has another address too, and the sandbox behind it knows its ads.
+    elsewhere: isOther && sandbox === null && state.outcome === 'fill' ? { frame_url, base_url } : null,
+  }
 }
 
 /** Returns the element that a slot's mark stands at: its frame, else the element of its turn. */
@@ -88,7 +103,11 @@ type EventWithType<T extends RendererEvent['type']> = Extract<RendererEvent, { t
 /** Returns the errors that did not end the ad, the last of each code. */
 export function listNotices(slot: Slot): ReportedError[] {
   const errors = listEvents(slot, 'error').filter(({ code }) => notices.has(code))
-  return [...new Map(errors.map((error) => [error.code, error])).values()]
+  const { elsewhere } = slot
+  return [
+    ...new Map(errors.map((error) => [error.code, error])).values(),
+    ...(elsewhere ? [{ code: 'renderer_elsewhere', elsewhere }] : []),
+  ]
 }
 
 function readTurnState(turn: ConsoleTurn, ad: ConsoleAd | null, events: readonly RendererEvent[]): SlotState {

@@ -18,6 +18,7 @@ function slotWith(times: Partial<Record<RendererEvent['type'], number>>, sandbox
     turn: null,
     ad: null,
     sandbox: sandbox as ConsoleSlot,
+    elsewhere: null,
     slot_id: null,
     state,
     events,

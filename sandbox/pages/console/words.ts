@@ -5,6 +5,7 @@ import {
   describeEnding,
   describeRendererError,
   type ErrorWords,
+  findBlockFix,
   isReasonCode,
   type ReportedError,
 } from '#contract/words/renderer-errors.ts'
@@ -37,7 +38,12 @@ export function describeState({ state, ad }: Slot): Wording {
     case 'no_fill':
       return { tone: 'warn', chip: 'no-fill', reason: state.reason, text: explainNoFill(state.reason) }
     case 'blocked':
-      return { tone: 'bad', chip: 'blocked', reason: state.reason, text: describeBlock(state) }
+      return {
+        tone: 'bad',
+        chip: 'blocked',
+        reason: state.reason,
+        text: [describeBlock(state), findBlockFix(state)].filter(Boolean).join(' '),
+      }
     case 'error':
       return describeError(state)
     case 'ended': {

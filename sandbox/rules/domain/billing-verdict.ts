@@ -105,12 +105,16 @@ export function findBillingFix({
       : null
   }
   if (first_frame_at_ms !== null) {
-    return 'Send a render beacon. render.js does, unless the frame was not shown: the console of the browser says why, such as a CSP, an origin that is not allowed, or a page that was left. A beacon that was refused for its credential or asset token has no slot: svc requests list --path /v1/beacons'
+    return `Its frame was loaded, and no beacon arrived: the frame was not shown, as where the origin of the page is not allowed or the page was left, or is not mounted by render.js; or its beacons were blocked, as by connect-src of the page's CSP. ${findOut}`
   }
   return status === 'expired'
     ? 'It expired before it was shown. Request a placement when there is room for it, and mount placement.render.frame_url at once.'
-    : 'Mount placement.render.frame_url. A page that does has its reason on the console: frame-src of its CSP, or a blocker. A beacon that was refused for its credential or asset token has no slot: svc requests list --path /v1/beacons'
+    : `No frame of it was loaded. Pass the response on unchanged, with frame_url and authoritative_consent, and mount it with render.js; where a page does, frame-src of its CSP or a blocker keeps the frame out. ${findOut}`
 }
+
+/** The service knows what reached it alone: a page knows the cause. */
+const findOut =
+  'Only the page knows which: svc observe --url ADDRESS. A beacon that was refused for its credential or asset token has no slot: svc requests list --path /v1/beacons'
 
 const noFillFixes: Readonly<Record<(typeof noFillReasons)[NoFillReason]['retry'], string>> = {
   'next turn': 'Show nothing, and ask again with the next turn.',

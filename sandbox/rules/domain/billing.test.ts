@@ -345,9 +345,17 @@ describe('what to do', () => {
 
   test('begins with what is missing first: a decision, a frame, beacons', () => {
     expect(findBillingFix({ ...facts, status: 'pending', billing: null })).toMatch(/^Poll /)
-    expect(findBillingFix(facts)).toMatch(/^Mount placement\.render\.frame_url\./)
-    expect(findBillingFix({ ...facts, first_frame_at_ms: 1 })).toMatch(/^Send a render beacon\./)
+    expect(findBillingFix(facts)).toMatch(/^No frame of it was loaded\./)
+    expect(findBillingFix({ ...facts, first_frame_at_ms: 1 })).toMatch(/^Its frame was loaded, and no beacon arrived:/)
     expect(findBillingFix({ ...facts, billing: { ...none, would_bill: true } })).toBe(null)
+  })
+
+  test('names each cause that only the page knows, and what decides', () => {
+    const unframed = findBillingFix(facts)
+    for (const cause of ['frame_url', 'authoritative_consent', 'frame-src', 'svc observe --url'])
+      expect(unframed).toContain(cause)
+    const silent = findBillingFix({ ...facts, first_frame_at_ms: 1 })
+    for (const cause of ['origin of the page', 'connect-src', 'svc observe --url']) expect(silent).toContain(cause)
   })
 
   test('about a fill that expired unseen is not to mount its frame, which is refused by now', () => {
@@ -365,7 +373,7 @@ describe('what to do', () => {
   test('about a clip that played, or has not started, is another', () => {
     const played = [sent('render', 'accepted', 'OK'), sent('play_started', 'accepted', 'OK')]
     expect(findBillingFix({ ...facts, format: 'clip', beacons: played })).toMatch(/^Bring the frame into view/)
-    expect(findBillingFix({ ...facts, format: 'clip' })).toMatch(/^Mount /)
+    expect(findBillingFix({ ...facts, format: 'clip' })).toMatch(/^No frame /)
   })
 
   test('is nothing where only a user can act', () => {

@@ -122,6 +122,15 @@ export function loadedFrames(exchanges: readonly JournaledExchange[]): Map<strin
   return new Map([...loaded].map(([slot_id, [first]]) => [slot_id, first]))
 }
 
+/** Returns the frame_url of each slot as the service gave it out, its token redacted. */
+export function readFrameUrls(exchanges: readonly JournaledExchange[]): Map<string, string> {
+  const given = exchanges.flatMap(({ slot_id, response_body }) => {
+    const frame_url = textAt(response_body, 'placement.render.frame_url')
+    return slot_id !== null && frame_url !== null ? [[slot_id, frame_url] as const] : []
+  })
+  return new Map(given)
+}
+
 /** Returns the slots that requests are about: `slot_a, slot_b`. */
 export function listSlots(requests: readonly JournaledExchange[]): string {
   return joinFirst(requests.map(({ slot_id }) => slot_id ?? 'an unknown slot'))

@@ -26,6 +26,24 @@ const unseen = (...slots: string[]): Verdict[] =>
   })
 
 test.each([
+  ['has no finding', 'error', 'fill', 0, null],
+  ['may be a network', 'warning', 'fill', 1, null],
+  ['came from a burst of requests', 'error', 'burst', 1, null],
+  ['was of a page with an error of its own', 'error', 'fill', 1, 'page-errors'],
+] as const)('a fill that was not used, and that %s', (_, standing, kind, count, follows) => {
+  const fill = { message: 'Unused.', ...(kind === 'burst' && { fix: 'Request one for each turn.' }) }
+  const verdicts = unseen().map((verdict): Verdict => {
+    if (verdict.rule.id === 'page-errors') return { ...verdict, standing, findings: [{ message: 'An error.' }] }
+    return verdict.rule.id === 'fill-unused'
+      ? { ...verdict, findings: Array.from({ length: count }, () => fill) }
+      : verdict
+  })
+  const judged = withoutConsequences(verdicts, { ...page(''), renderer_errors: [] })
+  const verdict = judged.find(({ rule }) => rule.id === 'fill-unused')
+  expect(verdict).toMatchObject({ follows, findings: { length: follows === null ? count : 0 } })
+})
+
+test.each([
   ['another ad was not seen either', 'target_removed', ['slot_1', 'slot_2'], null],
   ['the user left the page', 'pagehide', ['slot_1'], null],
   ['the page took it out', 'target_removed', ['slot_1'], 'page-errors'],

@@ -108,7 +108,19 @@ function withoutLosses(verdicts: readonly Verdict[], page: PageSeen): Verdict[] 
   const slots = new Set(lost.map(({ detail }) => detail?.split(' ', 1)[0]))
   const isLost = ({ requests = [] }: RuleFinding) =>
     requests.length > 0 && requests.every(({ slot_id }) => slots.has(slot_id ?? ''))
-  return verdicts.map((verdict) => (isAboutUnseen(verdict, isLost) ? following(verdict, 'page-errors') : verdict))
+  const errors = verdicts.find(({ rule }) => rule.id === 'page-errors')
+  // An error of a page without any ad is why nothing of what was filled for it was shown.
+  const isUnshown = errors?.standing === 'error' && page.mounts.length === 0
+  return verdicts.map((verdict) => {
+    return isAboutUnseen(verdict, isLost) || (isUnshown && isUnshownFill(verdict))
+      ? following(verdict, 'page-errors')
+      : verdict
+  })
+}
+
+/** Whether fills were unused, and for no cause that the requests show. */
+function isUnshownFill({ rule, findings }: Verdict): boolean {
+  return rule.id === 'fill-unused' && findings.length > 0 && findings.every(({ fix }) => fix === undefined)
 }
 
 function following(verdict: Verdict, cause: string): Verdict {

@@ -9,6 +9,7 @@ import { nearestName } from '#foundation/nearest-name.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { reasonCodes } from '../error-codes.ts'
 import type { ErrorBody } from '../errors.ts'
+import { describeChangedFrame, describeOtherRenderer } from './addresses.ts'
 import { describeField } from './error-lines.ts'
 
 /** The fields of an `error` event that say what happened. */
@@ -33,6 +34,9 @@ export interface ReportedError {
   response?: unknown
   /** The field of the response that has the placement response. */
   wrapped_in?: string | undefined
+  slot_id?: string | undefined
+  /** Of an ad whose frame has not the address of the service that render.js came from: both. */
+  elsewhere?: { frame_url: string; base_url: string }
 }
 
 export interface ErrorWords {
@@ -73,6 +77,13 @@ export function describeBlock({ reason, consent_ahead_ms, device_ahead_ms = 0 }:
   const ahead = formatDuration(consent_ahead_ms, 2)
   const device = `${formatDuration(device_ahead_ms, 2)} ${device_ahead_ms < 0 ? 'slow' : 'fast'}`
   return `${text} By the time of the service, the clock that stamped it is ${ahead} fast; the clock of this device is ${device}.`
+}
+
+/** Returns what to do about a block that only the page's own code can cause; null for any other. */
+export function findBlockFix({ reason }: ReportedBlock): string | null {
+  return reason === 'consent_missing'
+    ? 'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged.'
+    : null
 }
 
 const blocks: Readonly<Record<string, string>> = {
@@ -160,6 +171,15 @@ const describers: Readonly<Record<string, (error: ReportedError) => Words>> = {
         ? 'With keepMounted: true it is still shown after finish().'
         : `Nothing: the turn was ${message ?? 'over'}. If it happens often, request earlier.`,
   }),
+  render_timeout: (error) => {
+    const { slot_id, elsewhere } = error
+    if (elsewhere === undefined) return describeByTable(error)
+    return describeChangedFrame(slot_id, elsewhere.frame_url, elsewhere.base_url)
+  },
+  renderer_elsewhere: (error) => {
+    const { elsewhere } = error
+    return elsewhere ? describeOtherRenderer(elsewhere.base_url, elsewhere.frame_url) : describeByTable(error)
+  },
   engine_unsupported: ({ got = [] }) => ({
     message: `The browser does not have what an ad needs${got.length === 0 ? '' : `: ${got.join(', ')}`}.`,
     fix: 'Nothing: your turn continues without an ad.',

@@ -10,6 +10,7 @@ import type {
   Request,
   Response,
 } from 'playwright-core'
+import { isFrameAddress } from '#contract/words/addresses.ts'
 import type { SourceLocation } from '#foundation/finding.ts'
 import { isLoopback, withoutQuery } from '#foundation/http.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
@@ -46,6 +47,8 @@ export interface PageSeen {
   blocked: readonly Blocked[]
   /** Addresses of render.js that loaded from another server of this computer than the service and that of the page. */
   other_renderers: readonly string[]
+  /** Frames of the page whose address has an asset token, and is no address of a frame of the service. */
+  other_frames: readonly { slot_id: string; url: string }[]
   /** Errors and blocks that render.js reported. */
   renderer_errors: readonly RendererError[]
   /** Whether render.js was loaded but never called. */
@@ -155,6 +158,7 @@ interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
   key_requests: KeyRequest[]
   refused_calls: RefusedCall[]
   other_renderers: string[]
+  other_frames: { slot_id: string; url: string }[]
   /** Why the browser blocked it, by address. */
   blocked: Map<string, Blocked>
   console_errors: string[]
@@ -235,6 +239,7 @@ async function recordEvents(
     key_requests: [],
     refused_calls: [],
     other_renderers: [],
+    other_frames: [],
     blocked: new Map(),
     console_errors: [],
   }
@@ -245,7 +250,10 @@ async function recordEvents(
     reading.push(readServed(response, bases, records))
     reading.push(recordRefusal(response, bases, records))
   })
-  context.on('request', (request) => void reading.push(findKey(request, records)))
+  context.on('request', (request) => {
+    reading.push(findKey(request, records))
+    recordOtherFrame(request, bases, records)
+  })
   context.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? 'unknown'
     // A response that is not a script, such as a 404: the requests show what is wrong with it.
@@ -395,6 +403,14 @@ async function readServed(response: Response, bases: readonly string[], records:
 function isOtherRenderer(url: string, page_url: string): boolean {
   const { hostname, pathname, origin } = new URL(url)
   return pathname === '/v1/render.js' && isLoopback(hostname) && !page_url.startsWith(`${origin}/`)
+}
+
+function recordOtherFrame(request: Request, bases: readonly string[], { other_frames }: Records): void {
+  const url = request.url()
+  const slot_id = findSlot(url)
+  const isFrame = request.isNavigationRequest() && request.frame().parentFrame() !== null
+  if (!isFrame || slot_id === null || bases.some((base) => isFrameAddress(url, base))) return
+  other_frames.push({ slot_id, url: printableUrl(url) })
 }
 
 async function recordRefusal(response: Response, bases: readonly string[], { refused_calls }: Records): Promise<void> {

@@ -55,7 +55,15 @@ test('slot-blank names what lies over the ad', () => {
 describe('no ad in the page', () => {
   const request = { method: 'POST', path: '/v1/placements', status: 200, slot_id: 'slot_1' }
   const unfilled = { decision: { no_fill_reason: 'no_demand' } }
-  const page = { mounts: [], files: 1, blocked: [], renderer_errors: [], console_errors: [], waiting_turns: 0 }
+  const page = {
+    mounts: [],
+    files: 1,
+    blocked: [],
+    other_frames: [],
+    renderer_errors: [],
+    console_errors: [],
+    waiting_turns: 0,
+  }
   const judge = (fill: boolean | null, more: object = {}) =>
     pageRules['page-errors'].judge({
       page: { ...page, ...more },
@@ -94,16 +102,60 @@ describe('no ad in the page', () => {
   })
 })
 
+describe('a frame from elsewhere', () => {
+  const service = 'http://127.0.0.1:4010/v1/render/ast_1_redacted'
+  const given = { method: 'POST', path: '/v1/placements', status: 200, slot_id: 'slot_1' }
+  const asked = { ...given, response_body: { placement: { render: { frame_url: service } } } }
+  const timeout = { type: 'error', code: 'render_timeout', detail: null, reported: { code: '', slot_id: 'slot_1' } }
+  const judge = (urls: readonly string[], exchanges: readonly object[]) => {
+    const other_frames = urls.map((url) => ({ slot_id: 'slot_1', url }))
+    const page = { mounts: [], files: 1, blocked: [], renderer_errors: [timeout], console_errors: [], waiting_turns: 0 }
+    const facts = { page: { ...page, other_frames }, observed: { exchanges, placements: [], command_name: 'svc' } }
+    const of = (id: 'frame-blocked' | 'page-errors') => pageRules[id].judge(facts as unknown as Facts['page']).findings
+    return { blocked: of('frame-blocked'), errors: of('page-errors') }
+  }
+  const moved = 'http://localhost:3000/ads/ast_1_redacted'
+
+  test.each([
+    ['a proxy loaded it', [moved], [asked, frame]],
+    ['the service is known by another name', ['http://localhost:4010/v1/render/ast_1_redacted'], [asked]],
+    ['the service did not give it out', [moved], [given]],
+    ['it was loaded from the service alone', [], [asked, frame]],
+  ])('is none where %s', (_, urls, exchanges) => {
+    const { blocked, errors } = judge(urls, exchanges)
+    expect(blocked).toEqual([])
+    expect(errors).toHaveLength(1)
+  })
+
+  test('is one finding, an error, where it never reached the service', () => {
+    const { blocked, errors } = judge([moved, moved], [asked])
+    expect(blocked).toEqual([
+      {
+        message: `The frame of slot_1 was loaded from ${moved}, and never from the service, http://127.0.0.1:4010/v1/render/: its frame_url was changed.`,
+        fix: 'Let your endpoint, and the page, pass frame_url on unchanged.',
+      },
+    ])
+    expect(errors).toEqual([])
+  })
+})
+
 test('render.js from elsewhere is a finding only where the service was never asked for it', () => {
   const url = 'http://127.0.0.1:4999/v1/render.js'
-  const judge = (other_renderers: readonly string[], paths: readonly string[]) =>
+  const judge = (other_renderers: readonly string[], paths: readonly string[], response_body?: object) =>
     pageRules['renderer-elsewhere'].judge({
       page: { other_renderers },
-      observed: { exchanges: paths.map((path) => ({ method: 'GET', path })) },
+      observed: { exchanges: paths.map((path) => ({ method: 'GET', path, slot_id: 'slot_1', response_body })) },
     } as unknown as Facts['page'])
   expect(judge([], ['/v1/render.js'])).toMatchObject({ sample_size: 1, findings: [] })
   // Through a proxy.
   expect(judge([url], ['/v1/render.js']).findings).toEqual([])
   expect(judge([], []).sample_size).toBe(0)
   expect(judge([url, url], ['/v1/placements']).findings).toHaveLength(1)
+  const fill = { placement: { render: { frame_url: 'http://127.0.0.1:4010/v1/render/ast_1' } } }
+  expect(judge([url], ['/v1/placements'], fill).findings).toMatchObject([
+    {
+      message:
+        'The page loads render.js from http://127.0.0.1:4999, and its placements come from http://127.0.0.1:4010.',
+    },
+  ])
 })

@@ -1,7 +1,8 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { isTooSmall } from '#contract/viewability.ts'
+import { describeChangedFrame, describeOtherRenderer, fixOfAddress, isFrameAddress } from '#contract/words/addresses.ts'
 import { describeBilling } from '#contract/words/billing.ts'
-import { isAdRequest, loadedFrames, readNoFillReason } from '#diagnosis/exchange.ts'
+import { isAdRequest, loadedFrames, readFrameUrls, readNoFillReason } from '#diagnosis/exchange.ts'
 import type { SourceLocation } from '#foundation/finding.ts'
 import { plural } from '#text/text.ts'
 import type { Blocked } from '../facts/in-page.ts'
@@ -121,18 +122,22 @@ export const pageRules = ruleSet('page', {
     costs: 'The slot stays empty, though its onload event fires, or its beacons are lost.',
     fix: 'Add the base URL to script-src, frame-src and connect-src of the Content-Security-Policy, and the page to the allowed origins.',
     needs: 'render.js or an ad in the page (--url)',
-    judge({ page: { blocked, mounts }, observed }) {
+    judge({ page, observed }) {
+      const { blocked, mounts } = page
       const loaded = loadedFrames(observed.exchanges)
       const missing = blocked.some(({ is_enforced }) => is_enforced)
         ? []
         : mounts.filter(({ slot_id }) => !loaded.has(slot_id))
       return {
-        sample_size: mounts.length + blocked.length,
+        sample_size: mounts.length + blocked.length + page.other_frames.length,
         findings: [
           ...blocked.filter((each) => !isRepeated(each, blocked)).map(blockFinding),
           ...missing.map(({ slot_id }) => ({
             message: `The frame of ${slot_id} is in the page, but its request never reached the service.`,
           })),
+          ...findChangedFrames(page, observed).map(({ slot_id, url, frame_url }) =>
+            describeChangedFrame(slot_id, url, frame_url),
+          ),
         ],
       }
     },
@@ -219,7 +224,7 @@ export const pageRules = ruleSet('page', {
     judge: ({ page, observed }) => ({
       sample_size: page.files,
       findings: [
-        ...rendererErrors(page, observed.command_name, isAnySeen(observed)),
+        ...rendererErrors(withoutChanged(page, observed), observed.command_name, isAnySeen(observed)),
         ...[...new Set(page.console_errors.filter((text) => !isRepetition(text, page)))].map((text) => ({
           message: `On the console: ${text}`,
           fix: consoleFix(text, page),
@@ -250,21 +255,30 @@ export const pageRules = ruleSet('page', {
       // What a proxy in front of the service was asked for, the service was asked for too.
       const asked = exchanges.filter(({ path }) => path.startsWith('/v1/render.js')).length
       const others = asked > 0 ? [] : [...new Set(other_renderers)]
+      const [service_url] = readFrameUrls(exchanges).values()
       return {
         sample_size: asked + others.length,
         findings: others.map((url) => ({
           message: `The page loads ${url}, and the service that is judged was never asked for render.js.`,
           fix: fixOfAddress(url),
+          ...(service_url !== undefined && describeOtherRenderer(url, service_url)),
         })),
       }
     },
   },
 })
 
-/** An address that a page or its build has as it is. */
-function fixOfAddress(url: string): string {
-  const { origin } = new URL(url)
-  return `The page has ${origin} in it. Let the server that sends it put the value of SVC_BASE_URL there: html.replaceAll('${origin}', process.env.SVC_BASE_URL).`
+/** Returns the frames that were loaded from elsewhere, and never from the service, each with the frame_url of its response. */
+function findChangedFrames({ other_frames }: PageSeen, { exchanges }: Observed) {
+  const loaded = loadedFrames(exchanges)
+  const given = readFrameUrls(exchanges)
+  const lost = new Map(other_frames.map((frame) => [frame.slot_id, frame]))
+  return [...lost.values()].flatMap(({ slot_id, url }) => {
+    const frame_url = given.get(slot_id)
+    // A proxy in front of the service loads the frame, and a service may be known by another name.
+    if (frame_url === undefined || loaded.has(slot_id) || isFrameAddress(url, frame_url)) return []
+    return [{ slot_id, url, frame_url }]
+  })
 }
 
 /** Returns the blocked address, and the directive or address to correct. */
@@ -289,6 +303,14 @@ function blockFinding({ url, why, is_enforced }: Blocked): RuleFinding {
 /** Whether another entry says more precisely why a frame was blocked. */
 function isRepeated({ why }: Blocked, blocked: readonly Blocked[]): boolean {
   return why.endsWith('ERR_BLOCKED_BY_RESPONSE') && blocked.some((each) => each.why.startsWith('frame-ancestors'))
+}
+
+/** Leaves out that frames did not render whose address was changed: `frame-blocked` has them. */
+function withoutChanged(page: PageSeen, observed: Observed): PageSeen {
+  const changed = new Set(findChangedFrames(page, observed).map(({ slot_id }) => slot_id))
+  const isChanged = ({ code, reported }: PageSeen['renderer_errors'][number]) =>
+    code === 'render_timeout' && changed.has(reported?.slot_id ?? '')
+  return { ...page, renderer_errors: page.renderer_errors.filter((error) => !isChanged(error)) }
 }
 
 /** Whether a console message only repeats what was blocked, or the response to a request. */

@@ -13,6 +13,7 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   mounts: [],
   blocked: [],
   other_renderers: [],
+  other_frames: [],
   renderer_errors: [],
   is_idle: false,
   has_stub: false,

@@ -3,6 +3,7 @@ import {
   describeBlock,
   describeEnding,
   describeRendererError,
+  findBlockFix,
   type ReportedError,
 } from '#contract/words/renderer-errors.ts'
 import type { RendererError } from '../facts/in-page.ts'
@@ -74,11 +75,11 @@ function toFinding(error: RendererError, page: PageSeen, command_name: string): 
     }
   }
   if (type === 'blocked') {
-    const fix = code === 'consent_missing' ? `${fixOfMissingConsent} ` : ''
-    const why = describeBlock(block ?? { reason: code })
+    const blocked = block ?? { reason: code }
+    const lookUp = `Look it up: ${command_name} docs ${code}`
     return {
-      message: `render.js blocked the ad: ${code}. ${why}`,
-      fix: `${fix}Look it up: ${command_name} docs ${code}`,
+      message: `render.js blocked the ad: ${code}. ${describeBlock(blocked)}`,
+      fix: [findBlockFix(blocked), lookUp].filter(Boolean).join(' '),
     }
   }
   const policy = code === 'csp_blocked' ? policyFinding(page, reported?.directive) : null
@@ -110,9 +111,6 @@ function fixOfPolicy(url: string, directive: string): string {
 
 const keepUntilSeen =
   'Keep it in the page until it has been seen: finish() waits for that; clear, cancel and removing the slot do not.'
-
-const fixOfMissingConsent =
-  'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged.'
 
 function beaconFinding(event: string, detail: string | null): RuleFinding {
   if (detail === 'response_not_from_service') {
