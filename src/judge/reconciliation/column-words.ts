@@ -81,6 +81,7 @@ const columnWords = {
   day: [
     'date',
     'day_utc',
+    'date_utc',
     'report_date',
     'event_date',
     'date_hour',
@@ -106,8 +107,11 @@ const columnWords = {
     'zeitpunkt',
     'zeitstempel',
   ],
-  metric: ['event', 'event_type', 'event_name', 'type', 'ereignis'],
-  count: ['counts', 'event_count', 'total', 'quantity', 'number', 'events', 'anzahl'],
+  metric: ['event', 'event_type', 'event_name', 'type', 'ereignis', 'measure', 'measure_names', 'variable'],
+  count: [
+    ...['counts', 'event_count', 'total', 'quantity', 'number', 'events', 'anzahl'],
+    ...['value', 'values', 'measure_values'],
+  ],
 } as const satisfies Record<string, readonly string[]>
 
 export const fieldWords: Readonly<Record<OwnField, readonly string[]>> = { ...columnWords, ...metricWords }
@@ -155,6 +159,16 @@ const periodWords = wordSet(
   'month months week weeks quarter year monat woche kw kalenderwoche quartal jahr mois semaine trimestre annee mes semana ano mese settimana anno range period zeitraum periode',
 )
 const dayWords = wordSet('day tag jour dia giorno')
+
+/** Whether a column has the values of metrics, or of something else: `Measure Values`. */
+export function isValueName(column: string): boolean {
+  return ['value', 'values', 'measure_values'].includes(normalizeWord(column))
+}
+
+/** Whether each row of a column is an event, and not a metric. */
+export function isEventName(column: string): boolean {
+  return /^(event.*|type|ereignis)$/.test(normalizeWord(column))
+}
 
 /** Whether the values of a column are of several days each. */
 export function isPeriod(column: string): boolean {

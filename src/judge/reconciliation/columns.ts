@@ -5,8 +5,10 @@ import { parseLocalTime } from './cells/calendar.ts'
 import {
   fieldWords,
   isCompound,
+  isEventName,
   isNested,
   isPeriod,
+  isValueName,
   type KeyField,
   keyFields,
   metrics,
@@ -75,7 +77,7 @@ export function findColumns(
   const key = mappedKey ?? keyFields.find((field) => find(field) !== null) ?? (time_column === null ? null : 'day')
   if (key === null) throw missingKey(names, hasValues)
   if (key === 'day') refusePeriods([find(key) ?? ''])
-  const counts = findCounts(find)
+  const counts = findCounts(find, (field) => mapped.has(field))
   if (event !== undefined && counts?.layout !== 'rows') throw unknownColumn(event, names)
   if (counts === null) {
     const free = names.filter((name) => !ownFields.some((field) => find(field) === name))
@@ -117,25 +119,34 @@ export function listColumns({
   ]
 }
 
-function findCounts(find: (field: OwnField) => string | null): OwnColumns['counts'] | null {
+function findCounts(
+  find: (field: OwnField) => string | null,
+  isMapped: (field: OwnField) => boolean,
+): OwnColumns['counts'] | null {
   const columns = metrics.flatMap((metric) => {
     const column = find(metric)
     return column === null ? [] : [{ metric, column }]
   })
   if (columns.length > 0) return { layout: 'columns', columns }
   const metric_column = find('metric')
-  return metric_column === null ? null : { layout: 'rows', metric_column, count_column: find('count') }
+  if (metric_column === null) return null
+  const count_column = find('count')
+  // Beside metrics `Value` is their count, beside events their amount.
+  const isAmount = isValueName(count_column ?? '') && isEventName(metric_column) && !isMapped('count')
+  return { layout: 'rows', metric_column, count_column: isAmount ? null : count_column }
 }
 
 /** @param taken columns that hold another field */
 function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySet<string>): string | null {
   const free = names.filter((name) => !taken.has(name))
-  const named = (word: string) => free.find((name) => normalizeWord(name) === word)
-  const exact = named(field)
-  if (exact !== undefined) return exact
-  const words = fieldWords[field].flatMap((word) => named(word) ?? [])
-  const compounds = words.length > 0 ? words : free.filter((name) => isCompound(field, name))
-  const found = compounds.length > 0 ? compounds : free.filter((name) => isNested(field, name))
+  const named = (word: string) => free.filter((name) => normalizeWord(name) === word)
+  const isFound = [
+    () => named(field),
+    () => fieldWords[field].flatMap(named),
+    () => free.filter((name) => isCompound(field, name)),
+    () => free.filter((name) => isNested(field, name)),
+  ]
+  const found = [...new Set(isFound.map((list) => list()).find(({ length }) => length > 0))]
   if (Object.hasOwn(metricWords, field) && found.length > 1) {
     const message = `The columns ${found.join(' and ')} both could be ${field}.`
     throw new ColumnsError(message, 'Choose one.', {

@@ -5,6 +5,7 @@
 import { zoneName } from './cells/calendar.ts'
 import type { Scope } from './difference.ts'
 import type { OwnCounts } from './own-counts.ts'
+import { rowFailure } from './own-file-error.ts'
 
 /** What of a turn decides whether it is compared. */
 interface KnownTurn {
@@ -42,6 +43,30 @@ export function spanOfFile({ rows }: OwnCounts): Span | null {
   const days = rows.map(({ key }) => Date.parse(`${key}T00:00:00Z`))
   const span = spanOfTurns(days.map((created_at_ms) => ({ created_at_ms })))
   return span && { since_ms: span.since_ms! - 2 * day_ms, until_ms: span.until_ms! + day_ms }
+}
+
+const maxYearsApart = 5
+
+/**
+ * A day that is years from all that a sandbox knows is one of another calendar, such as 2569, or read in another order.
+ * @param known turns of the sandbox
+ * @throws OwnFileError
+ */
+export function refuseFarDays(
+  { key: field, rows, unit }: OwnCounts,
+  known: readonly Pick<KnownTurn, 'created_at_ms'>[],
+): void {
+  const { since_ms, until_ms } = spanOfTurns(known) ?? { since_ms: null, until_ms: null }
+  if (since_ms === null || until_ms === null) return
+  const apart_ms = maxYearsApart * 366 * day_ms
+  const problems = rows.flatMap(({ line, key, time_ms }) => {
+    const at_ms = field === 'day' ? Date.parse(key) : (time_ms ?? since_ms)
+    if (at_ms >= since_ms - apart_ms && at_ms <= until_ms + apart_ms) return []
+    const day = new Date(at_ms).toISOString().slice(0, 10)
+    return [{ line, message: `${day} is more than ${maxYearsApart} years from any turn of the sandbox` }]
+  })
+  if (problems.length === 0) return
+  throw rowFailure(problems, 'Write days of this calendar, such as 2026-01-31, or leave these rows out.', unit)
 }
 
 /** Returns the span that has both; null for all turns. */

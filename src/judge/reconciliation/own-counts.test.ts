@@ -346,6 +346,11 @@ describe('a file is refused', () => {
       /line 2: a quoted cell of it holds a line break, and what looks like rows/,
     ],
     ['a last line that is cut off', `Date,Views\n11 Oct 2026,1\n12 Oc`, /line 3: it ends before Views/],
+    [
+      'a line break in the header',
+      `slot_id,Viewable\nimpressions\n${a},1\n`,
+      /line 2: .* write the header on one line$/,
+    ],
     ['a slot that is cut off', `slot_id,Views\n${a},1\nslot_0`, /line 3: it ends before Views/],
   ])('for %s', (_, content, message) => expect(failure(content)[0]).toMatch(message))
 
@@ -497,6 +502,18 @@ describe('columns are found', () => {
     expect(read(text('day'), { map: ['Value=count'] }).rows[0]?.[2]).toEqual({ click: 7 })
     expect(read(text('day'), { map: ['Value=none'] }).rows[0]?.[2]).toEqual({ click: 1 })
     expect(read('date,event_name,event_count\n20260131,ad_click,7\n').rows[0]?.[2]).toEqual({ click: 7 })
+    expect(read(`slot_id,event,time,value\n${a},click,2026-01-31,7\n`).rows[0]?.[2]).toEqual({ click: 1 })
+    expect(failure(`slot_id,event,value\n${a},click,7\n`)[0]).toContain('value may be how many')
+    expect(failure('day,event,value\n2026-01-31,click,7\n2026-01-31,revenue,1.25\n')[0]).toContain('may be how many')
+  })
+
+  test('of a metric in each row, whose value is its count', () => {
+    for (const head of ['day,metric,value', 'Date,Measure Names,Measure Values', 'date,variable,value'])
+      expect(read(`${head}\n2026-01-31,clicks,7\n2026-01-31,ctr,0.3\n`).rows).toEqual([[2, '2026-01-31', { click: 7 }]])
+    const twice = (...map: string[]) => ['day,event,count\n2026-01-31,views,3\n2026-01-31,Views,3\n', { map }] as const
+    expect(failure(...twice())[0]).toBe('The events views and Views both could be viewable_impression.')
+    expect(read(...twice('Views=none')).rows).toHaveLength(1)
+    expect(failure('day,Views,views\n2026-01-31,3,3\n')[0]).toContain('Views and views both could be')
   })
 
   test('of an asset token, which becomes its slot', () => {
@@ -509,6 +526,11 @@ describe('columns are found', () => {
     expect(message).toContain('line 2: asset_token is no asset token')
     expect(message).not.toContain('xxx')
     expect(failure(`slot_id,clicks\n${a},${token}\n`)[0]).not.toContain('xxx')
+  })
+
+  test('with a line break in its name, which is a blank', () => {
+    const columns = { 'Date (UTC)': 'day', 'Viewable impressions': 'viewable_impression' }
+    expect(read('"Date\n(UTC)","Viewable\nimpressions"\n2026-01-31,3\n')).toMatchObject({ columns })
   })
 
   test('by the choice of the user, which goes before the names', () => {
@@ -909,7 +931,16 @@ describe('a day', () => {
     expect(day('28-Nov-26', { dates: '31.12.2026' })).toBe('2026-11-28')
     expect(failure(text('05.11.2026'))).toEqual([
       'It does not show whether the day or the month of 05.11.2026 comes first.',
-      'Say how its days are written: --dates 31.12.2026 or --dates 12/31/2026',
+      'Say which it is: --dates 31.12.2026 reads 05.11.2026 as 2026-11-05; --dates 12/31/2026 as 2026-05-11',
+    ])
+    expect(failure(text('26/10/10'))).toEqual([
+      'It does not show which part of 26/10/10 is the year.',
+      'Say which it is: --dates 31.12.2026 reads 26/10/10 as 2010-10-26; where its year comes first, write it with four digits',
+    ])
+    // A spreadsheet took the days of months for months, where it could.
+    expect(failure(text('2026-05-11', '28.11.2026'))).toEqual([
+      'Its days are written in two ways: 28.11.2026 and 2026-05-11.',
+      'Export them in one way, such as 2026-01-31.',
     ])
     expect(failure(text('28.11.2026', '11/28/2026'))[0]).toContain('in two ways: 28.11.2026 and 11/28/2026')
     expect([day('05.11.2026', { dates: '31.12.2026' }), day('05.11.2026', { dates: '12/31/2026' })]).toEqual([

@@ -96,7 +96,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
   const unknown = [...format.events.keys()].find((event) => !read_events.has(event))
   if (unknown !== undefined) throw unknownColumn(unknown, file.names, [...read_events.keys(), ...others.keys()])
-  refuseSynonyms(read_events, format.events)
+  refuseSynonyms(read_events, format.events, columns.counts.layout === 'rows' && columns.counts.count_column !== null)
   if (rows.length === 0 && other_events.length > 0) throw noMetric(other_events.map(({ event }) => event))
   return {
     key: columns.key === 'asset_token' ? 'slot_id' : columns.key,
@@ -136,7 +136,9 @@ function refuseRows(
   problems: readonly RowProblem[],
   { wrong, has_unlabelled, unit }: { wrong: readonly WrongTotal[]; has_unlabelled: boolean; unit: string },
 ): OwnFileError {
-  const pivot = has_unlabelled ? ' A pivot table can repeat the labels of its groups in each row.' : ''
+  const pivot = has_unlabelled
+    ? ' A pivot table can repeat the labels of its groups in each row. Of several breakdowns, export one.'
+    : ''
   const with_jq = unit === 'item' ? ' (with jq)' : ''
   const hint = `Correct these rows, or leave them out${with_jq}: nothing was compared.${pivot}`
   const doubtful = wrong.find(({ has_key }) => has_key)
@@ -164,13 +166,21 @@ function nameTotal({ text, column }: WrongTotal, names: readonly string[]): stri
   return text ?? `a row without ${names[column]}`
 }
 
-/** Two events of one metric may be the same count twice. @throws OwnFileError unless their user named them */
-function refuseSynonyms(read: ReadonlyMap<string, Metric | null>, named: ValueFormat['events']): void {
-  const words = new Set([...named.keys()].map(normalizeWord))
-  const guessed = [...read.keys()].filter((event) => !words.has(normalizeWord(event)))
+/**
+ * Two events of one metric may be the same count twice, and so may two spellings of one where each has its count.
+ * @throws OwnFileError unless their user named them
+ */
+function refuseSynonyms(
+  read: ReadonlyMap<string, Metric | null>,
+  named: ValueFormat['events'],
+  hasCounts: boolean,
+): void {
+  const spell = (event: string) => (hasCounts ? event : normalizeWord(event))
+  const words = new Set([...named.keys()].map(spell))
+  const guessed = [...read.keys()].filter((event) => !words.has(spell(event)))
   for (const event of guessed) {
     const metric = read.get(event)!
-    const isOther = (each: string) => read.get(each) === metric && normalizeWord(each) !== normalizeWord(event)
+    const isOther = (each: string) => read.get(each) === metric && spell(each) !== spell(event)
     const other = [...read.keys()].find(isOther)
     if (other === undefined) continue
     const both = `--map ${quoteColumn(event, metric)} --map ${quoteColumn(other, metric)}`
@@ -199,7 +209,7 @@ function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonl
 }
 
 /** Reads the rows of a file, each value by the format that was found for all of them. */
-function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, format: RowFormat) {
+function createReader({ names, separator, kind, header_line }: OwnFile, columns: OwnColumns, format: RowFormat) {
   const indexOf = (column: string) => names.indexOf(column)
   const keyIndex = indexOf(columns.key_column)
   const timeIndex =
@@ -219,7 +229,9 @@ function createReader({ names, separator, kind }: OwnFile, columns: OwnColumns, 
   const readColumns = (row: OwnRow, zeros: Map<string, number>): Counts => {
     const found: Partial<Record<Metric, number>> = {}
     for (const { metric, column, index } of counted) {
-      if (index >= row.cells.length) throw new BadValue(`it ends before ${column}`)
+      const isBroken = header_line !== null && row.line === header_line + 1
+      const why = isBroken ? '. If a name of the header has a line break, write the header on one line' : ''
+      if (index >= row.cells.length) throw new BadValue(`it ends before ${column}${why}`)
       found[metric] = readCell(row, { column, index }, zeros)
     }
     return found

@@ -125,8 +125,15 @@ function refuseTables(before: readonly OwnRow[], head: OwnRow | undefined, map: 
   )
 }
 
+/** Returns the names of columns; a line break in one is a blank, as flags and messages need it. */
 function trimmedNames(cells: readonly unknown[]): string[] {
-  const names = cells.map((cell) => String(cell).trim())
+  const joinLines = (cell: unknown) =>
+    String(cell)
+      .split('\n')
+      .map((line) => line.trim())
+      .join(' ')
+      .trim()
+  const names = cells.map(joinLines)
   while (names.length > 1 && names.at(-1) === '') names.pop()
   return names
 }

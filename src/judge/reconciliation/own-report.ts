@@ -2,7 +2,7 @@
 import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type DayOrder, describeDays, findDayOrder } from './cells/calendar.ts'
 import { type DecimalSign, describeNumbers, findDecimalSign, parseWhole } from './cells/numbers.ts'
-import { metrics, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
+import { isValueName, metrics, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { findColumns, listColumns, type Mapping, type OwnColumns, quoteColumn, splitMap } from './columns.ts'
 import type { StatedTotals } from './json/beside-rows.ts'
 import {
@@ -104,13 +104,17 @@ function besideRows(name: string, count: string): OwnFileError {
   )
 }
 
-/** Rows of events by day are rather sums than events, each with a time: a column of counts that is not read is theirs. */
+/**
+ * Rows of events by day are rather sums than events, each with a time: a column of counts that is not read is theirs. So
+ * is one named as a value.
+ */
 function refuseSums(file: OwnFile, { key, counts, time_column }: OwnColumns, unread: readonly UnreadColumn[]): void {
-  const isWhole = (column: string) => hasValues(file, 'viewable_impression', column)
-  const column = unread.find(({ column, kind }) => kind === 'count' && isWhole(column))?.column
-  if (key !== 'day' || counts.layout === 'columns' || counts.count_column !== null) return
+  const mayBeCount = ({ column, kind }: UnreadColumn) =>
+    isValueName(column) || (key === 'day' && kind === 'count' && hasValues(file, 'viewable_impression', column))
+  const column = unread.find(mayBeCount)?.column
+  if (counts.layout === 'columns' || counts.count_column !== null) return
   if (time_column !== null || column === undefined) return
-  const message = `Its rows are of events by day, and ${shortText(column)} may be how many.`
+  const message = `Its rows are of events by ${key === 'day' ? 'day' : 'key'}, and ${shortText(column)} may be how many.`
   throw new OwnFileError(message, 'Choose the column of the count.', {
     command_hint: `Say what it is: --map ${quoteColumn(column, 'count')}, or ${quoteColumn(column, 'none')} where each row is one event`,
   })

@@ -5,6 +5,7 @@ import type { Metric } from '#contract/resources/beacons.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { createDice } from '#tests/reliability/dice.ts'
 import { type Cause, causes, describeCause, describeChange } from './causes.ts'
+import { refuseFarDays } from './compared-span.ts'
 import { countByDay } from './days.ts'
 import { parseOwnFile } from './own-file.ts'
 import { readOwnReport } from './own-report.ts'
@@ -109,6 +110,18 @@ function explainView(more: Partial<Turn>, own = 'slot,views\na,1\n'): string {
   expect(differences).toHaveLength(1)
   return nameCause(differences[0]!)
 }
+
+test('a day or a time that is years from all turns is refused', () => {
+  const refuse = (text: string, turns = [turn('a')]) => refuseFarDays(readCounts(text), turns)
+  for (const day of ['2026-01-10', '2021-03-01', '2030-12-31']) refuse(`day,views\n${day},1\n`)
+  refuse('day,views\n2569-01-10,1\n', [])
+  refuse('slot,views\nb,1\n')
+  for (const day of ['2569-01-10', '1448-06-07', '2010-10-26', '2032-01-10'])
+    expect(() => refuse(`day,views\n2026-01-10,1\n${day},0\n`)).toThrow(
+      expect.objectContaining({ rows: [`line 3: ${day} is more than 5 years from any turn of the sandbox`] }),
+    )
+  expect(() => refuse('slot,views,time\na,1,2569-01-10 12:00\n')).toThrow('One row cannot be read')
+})
 
 test('equal counts have no difference', () => {
   const result = compare(csv('slot,impressions,views', 'a,1,1', 'b,1,0'), [

@@ -9,6 +9,7 @@ import { oneLine } from '#text/terminal.ts'
 import { parseDayExample } from './cells/calendar.ts'
 import { parseNumberExample } from './cells/numbers.ts'
 import { parseMap } from './columns.ts'
+import { refuseFarDays } from './compared-span.ts'
 import type { Scope } from './difference.ts'
 import { type DecodedFile, decodeOwnFile } from './file-bytes.ts'
 import type { OwnCounts } from './own-counts.ts'
@@ -118,13 +119,14 @@ export async function loadTurns(
 /** Resolves to the differences. Throws CliError when there is nothing to compare. */
 export async function compareWithTurns(
   { name, own }: { name: string; own: OwnFileReport },
-  { turns, stray_beacons, is_empty }: Turns,
+  { turns, stray_beacons, others }: Turns,
   { tolerance_percent, ...limits }: ServiceScope,
   readNow: () => Promise<number>,
 ): Promise<ServiceComparison> {
+  refuse('file_invalid', `${name}: `, () => refuseFarDays(own.counts, [...turns, ...others]))
   const scope = await readScope({ mode: defaultMode(own.counts, turns), ...withoutUndefined(limits) }, readNow)
   const result = compareCounts(own.counts, turns, scope, tolerance_percent)
-  const nothing = describeNothing(own.counts, result, { file: name, is_empty })
+  const nothing = describeNothing(own.counts, result, { file: name, is_empty: turns.length + others.length === 0 })
   if (nothing !== null) throw nothingChecked(nothing.message, nothing.command_hint)
   const { columns, encoding, counts } = own
   const { other_events, zeros, left_out, unread } = counts

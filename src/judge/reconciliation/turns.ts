@@ -40,8 +40,8 @@ export interface Turns {
   turns: readonly Turn[]
   /** Refused beacons whose asset token names no slot: they belong to no turn. */
   stray_beacons: number
-  /** Whether the sandbox has no turn at all, also none of other days. */
-  is_empty: boolean
+  /** Turns of other days, one at least: only where none is compared; empty for a sandbox without a turn. */
+  others: readonly Pick<Turn, 'created_at_ms'>[]
 }
 
 interface ReadOptions {
@@ -67,8 +67,8 @@ export async function readTurns(source: TurnSource, { own, span, onRead }: ReadO
   for await (const items of readPages((page) => source.beacons({ ...page, ...query, without_slot: 'true' }))) {
     stray_beacons += items.length
   }
-  const is_empty = turns.length === 0 && (await source.placements({ limit: 1 })).items.length === 0
-  return { turns: turns.reverse(), stray_beacons, is_empty }
+  const others = turns.length > 0 ? [] : (await source.placements({ limit: 1 })).items
+  return { turns: turns.reverse(), stray_beacons, others }
 }
 
 /** A file that names more slots is compared with all turns: finding them one by one would take longer. */

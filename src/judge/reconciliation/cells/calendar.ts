@@ -31,7 +31,7 @@ const clock = /^[\s,T]{1,3}(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?([
  */
 export function findDayOrder(cells: Iterable<string>, chosen: DayOrder | null): DayOrder | null {
   if (chosen !== null) return chosen
-  const examples: Partial<Record<DayOrder | 'either', string>> = {}
+  const examples: Examples = {}
   /** The first and the last part of days with a year of two digits. */
   const short = { days: new Set<string>(), years: new Set<string>() }
   for (const cell of cells) {
@@ -42,39 +42,59 @@ export function findDayOrder(cells: Iterable<string>, chosen: DayOrder | null): 
       short.years.add(lastPart)
       if (day !== lastPart) examples.day_first ??= cell.trim()
     }
+    if (yearFirst.exec(text)?.[0] === text) examples.year_first ??= cell.trim()
     const [, first, , second, year] = numeric.exec(text) ?? []
     if (first === undefined || second === undefined || Number(first) === Number(second)) continue
     if (year?.length === 2) {
       short.days.add(first)
       short.years.add(year)
     }
-    const order = Number(first) > 12 ? 'day_first' : Number(second) > 12 ? 'month_first' : 'either'
-    examples[order] ??= cell.trim()
+    examples[orderOf(first, second)] ??= cell.trim()
   }
   // 28/11/26 is of 2028 where years come first: the part that changes is the day.
   const isYearKnown = short.days.size === 0 || short.years.size < short.days.size
   return decideOrder(examples, isYearKnown)
 }
 
-function decideOrder(
-  { day_first, month_first, either }: Partial<Record<DayOrder | 'either', string>>,
-  isYearKnown: boolean,
-): DayOrder | null {
-  if (day_first !== undefined && month_first !== undefined) {
-    throw ambiguous(`Its days are written in two ways: ${day_first} and ${month_first}.`)
+function orderOf(first: string, second: string): DayOrder | 'either' {
+  if (Number(first) > 12) return 'day_first'
+  return Number(second) > 12 ? 'month_first' : 'either'
+}
+
+/** Days by the way in which they are written. */
+type Examples = Partial<Record<DayOrder | 'year_first' | 'either', string>>
+
+function decideOrder({ day_first, month_first, year_first, either }: Examples, isYearKnown: boolean): DayOrder | null {
+  const found = [day_first, month_first, day_first ?? month_first ?? either, year_first]
+  const [one, another] = new Set(found.filter((example) => example !== undefined))
+  // A spreadsheet that takes the month for the day changes only the days that it can read.
+  if (another !== undefined) {
+    const message = `Its days are written in two ways: ${one} and ${another}.`
+    throw new OwnFileError(message, 'Export them in one way, such as 2026-01-31.')
   }
   if (day_first !== undefined && !isYearKnown) {
-    throw ambiguous(`It does not show which part of ${day_first} is the year.`)
+    throw ambiguous(`It does not show which part of ${day_first} is the year.`, day_first)
   }
   if (day_first !== undefined) return 'day_first'
   if (month_first !== undefined) return 'month_first'
   if (either === undefined) return null
-  throw ambiguous(`It does not show whether the day or the month of ${either} comes first.`)
+  throw ambiguous(`It does not show whether the day or the month of ${either} comes first.`, either)
 }
 
-function ambiguous(message: string): OwnFileError {
+/** @param example a day that can be read in several ways */
+function ambiguous(message: string, example: string): OwnFileError {
+  const read = (order: DayOrder) => {
+    const time_ms = parseLocalTime(example, order)
+    return time_ms === null ? null : new Date(time_ms).toISOString().slice(0, 10)
+  }
+  const [day, other] = [read('day_first'), read('month_first')]
+  const ways = [
+    ...(day === null ? [] : [`--dates 31.12.2026 reads ${example} as ${day}`]),
+    ...(other === null || other === day ? [] : [`--dates 12/31/2026 as ${other}`]),
+    ...(/\d{4}/.test(example) ? [] : ['where its year comes first, write it with four digits']),
+  ]
   return new OwnFileError(message, 'Choose how its days are written.', {
-    command_hint: 'Say how its days are written: --dates 31.12.2026 or --dates 12/31/2026',
+    command_hint: `Say which it is: ${ways.join('; ')}`,
   })
 }
 

@@ -94,7 +94,7 @@ test('groups whose labels are not repeated are refused, with what to do', () => 
   const text = refusal([head, '2026-11-27,DE,10', ',FR,20', '2026-11-27 Total,,30'])
   expect(text).toContain('line 3: Date is empty')
   expect(text).toMatch(
-    /\nCorrect these rows, or leave them out: nothing was compared\. A pivot table can repeat the labels of its groups in each row\.$/,
+    /\nCorrect these rows, or leave them out: nothing was compared\. A pivot table can repeat the labels of its groups in each row\. Of several breakdowns, export one\.$/,
   )
 })
 

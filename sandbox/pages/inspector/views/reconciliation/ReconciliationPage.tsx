@@ -23,7 +23,10 @@ export function ReconciliationPage() {
   const [file, setFile] = useState<ChosenFile | null>(null)
   const [turns, setTurns] = useState<Turns | null>(null)
   const [columns, setColumns] = useState<Choices>({})
-  const read = useMemo(() => (file === null ? null : readChosen(file, columns)), [file, columns])
+  const read = useMemo(
+    () => (file === null ? null : readChosen(file, columns, turns?.turns ?? [])),
+    [file, columns, turns],
+  )
   const choose = (load: () => Promise<ChosenFile>) =>
     action.run(async () => {
       setFile(null)

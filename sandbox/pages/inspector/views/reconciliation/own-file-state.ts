@@ -3,10 +3,12 @@ import { parseDayExample } from '#reconciliation/cells/calendar.ts'
 import { parseNumberExample } from '#reconciliation/cells/numbers.ts'
 import { ownFields } from '#reconciliation/column-words.ts'
 import type { Mapping } from '#reconciliation/columns.ts'
+import { refuseFarDays } from '#reconciliation/compared-span.ts'
 import { type DecodedFile, decodeOwnFile } from '#reconciliation/file-bytes.ts'
 import { type OwnFile, parseOwnFile } from '#reconciliation/own-file.ts'
 import { OwnFileError } from '#reconciliation/own-file-error.ts'
 import { type OwnReport, readOwnReport } from '#reconciliation/own-report.ts'
+import type { Turns } from '#reconciliation/turns.ts'
 import { ApiProblem } from '../../data/api.ts'
 
 export interface ChosenFile extends DecodedFile {
@@ -39,7 +41,8 @@ function refused(message: string, hint: string): ApiProblem {
   return new ApiProblem(0, { reason_code: 'file_invalid', message, hint }, message)
 }
 
-export function readChosen({ name, text, encoding }: ChosenFile, chosen: Choices): ReadFile {
+/** Returns the counts of a file that can be compared with some turns, or why it can't. */
+export function readChosen({ name, text, encoding }: ChosenFile, chosen: Choices, turns: Turns['turns']): ReadFile {
   let file: OwnFile | null = null
   try {
     const map = listChosen(chosen)
@@ -49,6 +52,7 @@ export function readChosen({ name, text, encoding }: ChosenFile, chosen: Choices
       decimal: parseNumberExample(chosen.numbers ?? ''),
       order: parseDayExample(chosen.dates ?? ''),
     })
+    if (report !== null) refuseFarDays(report.counts, turns)
     if (report !== null) return { status: 'read', names: file.names, report: { ...report, encoding } }
     const hint = 'It needs a header and rows.'
     return { status: 'refused', names: [], message: `${name} has no row.`, hint, rows: [] }
