@@ -4,7 +4,7 @@ import type { Metric } from '#contract/resources/beacons.ts'
 import { unguard } from '#contract/separated.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import { type DayOrder, parseZonedTime } from './cells/calendar.ts'
-import { BadValue, findKey, isSlot, type KeyFormat, parseTime, readKey, readTime } from './cells/keys.ts'
+import { BadValue, findKey, findStrange, isSlot, type KeyFormat, parseTime, readKey, readTime } from './cells/keys.ts'
 import { type DecimalSign, parseWhole } from './cells/numbers.ts'
 import { findMetric, metrics, metricWords, normalizeWord, type OwnField, suggestMetric } from './column-words.ts'
 import { type OwnColumns, quoteColumn, unknownColumn } from './columns.ts'
@@ -63,7 +63,7 @@ interface ValueFormat {
   events: ReadonlyMap<string, Metric | null>
 }
 
-type RowFormat = ValueFormat & KeyFormat
+type RowFormat = ValueFormat & Pick<KeyFormat, 'midnights'>
 
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
 export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueFormat): Omit<OwnCounts, 'unread'> {
@@ -209,7 +209,8 @@ function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonl
 }
 
 /** Reads the rows of a file, each value by the format that was found for all of them. */
-function createReader({ names, separator, kind, header_line }: OwnFile, columns: OwnColumns, format: RowFormat) {
+function createReader(file: OwnFile, columns: OwnColumns, valueFormat: RowFormat) {
+  const { names, separator, kind, header_line } = file
   const indexOf = (column: string) => names.indexOf(column)
   const keyIndex = indexOf(columns.key_column)
   const timeIndex =
@@ -224,6 +225,9 @@ function createReader({ names, separator, kind, header_line }: OwnFile, columns:
   const countIndex = countColumn === null ? -1 : indexOf(countColumn)
   const cellAt = ({ cells }: OwnRow, index: number) =>
     separator === null ? cells[index] : unguard(String(cells[index] ?? ''))
+  const sessions =
+    columns.key === 'session_id' ? file.rows.map((row) => String(cellAt(row, keyIndex) ?? '').trim()) : []
+  const format = { ...valueFormat, strange: findStrange(sessions) }
   const readCell = ({ cells }: OwnRow, { column, index }: CountColumn, zeros: Map<string, number>) =>
     readNoted(cells[index], { column, decimal: format.decimal, zeros })
   const readColumns = (row: OwnRow, zeros: Map<string, number>): Counts => {

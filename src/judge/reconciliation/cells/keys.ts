@@ -1,6 +1,7 @@
 /** The cells of keys and times: which slot, session or day a row counts, and when it happened. */
 import { encodeId, parseToken } from '#contract/ids.ts'
 import type { OwnColumns } from '../columns.ts'
+import { isTotalName } from '../left-out/total-names.ts'
 import { isEmpty } from '../own-file.ts'
 import { shortText } from '../own-file-error.ts'
 import {
@@ -17,6 +18,8 @@ export interface KeyFormat {
   order: DayOrder | null
   /** When its days begin, by the offsets of their midnights, epoch milliseconds; null for days of UTC. */
   midnights: ReadonlyMap<string, number> | null
+  /** Texts that do not look like the other sessions. */
+  strange: ReadonlySet<string>
 }
 
 /** What is wrong with the value of a cell, as the rest of a sentence about its row. */
@@ -28,19 +31,40 @@ export function isSlot(text: string): boolean {
 }
 
 /** Returns the key of a cell: a slot id, a session id, or a day as `2026-01-31`; null for none. */
-export function findKey(value: unknown, { key }: OwnColumns, { order, midnights }: KeyFormat): string | null {
+export function findKey(value: unknown, { key }: OwnColumns, { order, midnights, strange }: KeyFormat): string | null {
   const text = String(value).trim()
   if (key === 'slot_id') return isSlot(text) ? text : null
   if (key === 'asset_token') {
     const token = parseToken(text)
     return token?.kind === 'ast' ? encodeId('slot', token.id) : null
   }
-  if (key === 'session_id') return isRounded(text) ? null : text
+  if (key === 'session_id') return isRounded(text) || strange.has(text) ? null : text
   const local = midnights === null ? null : parseZonedTime(text)
   if (local !== null) return local.day
   const time_ms = parseTime(text, order)
   return time_ms === null ? null : new Date(time_ms).toISOString().slice(0, 10)
 }
+
+/**
+ * Returns the texts of a column of sessions that are rather names of sums and statistics, `All sessions` or `Median`: with a
+ * blank where the others have none, or only letters where they have more. A random id of their length may have letters only.
+ */
+export function findStrange(texts: Iterable<string>): ReadonlySet<string> {
+  const ids = [...new Set(texts)].filter((text) => text !== '' && !isTotalName(text))
+  const lengths = new Set(ids.filter((text) => /\d/.test(text)).map(({ length }) => length))
+  const isRandom = ({ length }: string) => length >= minRandomLength && lengths.has(length)
+  const isLettered = (text: string) => /^[\p{L}\p{S}]+$/u.test(text) && !isRandom(text)
+  return new Set(
+    [(text: string) => /[\s%]/.test(text), isLettered].flatMap((isStrange) => {
+      const strange = ids.filter(isStrange)
+      const others = ids.filter((text) => !isStrange(text))
+      return others.length > 1 && others.length > strange.length ? strange : []
+    }),
+  )
+}
+
+/** Shorter ids without a digit are rare. */
+const minRandomLength = 8
 
 /** Whether a spreadsheet took a text of digits for a number, and rounded it. */
 function isRounded(text: string): boolean {
@@ -60,7 +84,9 @@ export function readKey(value: unknown, columns: OwnColumns, format: KeyFormat):
   }
   const what = {
     slot_id: 'it must be a slot such as slot_00000000007',
-    session_id: 'a spreadsheet rounded it. Format the column as text before you export it',
+    session_id: isRounded(String(value).trim())
+      ? 'a spreadsheet rounded it. Format the column as text before you export it'
+      : 'the other sessions look different. Leave it out if it is a sum or a statistic',
     day: describeBadDay(String(value).trim()),
   }[key]
   throw new BadValue(`${key_column} is ${shortText(value)}: ${what}`)

@@ -3,9 +3,11 @@
  * counts, and a header that is there again. Each is named in the result.
  */
 import type { KeyField } from '../column-words.ts'
+import { quoteColumn } from '../columns.ts'
 import { isEmpty, type OwnFile, type OwnRow } from '../own-file.ts'
-import { shortText } from '../own-file-error.ts'
-import { findTotalRows, type RowReader, type WrongTotal } from './total-rows.ts'
+import { OwnFileError, shortText } from '../own-file-error.ts'
+import type { RowReader } from './entries.ts'
+import { findTotalRows, type WrongTotal } from './total-rows.ts'
 
 interface FileReader extends RowReader {
   key: KeyField
@@ -24,7 +26,10 @@ export interface LeftOutRow {
   text: string
 }
 
-/** Returns the rows that are no counts, and totals that are no sum: the file is not whole, or counts something else. */
+/**
+ * Returns the rows that are no counts, and totals that are no sum: the file is not whole, or counts something else.
+ * @throws OwnFileError for several breakdowns in one table
+ */
 export function findRowsLeftOut(
   file: OwnFile,
   reader: FileReader,
@@ -37,9 +42,19 @@ export function findRowsLeftOut(
     if (reason !== null) left_out.push({ line: row.line, reason, text })
     return reason === null
   })
-  const { found, wrong } = findTotalRows(rows, reader)
+  const { found, wrong, breakdowns } = findTotalRows(rows, reader)
+  if (breakdowns !== null && wrong.length === 0) throw severalBreakdowns(breakdowns.map((index) => file.names[index]!))
   for (const { row, reason, text } of found) left_out.push({ line: row.line, reason, text })
   return { left_out: left_out.toSorted((a, b) => a.line - b.line), wrong }
+}
+
+function severalBreakdowns(columns: readonly string[]): OwnFileError {
+  const [one, other] = columns.map(shortText)
+  const message = `No row of it has both ${one} and ${other}: it may have the same counts by each of them.`
+  const options = columns.map((column) => `--map ${quoteColumn(column, 'none')}`).join(' ')
+  return new OwnFileError(message, 'Export one breakdown.', {
+    command_hint: `Export one breakdown. If each row counts by itself: ${options}`,
+  })
 }
 
 function isHeader(row: OwnRow, { names }: OwnFile, { key_column, keyCell }: FileReader): boolean {

@@ -3,33 +3,20 @@
  * name or with none. A row covers those that have its values wherever it has one: a day and `Total` those of the day, no day
  * and a country those of the country. Whether it is their sum decides; a name alone does not: `Total Wine` sells wine.
  */
-import { isEmpty, type OwnRow } from '../own-file.ts'
+import type { OwnRow } from '../own-file.ts'
 import { shortText } from '../own-file-error.ts'
-import { isAverageName, isTotalName, namesStatistic, namesTotal, restOfTotal } from './total-names.ts'
-
-/** What is known of the columns of a file. */
-export interface RowReader {
-  /** What a row is numbered by. */
-  unit: 'line' | 'item'
-  key_index: number
-  keyCell(row: OwnRow): unknown
-  /** Returns what a cell of the key column names, or null. */
-  findKey(value: unknown): string | null
-  /** A session may have any name: only a whole one is that of a total. */
-  isAnyKey: boolean
-  /** Which cells are labels: neither a key nor a time nor a count. */
-  labels: readonly number[]
-  /** The cell that says what is counted; -1 where columns do. */
-  metric_index: number
-  /** Whether a cell has a word for nothing. */
-  isNothing(cell: unknown): boolean
-  /** Whether a text is a whole number. */
-  isWhole(text: string): boolean
-  /** Names of totals that are of something else, each after its column. */
-  names?: ReadonlySet<string>
-  /** The counts of a row, null where a cell has none; null for a row that has no counts. */
-  listCounts(row: OwnRow): readonly (number | null)[] | null
-}
+import { findBreakdowns } from './breakdowns.ts'
+import {
+  addUp,
+  type Dimension,
+  type Entry,
+  findDimensions,
+  type Group,
+  hasNoKey,
+  noGroup,
+  type RowReader,
+  readEntry,
+} from './entries.ts'
 
 interface TotalRow {
   row: OwnRow
@@ -53,22 +40,6 @@ export interface WrongTotal {
   has_key: boolean
 }
 
-interface Entry {
-  row: OwnRow
-  counts: readonly (number | null)[]
-  /** Of the key and each label; null covers all. */
-  values: readonly (string | null)[]
-  /** The column with the name of a total; null without one. */
-  named: number | null
-  /** Whether that name is one of an average. */
-  is_average: boolean
-}
-
-interface Group {
-  sums: readonly number[]
-  rows: readonly OwnRow[]
-}
-
 /** Returns the rows that are totals or sums, and those that claim to be. @param rows without notes and headers */
 export function findTotalRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
   const judged = judgeRows(rows, reader)
@@ -76,13 +47,14 @@ export function findTotalRows(rows: readonly OwnRow[], reader: RowReader): Total
   if (names.size === 0) return judged
   // A total over all shows whether the others are counts of something with such a name: of the advertiser Total.
   const withThem = judgeRows(rows, { ...reader, names })
-  const hasNoKey = ({ row }: TotalRow) => isEmpty(reader.keyCell(row)) || reader.findKey(reader.keyCell(row)) === null
-  return withThem.wrong.length === 0 && withThem.found.some(hasNoKey) ? withThem : judged
+  return withThem.wrong.length === 0 && withThem.found.some(({ row }) => hasNoKey(row, reader)) ? withThem : judged
 }
 
 interface TotalRows {
   found: readonly TotalRow[]
   wrong: readonly WrongTotal[]
+  /** The columns of two breakdowns that both have all counts; null for none. */
+  breakdowns: readonly [number, number] | null
 }
 
 function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
@@ -111,17 +83,21 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
   return {
     found: [...[...bare].map(nameTotal), ...(has_others ? found : [])],
     wrong: wrong.toSorted((a, b) => a.line - b.line),
+    breakdowns: findBreakdowns(counted, dimensions, reader),
   }
 }
 
-/** Returns the rows of labels that are the sum of all others everywhere, whatever their name: `Worldwide`. They may be totals. */
+/**
+ * Returns the rows of labels that are the sum of all others everywhere, whatever their name: `Worldwide`. They may be totals,
+ * and so may a session that is the sum of all others.
+ */
 function findSumLabels(
   counted: readonly Entry[],
   dimensions: readonly Dimension[],
-  { metric_index, unit }: RowReader,
+  { metric_index, isAnyKey, unit }: RowReader,
 ): WrongTotal[] {
   return dimensions.flatMap(({ index }, position) => {
-    if (position === 0 || index === metric_index) return []
+    if (index === metric_index || (position === 0 && !isAnyKey)) return []
     const signature = ({ values }: Entry) => values.toSpliced(position, 1).join('\n')
     const groups = new Map([...Map.groupBy(counted, signature)].map(([name, each]) => [name, addUp(each)]))
     const hasCounts = ({ counts }: Entry) => counts.some((count) => (count ?? 0) > 0)
@@ -130,7 +106,7 @@ function findSumLabels(
       const judged = entries.map((entry) => ({ entry, group: groups.get(signature(entry))! }))
       const isSumOfOthers = ({ entry: { counts }, group: { sums, rows } }: (typeof judged)[number]) =>
         rows.length > 2 && counts.every((count, at) => (count ?? 0) * 2 === sums[at])
-      if (entries.length < 2 || !judged.every(isSumOfOthers)) return []
+      if ((entries.length < 2 && position > 0) || !judged.every(isSumOfOthers)) return []
       const digits = judged.reduce((sum, { entry, group }) => sum + countDigits({ entry, group }), 0)
       if (digits < sureDigits) return []
       return judged.map(({ entry, group: { rows } }) => {
@@ -147,8 +123,8 @@ function isBare({ named, values }: Entry): boolean {
 }
 
 /** Whether a row is named a total, or an average, and has no count to hold against others. An average without a key needs none. */
-function isBareTotal({ counts, named, values, is_average }: Entry, { isAnyKey }: RowReader): boolean {
-  if (is_average) return counts.length === 0 || (values[0] === null && !isAnyKey)
+function isBareTotal({ row, counts, named, values, is_average }: Entry, reader: RowReader): boolean {
+  if (is_average) return counts.length === 0 || (values[0] === null && hasNoKey(row, reader))
   return counts.length === 0 && named !== null && values[0] === null
 }
 
@@ -199,66 +175,6 @@ function nameLines(rows: readonly OwnRow[], counted: readonly Entry[], unit: Row
   return `${unit}s ${first} ${rows.length === 2 ? 'and' : 'to'} ${last}`
 }
 
-interface Dimension {
-  index: number
-  /** Whether it holds whole numbers alone: identifiers, or counts of something else. */
-  isWhole: boolean
-  values: ReadonlySet<string>
-}
-
-/** Returns the key and the labels; not those of amounts and rates, which are sums of their own. */
-function findDimensions(rows: readonly OwnRow[], reader: RowReader): readonly Dimension[] {
-  const indices = [reader.key_index, ...reader.labels, ...(reader.metric_index < 0 ? [] : [reader.metric_index])]
-  return indices.flatMap((index, position) => {
-    const values = new Set<string>()
-    for (const { cells } of rows)
-      if (!isBlank(cells[index]) && !isTotalName(cells[index])) values.add(normalize(cells[index]))
-    if (position === 0) return [{ index, isWhole: false, values }]
-    const texts = [...values].filter((text) => !/^[-–—]+$/.test(text))
-    const isWhole = texts.length > 0 && texts.every(reader.isWhole)
-    const isAmount = !isWhole && texts.length > 0 && texts.every((text) => amount.test(text))
-    return values.size === 0 || isAmount ? [] : [{ index, isWhole, values }]
-  })
-}
-
-const amount = /^[-+(€$£¥\s]{0,4}\d[\d.,\s'’]{0,30}[€$£¥%)\s]{0,4}$/
-
-function normalize(cell: unknown): string {
-  return String(cell).trim().toLowerCase()
-}
-
-/** Whether a cell is empty, or the word of a database for it: a rollup has it where a row is a sum. */
-function isBlank(cell: unknown): boolean {
-  return isEmpty(cell) || (typeof cell === 'string' && /^\s*(null|\\n)\s*$/i.test(cell))
-}
-
-/** Returns a row as its values and counts; null where its key is neither one nor a total. */
-function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader: RowReader): Entry | null {
-  let named: number | null = null
-  const cell = reader.keyCell(row)
-  const findKey = (text: unknown) => (isEmpty(text) ? null : reader.findKey(text))
-  const isStatistic = !reader.isAnyKey && namesStatistic(cell)
-  const isNamed = reader.isAnyKey ? isTotalName(cell) : (isStatistic || namesTotal(cell)) && findKey(cell) === null
-  const key = isNamed ? findKey(restOfTotal(cell)) : findKey(cell)
-  if (isNamed) named = reader.key_index
-  else if (key === null && !isBlank(cell)) return null
-  const values = dimensions.map(({ index, values }, position) => {
-    if (position === 0) return key
-    const label = row.cells[index]
-    if (isBlank(label) || (key === null && reader.isNothing(label))) return null
-    const isName = index === reader.metric_index || reader.names?.has(`${index} ${shortText(label)}`)
-    if (isName || !namesTotal(label)) return normalize(label)
-    const rest = normalize(restOfTotal(label))
-    // `Spring Total` is one of Spring, and `Total Wine` a name.
-    const isOfGroup = rest !== '' && values.has(rest)
-    if (!isTotalName(label) && !isOfGroup && key !== null) return normalize(label)
-    named ??= index
-    return isOfGroup ? rest : null
-  })
-  const is_average = named !== null && (isAverageName(row.cells[named]) || (named === reader.key_index && isStatistic))
-  return { row, counts: reader.listCounts(row) ?? [], values, named, is_average }
-}
-
 /** Where the rows of one pattern are looked for. */
 interface Level {
   /** Returns the rows with the same values. */
@@ -295,8 +211,6 @@ interface Judged {
   group: Group
 }
 
-const noGroup: Group = { sums: [], rows: [] }
-
 /** Judges the rows that have a value in the same columns. */
 function judgeEntries(entries: readonly Entry[], level: Level): readonly Judged[] {
   const judged = entries.map((entry): Judged => {
@@ -316,8 +230,13 @@ function judgeEntries(entries: readonly Entry[], level: Level): readonly Judged[
   const several = sums.filter(({ group }) => group.rows.length > 1)
   const others = unnamed.filter(({ verdict }) => verdict === 'wrong').length
   const digits = sums.reduce((sum, each) => sum + countDigits(each), 0)
+  // A total is never less than its parts: where none is, they may be totals of more than the file has.
+  const mayCover = ({ entry: { counts }, group: { sums } }: Judged) =>
+    counts.every((count, at) => (count ?? 0) >= sums[at]!)
+  const parted = unnamed.filter(({ verdict }) => verdict !== 'counted')
+  const isDoubtful = others > 0 && parted.length > 1 && parted.every(mayCover)
   if (others > 0 ? several.length > others : digits >= sureDigits) return judged
-  const verdict = others === 0 && digits >= doubtfulDigits ? 'wrong' : 'counted'
+  const verdict = isDoubtful || (others === 0 && digits >= doubtfulDigits) ? 'wrong' : 'counted'
   return judged.map((each) => (isUnnamed(each) && each.verdict !== 'counted' ? { ...each, verdict } : each))
 }
 
@@ -338,12 +257,6 @@ function indexGroups(entries: readonly Entry[], counted: readonly Entry[], isUse
   for (const entry of counted) parts.get(signature(entry))?.push(entry)
   const groups = new Map([...parts].map(([name, each]) => [name, addUp(each)]))
   return (entry: Entry): Group => groups.get(signature(entry)) ?? noGroup
-}
-
-function addUp(entries: readonly Entry[]): Group {
-  if (entries.length === 0) return noGroup
-  const sums = entries[0]!.counts.map((_, index) => entries.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0))
-  return { sums, rows: entries.map(({ row }) => row) }
 }
 
 /** Whether a row has the counts of others: their sums, or their means, rounded. One of zeros with a key is a count, and does no harm. */
