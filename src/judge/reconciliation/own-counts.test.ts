@@ -731,6 +731,10 @@ describe('what a user is told to write is no wrong choice', () => {
     const note = (...days: string[]) =>
       summary(report(['day,clicks', ...days.map((day) => `${day},1`), ''].join('\n')))[1]
     expect(note('2026-01-05', '2026-01-12', '2026-01-20')).toEqual(['Read click from clicks.'])
+    expect(note('2026-01-11', '2026-02-11')).toEqual(['Read click from clicks.'])
+    expect(() => note('2026-01-11', '2026-02-11', '2026-03-11')).toThrow(
+      'Its days are a month apart: 2026-01-11, 2026-02-11, 2026-03-11.',
+    )
     expect(note('2026-01-01', '2026-02-01')).toContain(
       'Its days are a month apart, and those between are compared as 0: sums of months must be exported by day.',
     )

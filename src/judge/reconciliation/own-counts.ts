@@ -63,7 +63,7 @@ interface ValueFormat {
   events: ReadonlyMap<string, Metric | null>
 }
 
-type RowFormat = ValueFormat & Pick<KeyFormat, 'midnights'>
+type RowFormat = ValueFormat & KeyFormat
 
 /** Returns the counts of a file. @throws OwnFileError that names each line with a bad value */
 export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueFormat): Omit<OwnCounts, 'unread'> {
@@ -72,8 +72,10 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const others = new Map<string, number>()
   const read_events = new Map<string, Metric | null>()
   const zeros = new Map<string, number>()
-  const zones = findZones(file, columns, format)
-  const reader = createReader(file, columns, { ...format, midnights: zones.midnights })
+  const keys = listKeys(file, columns)
+  const zones = findZones(keys, columns, format)
+  const strange = findStrange(keys, columns)
+  const reader = createReader(file, columns, { ...format, midnights: zones.midnights, strange })
   const { left_out, wrong } = findRowsLeftOut(file, reader)
   for (const total of wrong)
     problems.push({ line: total.line, message: describeWrongTotal(total, columns, file.names) })
@@ -96,7 +98,7 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   const other_events = [...others].map(([event, count]) => ({ event, rows: count }))
   const unknown = [...format.events.keys()].find((event) => !read_events.has(event))
   if (unknown !== undefined) throw unknownColumn(unknown, file.names, [...read_events.keys(), ...others.keys()])
-  refuseSynonyms(read_events, format.events, columns.counts.layout === 'rows' && columns.counts.count_column !== null)
+  refuseSynonyms(read_events, format.events, columns)
   if (rows.length === 0 && other_events.length > 0) throw noMetric(other_events.map(({ event }) => event))
   return {
     key: columns.key === 'asset_token' ? 'slot_id' : columns.key,
@@ -112,17 +114,21 @@ export function readOwnCounts(file: OwnFile, columns: OwnColumns, format: ValueF
   }
 }
 
+function listKeys({ names, rows }: OwnFile, { key_column }: OwnColumns): string[] {
+  const index = names.indexOf(key_column)
+  return rows.map(({ cells }) => String(cells[index] ?? '').trim())
+}
+
 /**
  * Returns what the times of days say of their zone. Midnights with an offset are days of that zone, as databases write them.
  * Midnights of UTC may be labels of any days.
  */
 function findZones(
-  { names, rows }: OwnFile,
-  { key, key_column }: OwnColumns,
+  keys: readonly string[],
+  { key }: OwnColumns,
   { order }: ValueFormat,
 ): Pick<OwnCounts, 'is_zoned' | 'midnights'> {
-  const index = names.indexOf(key_column)
-  const texts = key === 'day' ? rows.map(({ cells }) => String(cells[index] ?? '').trim()) : []
+  const texts = key === 'day' ? keys : []
   const times = texts.filter((text) => parseTime(text, order) !== null).map(parseZonedTime)
   const zoned = times.filter((time) => time !== null)
   if (zoned.length === 0 || zoned.length < times.length) return { is_zoned: false, midnights: null }
@@ -173,8 +179,9 @@ function nameTotal({ text, column }: WrongTotal, names: readonly string[]): stri
 function refuseSynonyms(
   read: ReadonlyMap<string, Metric | null>,
   named: ValueFormat['events'],
-  hasCounts: boolean,
+  { counts }: OwnColumns,
 ): void {
+  const hasCounts = counts.layout === 'rows' && counts.count_column !== null
   const spell = (event: string) => (hasCounts ? event : normalizeWord(event))
   const words = new Set([...named.keys()].map(spell))
   const guessed = [...read.keys()].filter((event) => !words.has(spell(event)))
@@ -209,8 +216,7 @@ function listMetrics({ counts }: OwnColumns, rows: readonly OwnCount[]): readonl
 }
 
 /** Reads the rows of a file, each value by the format that was found for all of them. */
-function createReader(file: OwnFile, columns: OwnColumns, valueFormat: RowFormat) {
-  const { names, separator, kind, header_line } = file
+function createReader({ names, separator, kind, header_line }: OwnFile, columns: OwnColumns, format: RowFormat) {
   const indexOf = (column: string) => names.indexOf(column)
   const keyIndex = indexOf(columns.key_column)
   const timeIndex =
@@ -225,17 +231,12 @@ function createReader(file: OwnFile, columns: OwnColumns, valueFormat: RowFormat
   const countIndex = countColumn === null ? -1 : indexOf(countColumn)
   const cellAt = ({ cells }: OwnRow, index: number) =>
     separator === null ? cells[index] : unguard(String(cells[index] ?? ''))
-  const sessions =
-    columns.key === 'session_id' ? file.rows.map((row) => String(cellAt(row, keyIndex) ?? '').trim()) : []
-  const format = { ...valueFormat, strange: findStrange(sessions) }
   const readCell = ({ cells }: OwnRow, { column, index }: CountColumn, zeros: Map<string, number>) =>
     readNoted(cells[index], { column, decimal: format.decimal, zeros })
   const readColumns = (row: OwnRow, zeros: Map<string, number>): Counts => {
     const found: Partial<Record<Metric, number>> = {}
     for (const { metric, column, index } of counted) {
-      const isBroken = header_line !== null && row.line === header_line + 1
-      const why = isBroken ? '. If a name of the header has a line break, write the header on one line' : ''
-      if (index >= row.cells.length) throw new BadValue(`it ends before ${column}${why}`)
+      if (index >= row.cells.length) throw new BadValue(describeShort(column, row.line - 1 === header_line))
       found[metric] = readCell(row, { column, index }, zeros)
     }
     return found
@@ -292,6 +293,11 @@ function createReader(file: OwnFile, columns: OwnColumns, valueFormat: RowFormat
       return { key: readKey(cellAt(row, keyIndex), columns, format), time_ms }
     },
   }
+}
+
+function describeShort(column: string, isFirst: boolean): string {
+  const why = isFirst ? '. If a name of the header has a line break, write the header on one line' : ''
+  return `it ends before ${column}${why}`
 }
 
 interface CountColumn {

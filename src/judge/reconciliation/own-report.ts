@@ -61,6 +61,7 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
   const unread = findUnread(file, read, mapped.ignored)
   refuseSums(file, columns, unread)
   const counts = readOwnCounts(file, columns, { ...mapped, decimal, order })
+  refuseMonths(counts)
   if (counts.rows.length === 0 && counts.other_events.length === 0 && counts.left_out.length > 0) return null
   const { totals = [], other_lists = [] } = file
   for (const stated of totals) holdTotals(stated, columns, counts.rows, decimal)
@@ -76,6 +77,15 @@ export function readOwnReport(file: OwnFile, settings: OwnSettings = noSettings)
     if (isCount(field)) return describeNumbers(cells(), decimal)
     return isDate(field) ? describeDays(cells(), order) : null
   }
+}
+
+/** Where a spreadsheet takes the days of a month for months, each day is a month behind the one before. @throws OwnFileError */
+function refuseMonths({ key, rows }: Pick<OwnCounts, 'key' | 'rows'>): void {
+  const day = rows[0]?.key.slice(-2) ?? ''
+  const days = new Set(rows.map((row) => row.key))
+  if (days.size < 3 || day === '01' || findSpan({ key, rows }, day) !== 'month') return
+  const message = `Its days are a month apart: ${[...days].slice(0, 3).join(', ')}.`
+  throw new OwnFileError(message, 'Export it by day, with days as text: a spreadsheet can take the day for the month.')
 }
 
 /** Totals that a document states beside its rows must be their sums, where they have the same columns. @throws OwnFileError */
@@ -188,7 +198,7 @@ export function* describeReading(own: OwnReport & { encoding: string }, isComman
   const events = [...counts.read_events].filter(([event, metric]) => normalizeWord(event) !== metric)
   if (events.length > 0)
     yield `Read as events: ${events.map(([event, metric]) => `${shortText(event)} as ${metric ?? 'none'}`).join(', ')}.`
-  const span = findSpan(counts)
+  const span = findSpan(counts, '01')
   if (span !== null)
     yield `Its days are a ${span} apart, and those between are compared as 0: sums of ${span}s must be exported by day.`
   for (const { event, rows } of counts.other_events) {
@@ -229,14 +239,17 @@ function* describeUnread({ unread }: OwnCounts, isCommand: boolean): Generator<s
 
 const day_ms = 86_400_000
 
-/** Returns how far the days of a file, two at least, are apart, where they may stand for more than themselves. */
-function findSpan({ key, rows }: OwnCounts): 'week' | 'month' | null {
+/**
+ * Returns how far the days of a file, two at least, are apart, where they may stand for more than themselves.
+ * @param day of each month
+ */
+function findSpan({ key, rows }: Pick<OwnCounts, 'key' | 'rows'>, day: string): 'week' | 'month' | null {
   const days = key === 'day' ? [...new Set(rows.map((row) => row.key))].toSorted() : []
   if (days.length < 2) return null
   const isWeek = (day: string, index: number) =>
     index === 0 || Date.parse(day) - Date.parse(days[index - 1]!) === 7 * day_ms
   if (days.every(isWeek)) return 'week'
-  return days.every((day) => day.endsWith('-01')) ? 'month' : null
+  return days.every((each) => each.endsWith(`-${day}`)) ? 'month' : null
 }
 
 const leftOutNames = { total: 'a total', note: 'a note', header: 'the header again' } as const

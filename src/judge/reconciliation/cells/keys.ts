@@ -46,22 +46,25 @@ export function findKey(value: unknown, { key }: OwnColumns, { order, midnights,
 }
 
 /**
- * Returns the texts of a column of sessions that are rather names of sums and statistics, `All sessions` or `Median`: with a
+ * Returns the texts of a column of keys, sessions, that are rather names of sums and statistics, `All sessions` or `Median`: with a
  * blank where the others have none, or only letters where they have more. A random id of their length may have letters only.
  */
-export function findStrange(texts: Iterable<string>): ReadonlySet<string> {
+export function findStrange(texts: Iterable<string>, { key }: OwnColumns): ReadonlySet<string> {
+  if (key !== 'session_id') return new Set()
   const ids = [...new Set(texts)].filter((text) => text !== '' && !isTotalName(text))
   const lengths = new Set(ids.filter((text) => /\d/.test(text)).map(({ length }) => length))
   const isRandom = ({ length }: string) => length >= minRandomLength && lengths.has(length)
   const isLettered = (text: string) => /^[\p{L}\p{S}]+$/u.test(text) && !isRandom(text)
   return new Set(
-    [(text: string) => /[\s%]/.test(text), isLettered].flatMap((isStrange) => {
+    [(text: string) => /[\s%]/.test(text) || statistic.test(text), isLettered].flatMap((isStrange) => {
       const strange = ids.filter(isStrange)
       const others = ids.filter((text) => !isStrange(text))
       return others.length > 1 && others.length > strange.length ? strange : []
     }),
   )
 }
+
+const statistic = /^(?:median|mediana|médiane|std|stdev|stddev|variance|p\d\d)$/i
 
 /** Shorter ids without a digit are rare. */
 const minRandomLength = 8

@@ -112,6 +112,38 @@ export function readEntry(row: OwnRow, dimensions: readonly Dimension[], reader:
   return { row, counts: reader.listCounts(row) ?? [], values, named, is_average }
 }
 
+/** Digits that are equal by accident in one of 16 files. */
+export const sureDigits = 1.2
+
+/** Returns how many digits of a sum are as they must be; half of those of one row, which may be there twice. */
+export function countDigits(counts: readonly (number | null)[], parts: number): number {
+  const digits = counts.reduce<number>((sum, count) => sum + Math.log10(Math.max(count ?? 0, 1)), 0)
+  return parts > 1 ? digits : digits / 2
+}
+
+/** Whether a row has the counts of others: their sums, or their means, rounded. One of zeros with a key is a count, and does no harm. */
+export function isSum({ counts, values, is_average }: Entry, { sums, rows }: Group): boolean {
+  const isEqual = counts.every(
+    (count, index) =>
+      count === null || (is_average ? Math.abs(count - sums[index]! / rows.length) < 1 : count === sums[index]),
+  )
+  return rows.length > 0 && isEqual && counts.some((count) => count !== null && (count > 0 || values[0] === null))
+}
+
+/** Returns the first rows, in their order in the file, if some of them add up to the counts of a row. */
+export function findRun(entry: Entry, counted: readonly Entry[]): Group | undefined {
+  const sums = entry.counts.map(() => 0)
+  for (const [last, { counts }] of counted.entries()) {
+    for (const [index, count] of counts.entries()) sums[index]! += count ?? 0
+    if (isSum(entry, { sums, rows: [counted[0]!.row] })) {
+      const rows = counted.slice(0, last + 1).map(({ row }) => row)
+      return { sums, rows: rows.toSorted((a, b) => a.line - b.line) }
+    }
+    if (sums.some((sum, index) => sum > (entry.counts[index] ?? Number.POSITIVE_INFINITY))) return undefined
+  }
+  return undefined
+}
+
 /** Whether a row has no key, or a text in its place. */
 export function hasNoKey(row: OwnRow, { keyCell, findKey }: RowReader): boolean {
   return isEmpty(keyCell(row)) || findKey(keyCell(row)) === null

@@ -5,8 +5,9 @@
 import type { KeyField } from '../column-words.ts'
 import { quoteColumn } from '../columns.ts'
 import { isEmpty, type OwnFile, type OwnRow } from '../own-file.ts'
-import { OwnFileError, shortText } from '../own-file-error.ts'
+import { OwnFileError, rowFailure, shortText } from '../own-file-error.ts'
 import type { RowReader } from './entries.ts'
+import { namesOther } from './total-names.ts'
 import { findTotalRows, type WrongTotal } from './total-rows.ts'
 
 interface FileReader extends RowReader {
@@ -42,10 +43,30 @@ export function findRowsLeftOut(
     if (reason !== null) left_out.push({ line: row.line, reason, text })
     return reason === null
   })
+  refuseOthers(rows, file.names, reader)
   const { found, wrong, breakdowns } = findTotalRows(rows, reader)
   if (breakdowns !== null && wrong.length === 0) throw severalBreakdowns(breakdowns.map((index) => file.names[index]!))
   for (const { row, reason, text } of found) left_out.push({ line: row.line, reason, text })
   return { left_out: left_out.toSorted((a, b) => a.line - b.line), wrong }
+}
+
+/** @throws OwnFileError for rows of another time, or of a part of others */
+function refuseOthers(rows: readonly OwnRow[], names: readonly string[], { labels, unit }: FileReader): void {
+  const at = labels.find((index) => rows.some(({ cells }) => namesOther(cells[index])))
+  if (at === undefined) return
+  const name = names[at]!
+  const problems = rows.flatMap(({ line, cells }) =>
+    namesOther(cells[at])
+      ? [
+          {
+            line,
+            message: `${name} is ${shortText(cells[at])}: it is of another time, a part of other rows, or no count`,
+          },
+        ]
+      : [],
+  )
+  const hint = 'Leave these rows out: nothing was compared.'
+  throw rowFailure(problems, { hint, command_hint: `${hint} If they count: --map ${quoteColumn(name, 'none')}` }, unit)
 }
 
 function severalBreakdowns(columns: readonly string[]): OwnFileError {

@@ -32,6 +32,22 @@ export function isTotalName(cell: unknown): boolean {
   return allWords.has(cell.trim().toLowerCase()) || isAverageName(cell) || (anyPart.test(cell) && isTotalWord(cell))
 }
 
+/** Whether a label may be one of all others: `All devices`. */
+export function namesAll(label: string): boolean {
+  return allWords.has(label.split(/\s/)[0]!.toLowerCase()) || /^全/.test(label)
+}
+
+/** Whether a label is of another time, of a part of other rows, or of no count: `Previous period`, `of which mobile`, `% change`. */
+export function namesOther(cell: unknown): boolean {
+  return typeof cell === 'string' && [otherTime, partWords, ratioWords].some((words) => words.test(cell.trim()))
+}
+
+const otherTime =
+  /^(?:(?:previous|prior|last)(?: (?:period|year|quarter|month|week|day)| date range)?|vorperiode|vorjahr|vorheriger zeitraum|période précédente|前期|前年)$/i
+const ratioWords = /^(?:%(?: .*)?|percent(?:age)?|pct)$/i
+const partWords =
+  /^(?:- )?(?:of which|thereof|incl\.|including|davon|darunter|dont|di cui|うち)\s|^[-–•└├>]\s+\p{L}[^-–]*$/iu
+
 /** Whether a cell is the name of a row of averages: `Avg.`. */
 export function isAverageName(cell: unknown): boolean {
   return typeof cell === 'string' && cell.length <= maxNameLength && averageWords.has(normalizeName(cell))

@@ -94,6 +94,7 @@ describe('two breakdowns in one table are refused, as both have all counts', () 
   const wide = 'Date,Campaign,Country,Impressions'
   test.each<[string, number, string[]]>([
     ['a row that has both', 42, ['2026-11-27,A,DE,4', '2026-11-27,A,,18', '2026-11-27,,DE,20']],
+    ['of a site or of an app', 30, ['2026-11-27,A,,10', '2026-11-27,,DE,20']],
     ['of different days', 30, ['2026-11-27,A,,10', '2026-11-28,,DE,20']],
     ['without a count: ads that failed', 10, ['2026-11-27,A,,10', '2026-11-27,,DE,0']],
     ['a column of counts of something else', 22, ['2026-11-27,A,,10', '2026-11-27,,7,12']],
@@ -117,6 +118,86 @@ describe('two breakdowns in one table are refused, as both have all counts', () 
   })
 })
 
+describe('rows that have the counts of others once more, whatever their labels', () => {
+  const wide = 'Date,Level,Unit,Impressions,Clicks'
+  const days = (rows: (day: string, more: number) => string[]) => [
+    wide,
+    ...rows('2026-11-27', 0),
+    ...rows('2026-11-28', 11),
+  ]
+  test.each<[string, string[]]>([
+    ['two ads of each page', days((day, n) => [`${day},a,Top,${100 + n},0`, `${day},a,Bottom,${100 + n},0`])],
+    [
+      'one below another by its name',
+      days((day, n) => [`${day},a,Home,${90 + n},3`, `${day},a,Home / Side,${80 + n},2`]),
+    ],
+    [
+      'one that is a sum on one day',
+      days((day, n) => [`${day},a,A,${30 + n},3`, `${day},a,B,10,1`, `${day},a,C,20,2`]),
+    ],
+    ['a time of day', days((day) => [`${day},Last call,A,3,1`, `${day},Davon,A,4,1`])],
+  ])('innocent: %s', (_, rows) => {
+    const sum = rows.slice(1).reduce((all, row) => all + Number(row.split(',')[3]), 0)
+    expect(read(rows)).toEqual({ sum, left_out: [] })
+  })
+
+  test.each<[string, RegExp, string[]]>([
+    [
+      'of another level',
+      /line 4: summary has the counts of lines 2 and 3/,
+      days((day, n) => [`${day},detail,A,${30 + n},3`, `${day},detail,B,10,1`, `${day},summary,,${40 + n},4`]),
+    ],
+    [
+      'of all, under a name of its own',
+      /line 2: __all__ has the counts of lines 4 and 5/,
+      days((day, n) => [
+        ...[`${day},A,__all__,${30 + n},3`, `${day},B,__all__,10,1`],
+        ...[`${day},__all__,x,${20 + n},2`, `${day},__all__,y,20,2`],
+      ]),
+    ],
+    [
+      'of one other',
+      /line 3: All devices has the counts of line 2/,
+      days((day, n) => [`${day},a,tv,${30 + n},0`, `${day},a,All devices,${30 + n},0`]),
+    ],
+    [
+      'of those that are indented',
+      /line 2: Europe has the counts of lines 3 and 4/,
+      days((day, n) => [
+        `${day},a,Europe,${30 + n},3`,
+        `${day},a,  DE,10,1`,
+        `${day},a,  FR,${20 + n},2`,
+        `${day},a,Asia,7,1`,
+      ]),
+    ],
+    [
+      'of those whose names begin with theirs',
+      /line 2: Home has the counts of line 3/,
+      days((day, n) => [`${day},a,Home,${30 + n},3`, `${day},a,Home > Top,${30 + n},3`, `${day},a,News,7,1`]),
+    ],
+    [
+      'of those behind them',
+      /line 2: Europe has the counts of lines 3 and 4/,
+      days((day, n) => [
+        `${day},a,Europe,${300 + n},31`,
+        `${day},a,DE,100,10`,
+        `${day},a,FR,${200 + n},21`,
+        `${day},a,JP,7,1`,
+      ]),
+    ],
+    [
+      'of another time',
+      /line 3: Level is Previous year: it is of another time/,
+      days((day) => [`${day},Now,A,3,1`, `${day},Previous year,A,4,1`]),
+    ],
+    [
+      'of a part',
+      /line 3: Unit is davon mobil: it is of another/,
+      days((day) => [`${day},a,Alle,9,1`, `${day},a,davon mobil,4,1`]),
+    ],
+  ])('%s', (_, message, rows) => expect(refusal(rows)).toMatch(message))
+})
+
 test('rows without a label that are all more than the sums of their days may be totals of more than is there', () => {
   const days = (...totals: number[]) =>
     totals.flatMap((total, at) => [`2026-11-2${at},DE,10`, `2026-11-2${at},FR,20`, `2026-11-2${at},,${total}`])
@@ -131,6 +212,7 @@ describe('a session that is none', () => {
   const two = ['chat-1,30,4', 'chat-2,47,9']
   test.each<[string, string[], number]>([
     ['names of people', ['anna,30,4', 'bob,47,9', 'Max,5,1'], 82],
+    ['a name that is that of no statistic', ['anna,30,4', 'bob,47,9', 'Media,5,1'], 82],
     ['ids without a digit', ['k3xz9k3xz9,30,4', 'abxzqabxzq,47,9', 'p7xz1p7xz1,5,0'], 82],
     ['names with blanks', ['first chat,30,4', 'second chat,47,9', 'third chat,7,1'], 84],
     ['one of many counts', [...two, 'chat-3,77,12'], 154],
@@ -144,9 +226,15 @@ describe('a session that is none', () => {
 
   test('a statistic that is known is left out', () => {
     expect(read(of(...two, 'Median,38,6'))).toEqual({ sum: 77, left_out: ['4 total Median'] })
+    expect(read(of('anna,30,4', 'bob,47,9', 'Median,38,6'))).toEqual({ sum: 77, left_out: ['4 total Median'] })
+    expect(refusal(of('anna,30,4', 'bob,47,9', 'p95,38,6'))).toContain('line 4: session_id is p95')
   })
 
-  test('the sum of all others, whatever its name', () => {
+  test('the sum of all others, whatever its name; so is a day', () => {
+    expect(read(['Date,Impressions', '2026-11-02,10', '2026-11-03,20', '2026-11-04,30']).sum).toBe(60)
+    expect(refusal(['Date,Impressions', '2026-11-01,777', '2026-11-02,123', '2026-11-03,654'])).toContain(
+      'line 2: 2026-11-01 has the counts of lines 3 and 4: it may be their sum, or more',
+    )
     for (const name of ['Everyone', 'chat-0'])
       expect(refusal(of('anna,30,4', 'bob,47,9', `${name},77,13`))).toContain(
         `line 4: ${name} has the counts of lines 2 and 3: it may be their sum, or more`,

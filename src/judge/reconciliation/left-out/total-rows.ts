@@ -5,17 +5,21 @@
  */
 import type { OwnRow } from '../own-file.ts'
 import { shortText } from '../own-file-error.ts'
-import { findBreakdowns } from './breakdowns.ts'
+import { findBreakdowns, findRepeated } from './breakdowns.ts'
 import {
   addUp,
+  countDigits,
   type Dimension,
   type Entry,
   findDimensions,
+  findRun,
   type Group,
   hasNoKey,
+  isSum,
   noGroup,
   type RowReader,
   readEntry,
+  sureDigits,
 } from './entries.ts'
 
 interface TotalRow {
@@ -77,7 +81,10 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
       if (isBare(entry) && group.rows.length < 2) singles++
     }
   }
-  wrong.push(...findSumLabels(counted, dimensions, reader))
+  for (const { rows, parts, index } of findRepeated(counted, dimensions, reader)) {
+    const sum = { ...rows[0]!, counts: addUp(rows).sums, named: index }
+    wrong.push(describeWrong(sum, addUp(parts), { counted, dimensions, unit: reader.unit }))
+  }
   // One row alone is summed up only in a file that has other sums: by itself it lacks its key.
   const has_others = singles < found.length || [...bare].some(({ is_average }) => !is_average)
   return {
@@ -85,36 +92,6 @@ function judgeRows(rows: readonly OwnRow[], reader: RowReader): TotalRows {
     wrong: wrong.toSorted((a, b) => a.line - b.line),
     breakdowns: findBreakdowns(counted, dimensions, reader),
   }
-}
-
-/**
- * Returns the rows of labels that are the sum of all others everywhere, whatever their name: `Worldwide`. They may be totals,
- * and so may a session that is the sum of all others.
- */
-function findSumLabels(
-  counted: readonly Entry[],
-  dimensions: readonly Dimension[],
-  { metric_index, isAnyKey, unit }: RowReader,
-): WrongTotal[] {
-  return dimensions.flatMap(({ index }, position) => {
-    if (index === metric_index || (position === 0 && !isAnyKey)) return []
-    const signature = ({ values }: Entry) => values.toSpliced(position, 1).join('\n')
-    const groups = new Map([...Map.groupBy(counted, signature)].map(([name, each]) => [name, addUp(each)]))
-    const hasCounts = ({ counts }: Entry) => counts.some((count) => (count ?? 0) > 0)
-    const labels = Map.groupBy(counted.filter(hasCounts), ({ values }) => values[position]!)
-    return [...labels.values()].flatMap((entries) => {
-      const judged = entries.map((entry) => ({ entry, group: groups.get(signature(entry))! }))
-      const isSumOfOthers = ({ entry: { counts }, group: { sums, rows } }: (typeof judged)[number]) =>
-        rows.length > 2 && counts.every((count, at) => (count ?? 0) * 2 === sums[at])
-      if ((entries.length < 2 && position > 0) || !judged.every(isSumOfOthers)) return []
-      const digits = judged.reduce((sum, { entry, group }) => sum + countDigits({ entry, group }), 0)
-      if (digits < sureDigits) return []
-      return judged.map(({ entry, group: { rows } }) => {
-        const others = { sums: entry.counts.map((count) => count ?? 0), rows: rows.filter((row) => row !== entry.row) }
-        return describeWrong({ ...entry, named: index }, others, { counted, dimensions, unit })
-      })
-    })
-  })
 }
 
 /** Whether a row has counts alone. */
@@ -229,7 +206,7 @@ function judgeEntries(entries: readonly Entry[], level: Level): readonly Judged[
   const sums = unnamed.filter(({ verdict }) => verdict === 'sum')
   const several = sums.filter(({ group }) => group.rows.length > 1)
   const others = unnamed.filter(({ verdict }) => verdict === 'wrong').length
-  const digits = sums.reduce((sum, each) => sum + countDigits(each), 0)
+  const digits = sums.reduce((sum, { entry, group }) => sum + countDigits(entry.counts, group.rows.length), 0)
   // A total is never less than its parts: where none is, they may be totals of more than the file has.
   const mayCover = ({ entry: { counts }, group: { sums } }: Judged) =>
     counts.every((count, at) => (count ?? 0) >= sums[at]!)
@@ -240,15 +217,8 @@ function judgeEntries(entries: readonly Entry[], level: Level): readonly Judged[
   return judged.map((each) => (isUnnamed(each) && each.verdict !== 'counted' ? { ...each, verdict } : each))
 }
 
-/** Digits that are equal by accident in one of 16 files, and in one of two. */
-const sureDigits = 1.2
+/** Digits that are equal by accident in one of two files. */
 const doubtfulDigits = 0.3
-
-/** Returns how many digits of a sum are as they must be; half of those of one row, which may be there twice. */
-function countDigits({ entry, group }: Pick<Judged, 'entry' | 'group'>): number {
-  const digits = entry.counts.reduce<number>((sum, count) => sum + Math.log10(Math.max(count ?? 0, 1)), 0)
-  return group.rows.length > 1 ? digits : digits / 2
-}
 
 /** Returns the rows that each entry covers, by their values in some columns. */
 function indexGroups(entries: readonly Entry[], counted: readonly Entry[], isUsed: readonly boolean[]) {
@@ -257,15 +227,6 @@ function indexGroups(entries: readonly Entry[], counted: readonly Entry[], isUse
   for (const entry of counted) parts.get(signature(entry))?.push(entry)
   const groups = new Map([...parts].map(([name, each]) => [name, addUp(each)]))
   return (entry: Entry): Group => groups.get(signature(entry)) ?? noGroup
-}
-
-/** Whether a row has the counts of others: their sums, or their means, rounded. One of zeros with a key is a count, and does no harm. */
-function isSum({ counts, values, is_average }: Entry, { sums, rows }: Group): boolean {
-  const isEqual = counts.every(
-    (count, index) =>
-      count === null || (is_average ? Math.abs(count - sums[index]! / rows.length) < 1 : count === sums[index]),
-  )
-  return rows.length > 0 && isEqual && counts.some((count) => count !== null && (count > 0 || values[0] === null))
 }
 
 /**
@@ -287,18 +248,4 @@ function findOther(entry: Entry, { counted, isShared }: Level): Group | undefine
     counted.filter((each) => shared.every((value, at) => value === null || value === each.values[at])),
   )
   return group.rows.length > 1 && isSum(entry, group) ? group : undefined
-}
-
-/** Returns the first rows, in their order in the file, if some of them add up to the counts of a row. */
-function findRun(entry: Entry, counted: readonly Entry[]): Group | undefined {
-  const sums = entry.counts.map(() => 0)
-  for (const [last, { counts }] of counted.entries()) {
-    for (const [index, count] of counts.entries()) sums[index]! += count ?? 0
-    if (isSum(entry, { sums, rows: [counted[0]!.row] })) {
-      const rows = counted.slice(0, last + 1).map(({ row }) => row)
-      return { sums, rows: rows.toSorted((a, b) => a.line - b.line) }
-    }
-    if (sums.some((sum, index) => sum > (entry.counts[index] ?? Number.POSITIVE_INFINITY))) return undefined
-  }
-  return undefined
 }
