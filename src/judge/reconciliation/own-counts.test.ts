@@ -753,7 +753,14 @@ describe('a count', () => {
     ...[['1\u00a0204', 1_204] as const, ['1\u202f204', 1_204] as const, ['1 204', 1_204] as const],
     ...[["1'204", 1_204] as const, ['1’204', 1_204] as const, ['1.204,00', 1_204] as const],
     ...[['12,34,567', 1_234_567] as const, ['0.000', 0] as const],
-    ...[['true', 1] as const, ['No', 0] as const, ['WAHR', 1] as const, ['-', 0] as const, ['NULL', 0] as const],
+    ...[
+      ['true', 1] as const,
+      ['No', 0] as const,
+      ['WAHR', 1] as const,
+      ['-', 0] as const,
+      ['NULL', 0] as const,
+      ['NA', 0] as const,
+    ],
   ])('is read: %j', (cell, expected) => {
     expect(count(cell)).toBe(expected)
   })

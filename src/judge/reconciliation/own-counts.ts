@@ -336,7 +336,7 @@ function addTo(counts: Map<string, number>, text: string): void {
 }
 
 /** What programs write where there is nothing to count. */
-const nothings = new Set(['-', '--', '–', '—', 'null', '\\n', 'n/a'])
+const nothings = new Set(['-', '--', '–', '—', 'null', '\\n', 'n/a', 'na', 'nan'])
 
 /** Whether a cell stands for nothing: an empty one, or a word for it. */
 function isNoNumber(cell: unknown): boolean {

@@ -5,6 +5,7 @@ import type { Metric } from '#contract/resources/beacons.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { createDice } from '#tests/reliability/dice.ts'
 import { type Cause, causes, describeCause, describeChange } from './causes.ts'
+import type { DayOrder } from './cells/calendar.ts'
 import { refuseFarDays } from './compared-span.ts'
 import { countByDay } from './days.ts'
 import { parseOwnFile } from './own-file.ts'
@@ -121,6 +122,15 @@ test('a day or a time that is years from all turns is refused', () => {
       expect.objectContaining({ rows: [`line 3: ${day} is more than 5 years from any turn of the sandbox`] }),
     )
   expect(() => refuse('slot,views,time\na,1,2569-01-10 12:00\n')).toThrow('One row cannot be read')
+})
+
+test('days that are read in the wrong order are never equal', () => {
+  const compared = (order: DayOrder, count: number) => {
+    const file = parseOwnFile(`day,impressions\n01/10/2026,${count}\n`)
+    const { counts } = readOwnReport(file, { map: [], decimal: null, order })!
+    return reconcile(counts, [turn('a')], everything, 0).ok
+  }
+  expect([compared('month_first', 1), compared('day_first', 1), compared('day_first', 0)]).toEqual([true, false, false])
 })
 
 test('equal counts have no difference', () => {

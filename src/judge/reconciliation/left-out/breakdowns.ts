@@ -98,16 +98,20 @@ function findSections(
 ): readonly Repeated[] | null {
   const sections: Repeated[] = []
   let [digits, isNested] = [0, true]
+  const nestsIn = (entry: Entry, part: Entry | undefined) =>
+    part !== undefined && nests(String(entry.row.cells[index]), String(part.row.cells[index]))
   for (const { rows, all } of found) {
     const [entry, another] = rows
     if (another !== undefined) return null
     const at = places.get(entry!)!
+    // Most labels of a file of many are there once.
+    if (found.length === 1 && !nestsIn(entry!, all[at + 1]) && !nestsIn(entry!, all[at - 1])) return null
     const sides = [all.slice(at + 1, at + 1 + maxParts), all.slice(Math.max(0, at - maxParts), at).toReversed()]
     const run = sides.flatMap((side) => (side.length === 0 ? [] : (findRun(entry!, side) ?? [])))[0]
     if (run === undefined) return null
     const isPart = new Set(run.rows)
     const parts = all.filter(({ row }) => isPart.has(row))
-    const isInside = parts.every(({ row }) => nests(String(entry!.row.cells[index]), String(row.cells[index])))
+    const isInside = parts.every((part) => nestsIn(entry!, part))
     if (!isInside && parts.length < 2) return null
     isNested &&= isInside
     digits += countDigits(entry!.counts, parts.length)
