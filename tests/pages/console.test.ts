@@ -118,6 +118,26 @@ new PerformanceObserver((list) => shifts.push(...list.getEntries().flatMap(({ so
     ],
     ['out of view', 'out of view', '<div style="height:600px"></div><div id="slot"></div>'],
     ['too small', 'too small', '<div style="width:40px"><div id="slot"></div></div>'],
+    [
+      'cut off by its own box',
+      'cut off',
+      '<div style="width:340px;height:60px;overflow:hidden"><div id="slot"></div></div>',
+    ],
+    [
+      'below the rest of a list that scrolls',
+      'out of view',
+      '<div style="width:340px;height:300px;overflow:auto"><div style="height:290px"></div><div id="slot"></div></div>',
+    ],
+    [
+      'out of the window, in a box that cuts nothing off',
+      'out of view',
+      '<div style="height:600px"></div><div style="height:300px;overflow:hidden"><div id="slot"></div></div>',
+    ],
+    [
+      'covered, in a box that an absolute ad leaves',
+      'covered',
+      '<div style="position:fixed;inset:0;width:400px;background:#fff;z-index:9"></div><div style="height:20px;overflow:hidden"><div id="slot" style="position:absolute;width:320px"></div></div>',
+    ],
   ])('says what stops the view of an ad that is %s', async (_, hold, html) => {
     await using host = await openWithConsole({ html })
     await host.waitForEvent('rendered')

@@ -25,6 +25,31 @@ export function findVisibleBox(element: Element): Box | null {
   return inside && view !== window ? placeInFrame(inside, view) : inside
 }
 
+/**
+ * Returns the element that leaves less than `share` of an element in the viewport, 0 to 1; null where none is known to. A list
+ * that only has to be scrolled is none.
+ */
+export function findCutter(element: Element, share: number): Element | null {
+  const whole = readBox(element)
+  const isCutBy = (box: Box) => sharedArea(whole, box) < share * sharedArea(whole, whole)
+  const view = element.ownerDocument.defaultView
+  if (!view || isCutBy({ left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight })) return null
+  let { position } = getComputedStyle(element)
+  for (let at = flatParent(element); at && at !== at.ownerDocument.body; at = flatParent(at)) {
+    if (position === 'fixed') return null
+    const style = getComputedStyle(at)
+    // An element that is not positioned cuts off none that is absolute.
+    if (position === 'absolute' && style.position === 'static') continue
+    position = style.position
+    const box = readBox(at)
+    const { left, top } = whole
+    const isScrolled = /auto|scroll/.test(style.overflow)
+    const room = { left, top, right: left + box.right - box.left, bottom: top + box.bottom - box.top }
+    if (style.overflow !== 'visible' && isCutBy(isScrolled ? room : box)) return at
+  }
+  return null
+}
+
 /** Returns the area that two boxes share, square pixels. */
 export function sharedArea(one: Box, other: Box): number {
   const shared = intersect(one, other)

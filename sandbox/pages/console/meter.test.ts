@@ -84,7 +84,7 @@ test.each<[string, Partial<AdMeter>, boolean, boolean, string, string]>([
     'plain',
     'Not started: the creative is not painted, or not playing.',
   ],
-  ['out of view', { ratio: 0.49 }, false, false, 'warn', 'The viewport has 49 % of it, 50 % needed.'],
+  ['out of view', { ratio: 0.49 }, false, false, 'warn', '49 % of it can be seen, 50 % needed.'],
   ['covered', {}, false, false, 'warn', 'Something lies over it, or hides it.'],
   ['covered', {}, false, true, 'warn', 'This console lies over it: move it.'],
 ])('say %s: %j', (chip, changes, isViewed, isUnderConsole, tone, text) => {

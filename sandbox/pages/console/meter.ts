@@ -1,6 +1,7 @@
 /** How far an ad is on its way to a view: pixels and dwell as gauges, and what holds it up. */
 import { findEntry } from '#foundation/table-entry.ts'
 import type { AdMeter } from '#renderer/host/console-page.ts'
+import { findCutter, readBox } from './geometry.ts'
 import { drawChip, drawSection } from './sections.ts'
 import type { Slot } from './slots.ts'
 import { type Branch, draw } from './tree.ts'
@@ -10,7 +11,7 @@ import { seconds, type Tone } from './words.ts'
 export function drawMeter({ ad }: Slot, isUnderConsole: boolean): Branch | null {
   const meter = ad?.measure() ?? null
   if (ad === null || meter === null) return null
-  const { hold, text } = describeMeter(meter, ad.isViewed, isUnderConsole)
+  const { hold, text } = describeMeter(meter, ad.isViewed, isUnderConsole, ad.element)
   const tone: Tone = hold === null || hold === 'viewed' ? 'good' : hold === 'waiting' ? 'plain' : 'warn'
   return drawSection(
     'View',
@@ -82,6 +83,7 @@ interface MeterWording {
     | 'hidden page'
     | 'too small'
     | 'out of view'
+    | 'cut off'
     | 'covered'
     | 'hidden'
     | 'faded'
@@ -98,8 +100,13 @@ const unseen: Readonly<Record<string, MeterWording>> = {
   label_covered: { hold: 'label', text: 'Stopped: something lies over its label.' },
 }
 
-/** Returns the meter of a mounted ad in words. `isUnderConsole`: the console itself lies over the ad. */
-export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole: boolean): MeterWording {
+/** Returns the meter of a mounted ad in words. `isUnderConsole`: the console itself lies over the ad. `frame`: what shows it. */
+export function describeMeter(
+  meter: AdMeter,
+  isViewed: boolean,
+  isUnderConsole: boolean,
+  frame: Element | null = null,
+): MeterWording {
   const { ratio, uncovered, needed, width_px, height_px } = meter
   if (isViewed) return { hold: 'viewed', text: 'Viewed: the dwell is met.' }
   if (!meter.page_visible) return { hold: 'hidden page', text: 'Stopped: the page is hidden.' }
@@ -108,8 +115,11 @@ export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole:
   }
   if (!meter.isCounting) return { hold: 'waiting', text: 'Not started: the creative is not painted, or not playing.' }
   if (ratio < needed.ratio) {
-    const share = `${percent(ratio)} of it, ${percent(needed.ratio)} needed`
-    return { hold: 'out of view', text: `Stopped: out of view. The viewport has ${share}.` }
+    const share = `${percent(ratio)} of it can be seen, ${percent(needed.ratio)} needed.`
+    const cutter = frame && findCutter(frame, needed.ratio)
+    return cutter === null
+      ? { hold: 'out of view', text: `Stopped: out of view. ${share}` }
+      : { hold: 'cut off', text: `Stopped: cut off by ${describeBox(cutter)} around it. ${share}` }
   }
   const known = meter.outcome === 'not_seen' ? findEntry(unseen, meter.reason ?? '') : undefined
   if (known !== undefined) return known
@@ -118,6 +128,14 @@ export function describeMeter(meter: AdMeter, isViewed: boolean, isUnderConsole:
     return { hold: 'covered', text: `Stopped: covered. ${what}.` }
   }
   return { hold: null, text: `Counting: ${seconds(meter.visible_ms)} of ${seconds(needed.ms)}.` }
+}
+
+/** `div.card of 340 × 60 pixels`, as `svc observe` names it. */
+function describeBox(element: Element): string {
+  const { id, localName, classList } = element
+  const { left, top, right, bottom } = readBox(element)
+  const name = id === '' ? [localName, ...classList].join('.') : `${localName}#${id}`
+  return `${name} of ${Math.round(right - left)} × ${Math.round(bottom - top)} pixels`
 }
 
 /**
@@ -130,7 +148,7 @@ export function describeMissing({ ad, sandbox, events }: Slot, isUnderConsole: b
   const isKnown = meter !== null && meter !== undefined && (meter.isCounting || meter.width_px === 0)
   const isSent = events.some((event) => event.type === 'beacon' && event.event === 'visible')
   if (missing === null || !isKnown || isSent || metric !== 'viewable_impression' || gross_cpm === 0) return missing
-  return describeMeter(meter, false, isUnderConsole).text
+  return describeMeter(meter, false, isUnderConsole, ad?.element).text
 }
 
 /** `48 %`. */

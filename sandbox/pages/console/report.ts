@@ -81,7 +81,7 @@ function renderSlot(slot: Slot, base_url: string): string {
   }
   const meter = ad?.measure()
   if (meter) {
-    const { text: state } = describeMeter(meter, ad?.isViewed ?? false, false)
+    const { text: state } = describeMeter(meter, ad?.isViewed ?? false, false, ad?.element)
     lines.push(`  view: ${state} In the viewport: ${percent(meter.ratio)}; dwell: ${seconds(meter.visible_ms)}`)
   }
   for (const { event, verdict, reason_code, meaning, metric, would_bill, count: times } of readBeaconLines(slot)) {

@@ -87,7 +87,7 @@ test.each([
     'too small',
     'Stopped: too small. It is shown at 40 × 33 pixels.',
   ],
-  [{ ratio: 0.3 }, false, 'out of view', 'Stopped: out of view. The viewport has 30 % of it, 50 % needed.'],
+  [{ ratio: 0.3 }, false, 'out of view', 'Stopped: out of view. 30 % of it can be seen, 50 % needed.'],
   [{ uncovered: 0.2 }, false, 'covered', 'Stopped: covered. Something lies over it, or hides it.'],
   [{ uncovered: 0.2 }, true, 'covered', 'Stopped: covered. This console lies over it: move it.'],
 ] as const)('a meter with %o says what stops it', (found, isUnderConsole, hold, text) => {
@@ -95,7 +95,7 @@ test.each([
 })
 
 test.each<[string, Partial<typeof counting>, object, RendererEvent[], string]>([
-  ['what stops its view', { ratio: 0.3 }, {}, [], 'Stopped: out of view. The viewport has 30 % of it, 50 % needed.'],
+  ['what stops its view', { ratio: 0.3 }, {}, [], 'Stopped: out of view. 30 % of it can be seen, 50 % needed.'],
   ['that it counts', {}, {}, [], 'Counting: 0.42 s of 1.00 s.'],
   [
     'the room that its slot does not have',

@@ -1,5 +1,5 @@
 /** Networks that lie, lose and wait: what becomes of beacons there. */
-import { type Kind, type PageOfCases, shownOnce } from './case.ts'
+import { empty, type Kind, type PageOfCases, shownOnce } from './case.ts'
 
 /**
  * Lets the service worker of the page respond to beacons with `mode`, for `count` of them, and starts the turn then. Each page
@@ -79,6 +79,28 @@ export const network: Kind = {
           script: behindWorker('error', 2),
           phases: [shownOnce],
           differs: { firefox: pastWorkers },
+        },
+      ],
+    },
+    {
+      name: 'route-redirects',
+      cases: [
+        {
+          id: 'route-redirects',
+          does: 'The route of the page redirects to a login page, status 200.',
+          happens: 'response_unreadable names the route and the address at which it ended, without its query.',
+          script: `start({ endpoint: '/members' })`,
+          phases: [
+            {
+              ...empty,
+              events: ['error response_unreadable'],
+              values: {
+                "hostEvents('response_unreadable').map(({ request }) => request.replace(location.origin, ''))": [
+                  'POST /members > /blank',
+                ],
+              },
+            },
+          ],
         },
       ],
     },

@@ -43,6 +43,7 @@ export async function openPageHost(sandbox: Sandbox, client: Client, pages: read
     if (pathname === '/api/placement') return forward(request, response, searchParams)
     if (pathname === '/blank')
       return send(response, 'text/html', '<!doctype html><title>Blank</title><body style="margin:0">')
+    if (pathname === '/members') return void response.writeHead(302, { location: '/blank?next=members' }).end()
     // A collector that takes its time: until the page has gone.
     if (pathname === '/slow') return
     if (pathname.startsWith('/gone/')) return void request.socket.destroy()

@@ -50,7 +50,7 @@ export function consentProblem(
 
 /** Whether a value is a whole number of at least 1. */
 export function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) > 0
+  return Number.isSafeInteger(value) && (value as number) > 0
 }
 
 /** Opens the memory of the latest revision of every session on this page. */

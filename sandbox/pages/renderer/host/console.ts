@@ -28,7 +28,7 @@ export function createConsole(renderer: Renderer, { version, script_url, turns }
       }
       return await loadConsole(script_url!, page, options)
     } catch (problem) {
-      await new Promise((resolve) => setTimeout(resolve))
+      await renderer.pause(0, undefined)
       const violation = renderer.violations.find('script-src', script_url ?? '')
       const cause = violation
         ? `csp_blocked: add its origin to ${violation.directive}`
@@ -41,7 +41,7 @@ export function createConsole(renderer: Renderer, { version, script_url, turns }
 
 /** Opens the console where the address of the page says so, and with Ctrl+Alt+Shift+S. */
 export function listenForConsole(open: OpenConsole): void {
-  if (/[?&]svc_console=1(&|$)/.test(location.search)) void open()
+  if (/\bsvc_console=1\b/.test(location.search)) void open()
   addEventListener('keydown', (event) => {
     const { code, ctrlKey, altKey, shiftKey } = event
     // AltGr writes a letter: on Windows it is Ctrl and Alt, too.

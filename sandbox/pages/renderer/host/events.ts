@@ -63,7 +63,7 @@ export interface RendererError {
   got?: string[]
   /** The options that there are. */
   known?: string[]
-  /** Method and address of the request, without its query: `POST /api/placement`. */
+  /** Method and address of the request, without its query: `POST /api/placement`; then ` > ` and where it was redirected. */
   request?: string
   content_type?: string
   /** What the Retry-After of an error response asked for, milliseconds; null for one without. */

@@ -141,13 +141,11 @@ const page: Document & { [key]?: SponsoredPlacement } = document
 
 /** Returns where the script is from, or null where it was bundled with scripts of the page. A module has no current script. */
 function findOwnUrl(): string | null {
-  const scripts = [document.currentScript, document.querySelector('script[src*="/v1/render.js"]')]
-  const urls = scripts.map((script) => (script as HTMLScriptElement | null)?.src ?? '')
+  const current = document.currentScript as HTMLScriptElement | null
+  const found = document.querySelector<HTMLScriptElement>('script[src*="/v1/render.js"]')
   // No element of the page has loaded it where it was loaded by `import()`: the stack of an error names it.
-  const stack = String(new Error().stack)
-  const end = stack.indexOf('/v1/render.js')
-  const imported = end < 0 ? '' : `${stack.slice(stack.lastIndexOf('http', end), end)}/v1/render.js`
-  return [...urls, imported].find((url) => url.includes('/v1/render.js')) ?? null
+  const places = `${current?.src} ${found?.src} ${new Error().stack}`
+  return /[\w-]+:\S*?\/v1\/render\.js/.exec(places)?.[0] ?? null
 }
 
 const queued: unknown = window.SponsoredPlacement?.queue

@@ -17,7 +17,7 @@ interface RequestOptions {
 
 /** Where a response came from and what it was, for an error. */
 interface Source {
-  /** Method and address, without a query: `POST /api/placement`. */
+  /** Method and address, without a query: `POST /api/placement`; after a redirect `POST /api/placement > https://example.com/login`. */
   request: string
   status: number
   content_type: string
@@ -46,14 +46,14 @@ export async function requestJson(url: string, options: RequestOptions): Promise
   if (signal?.aborted) end()
   const headers = new Headers(options.headers)
   const method = body ? 'POST' : 'GET'
-  const request = `${method} ${url.split('?')[0]}`
+  let request = `${method} ${url.split('?')[0]}`
   if (body) headers.set('content-type', 'application/json')
   if (token) headers.set('authorization', `Bearer ${token}`)
   try {
     const response = await fetch(url, {
       method,
       headers,
-      body: body ? JSON.stringify(body) : null,
+      body: JSON.stringify(body),
       credentials,
       keepalive,
       // A poll that a cache answers would stay pending.
@@ -61,6 +61,7 @@ export async function requestJson(url: string, options: RequestOptions): Promise
       signal: abort.signal,
     })
     const { ok, status } = response
+    if (response.redirected) request += ` > ${response.url.split('?')[0]}`
     const text = await response.text().catch(() => '')
     const json: unknown = parseAnyJson(text) ?? text
     const reason_code = isObject(json) && typeof json.reason_code === 'string' ? json.reason_code : `http_${status}`
@@ -92,8 +93,13 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
 export function requestProblem(response: JsonResponse): Error {
   const { reason_code, body, retry_after_ms } = response
   const fields = isObject(body) && { got: Object.keys(body) }
-  const said = isObject(body) && typeof body.message === 'string' ? body.message : reason_code
-  return Object.assign(new Error(said), { reason_code, retry_after_ms, ...describeSource(response), ...fields })
+  const { message } = Object(body)
+  return Object.assign(new Error(typeof message === 'string' ? message : reason_code), {
+    reason_code,
+    retry_after_ms,
+    ...describeSource(response),
+    ...fields,
+  })
 }
 
 /** Returns where a response came from, with the error body of the service if it has one. */

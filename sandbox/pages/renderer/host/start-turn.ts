@@ -9,7 +9,7 @@
  */
 import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { Placement, PlacementResponse } from '#contract/resources/placements.ts'
-import { isObject } from '#foundation/json.ts'
+import { isWhole } from './consent.ts'
 import { decisionError, readDecision, readSession, requestDecision } from './decision.ts'
 import { describeTarget, findTarget, newId, rememberTarget, whenActivated } from './dom.ts'
 import type { Loader } from './loader.ts'
@@ -298,7 +298,6 @@ function show(turn: OpenTurn, { mountPlacement }: Mounts, { placement, consent, 
 }
 
 function maxHeight(body: Record<string, unknown> | undefined): number | undefined {
-  const hint = body?.slot_hint
-  const height = isObject(hint) ? hint.max_height : undefined
-  return Number.isSafeInteger(height) ? (height as number) : undefined
+  const { max_height } = Object(body?.slot_hint)
+  return isWhole(max_height) ? max_height : undefined
 }

@@ -12,6 +12,9 @@ const refused = {
   fields: [{ path: 'session_id', message: 'is a number', expected: 'text' }],
 }
 
+const redirectFix =
+  'Your server redirects the route: to a login where the session is missing, or to another spelling of the address, where a POST becomes a GET. Let the route itself respond.'
+
 test('an error of the service is passed on whole: address, field, kind of value, fix, its page and its request', () => {
   const error = { code: 'request_failed', status: 400, reason_code: 'schema_invalid', request, response: refused }
   expect(describeRendererError(error)).toEqual({
@@ -100,6 +103,40 @@ test.each<[ReportedError, message: string, fix: string | null]>([
     },
     'POST /api/placement responded with 200 and text/html; charset=utf-8, not with JSON.',
     'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.',
+  ],
+  [
+    {
+      code: 'response_unreadable',
+      status: 200,
+      request: `${request} > http://localhost:3000/login`,
+      content_type: 'text/html',
+      got: ['string: <h1>Log in'],
+    },
+    'POST /api/placement was redirected to http://localhost:3000/login, which responded with 200 and text/html, not with JSON.',
+    redirectFix,
+  ],
+  [
+    {
+      code: 'request_failed',
+      status: 405,
+      request: `${request} > http://localhost:3000/api/placement/`,
+      content_type: 'text/plain',
+      reason_code: 'http_405',
+      message: 'Error: http_405',
+    },
+    'POST /api/placement was redirected to http://localhost:3000/api/placement/, which responded with 405 and text/plain: not an error of the service.',
+    redirectFix,
+  ],
+  // A redirect that the service follows is not the cause.
+  [
+    {
+      code: 'request_failed',
+      status: 400,
+      request: `${request} > http://localhost:3000/ads`,
+      response: { ...refused, request_id: 1 },
+    },
+    'POST /api/placement was redirected to http://localhost:3000/ads, which responded with 400: The body does not match the schema. (schema_invalid)',
+    'Send the fields as text.',
   ],
   [
     {

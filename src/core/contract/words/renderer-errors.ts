@@ -24,7 +24,7 @@ export interface ReportedError {
   /** The directive of the page's Content-Security-Policy. */
   directive?: string
   message?: string
-  /** Method and address of the request that failed, without its query: `POST /api/placement`. */
+  /** Method and address of the request that failed, without its query: `POST /api/placement`; then ` > ` and where it was redirected. */
   request?: string
   /** The content type of the response; empty for a response without one. */
   content_type?: string
@@ -146,13 +146,22 @@ function explainNoRetry({ request = '', status, retry_after_ms }: ReportedError)
   }
   const plain = 'It was not retried: it came without Retry-After.'
   if (request.includes('/v1/')) return plain
-  const exposed = request.includes('://') ? ', and list it in Access-Control-Expose-Headers' : ''
+  const exposed = /^\S+ \w+:\/\//.test(request) ? ', and list it in Access-Control-Expose-Headers' : ''
   return `${plain} If the service sent one, your backend has to pass it on${exposed}.`
 }
 
 /** `POST /api/placement responded with 404`. */
 function describeSource({ request = 'The request', status }: ReportedError): string {
-  return `${request} responded${status === undefined ? '' : ` with ${status}`}`
+  const [sent, ended] = request.split(' > ')
+  const source = ended === undefined ? sent : `${sent} was redirected to ${ended}, which`
+  return `${source} responded${status === undefined ? '' : ` with ${status}`}`
+}
+
+/** Of a redirect that no service sends. */
+function fixOfRedirect({ request = '' }: ReportedError): string | null {
+  return request.includes(' > ')
+    ? 'Your server redirects the route: to a login where the session is missing, or to another spelling of the address, where a POST becomes a GET. Let the route itself respond.'
+    : null
 }
 
 const describers: Readonly<Record<string, (error: ReportedError) => Words>> = {
@@ -211,6 +220,7 @@ function describeRequest(error: ReportedError): Words {
       code === 'activation_failed'
         ? fixOfScript
         : (explainNoRetry(error) ??
+          fixOfRedirect(error) ??
           (isOwn ? fixOfOwnStatus(status) : findEntry(fixesOfStatus, String(status))) ??
           null),
   }
@@ -234,7 +244,8 @@ function describeUnreadable(error: ReportedError): Words {
   const { content_type, got = [], wrapped_in } = error
   const fix = 'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels.'
   if (content_type !== undefined && !/\bjson\b/.test(content_type)) {
-    return { message: `${describeSource(error)} and ${describeType(content_type)}, not with JSON.`, fix }
+    const message = `${describeSource(error)} and ${describeType(content_type)}, not with JSON.`
+    return { message, fix: fixOfRedirect(error) ?? fix }
   }
   // A response that the page itself has passed has no address.
   const isPassed = error.request === undefined
