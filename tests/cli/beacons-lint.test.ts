@@ -101,7 +101,21 @@ test('warnings do not fail; with -o json stdout is one document', async () => {
 })
 
 test.each([
-  ['a wrong type', { ...render, seq: 'one' }, 'schema_invalid', 'seq', 'Send a number, not text.'],
+  ['a wrong type', { ...render, seq: 'one' }, 'schema_invalid', 'seq', 'Send seq as a number, not text: 0.'],
+  [
+    'a number as text',
+    { ...visible, measurements: { visible_ratio: '0.7' } },
+    'schema_invalid',
+    'measurements.visible_ratio',
+    'Send measurements.visible_ratio as a number, not text: 0.7.',
+  ],
+  [
+    'an id that is a number',
+    { ...render, beacon_id: 5 },
+    'schema_invalid',
+    'beacon_id',
+    'Send beacon_id as text, not a number: "mount_1:render".',
+  ],
   [
     'a percentage',
     { ...visible, measurements: { visible_ratio: 80 } },

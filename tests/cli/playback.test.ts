@@ -66,6 +66,17 @@ describe('svc start --playback', () => {
     })
   })
 
+  test.each([
+    ['', ['placements list', 'requests list']],
+    [' --fallback', ['placements create --format banner --topic coffee', 'placements list', 'requests list']],
+  ])('--playback%s offers to try what it does not refuse', async (fallback, commands) => {
+    await using playing = await play(`--playback coffee.har --max-age 36500d${fallback}`)
+    for (const command of commands) expect((await playing.run(command)).code, command).toBe(0)
+    const { stdout } = await playing.end()
+    const tried = /^Try, .*\n((?: {2}.*\n)+)/m.exec(stdout)?.[1] ?? ''
+    expect(tried.match(/(?<=^ {2}\S*svc ).*/gm)).toEqual(commands)
+  })
+
   test('never by the config file of a repository alone: a start says how to play it', async () => {
     await using playing = await play(`-o json --config ${config}`)
     expect(JSON.parse(playing.firstLine)).not.toHaveProperty('playback')

@@ -1,8 +1,15 @@
 /** `svc creatives sheet` in a real browser: a good creative, a bad one, and a sheet compared with an earlier one. */
+
+import { once } from 'node:events'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SheetFinding } from '#qa/sheet/checks.ts'
+import { renderSheet } from '#qa/sheet/render.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { sharedChromium } from '#tests/browser/chromium.ts'
 import { startTestCli, type TestCli } from '#tests/cli/test-cli.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 
@@ -80,6 +87,30 @@ test('text without room is cut off where it is, and the sheet fails', async () =
   const found = printed.findings.map(({ rule, variant_id, part }) => `${rule} ${part} ${variant_id}`)
   expect(found).toContain('text-cut title crv_tea_1-list_item-320-light')
   expect(readFileSync(sheet).subarray(1, 4).toString()).toBe('PNG')
+})
+
+test('a frame that the service refuses is a finding at once', async () => {
+  await using sandbox = await startSandbox({ database: ':memory:', seed: 1 })
+  const refusing = createServer(async ({ url = '' }, response) => {
+    const answer = await fetch(sandbox.url + url)
+    const isSheet = url === '/_sandbox/creatives/cmp_larkfield_coffee'
+    response.writeHead(isSheet ? answer.status : 503, { 'content-type': 'application/json' }).end(await answer.text())
+  })
+  await once(refusing.listen(0, '127.0.0.1'), 'listening')
+  try {
+    const source = { base_url: `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`, token: null }
+    const { signal } = new AbortController()
+    const { variants } = await renderSheet(await sharedChromium(), source, {
+      campaign_id: 'cmp_larkfield_coffee',
+      signal,
+    })
+    const messages = variants.flatMap(({ findings }) => findings.map(({ message }) => message))
+    expect(new Set(messages)).toEqual(new Set(['The service refused its frame with 503.']))
+    expect(messages).toHaveLength(variants.length)
+  } finally {
+    refusing.closeAllConnections()
+    refusing.close()
+  }
 })
 
 test.each([

@@ -45,8 +45,10 @@ export function startBlock(
     '',
     log_file === null ? 'Try, in another terminal' : 'Try',
     ...indent([
-      // Your own campaigns alone may be for other topics.
-      `${command_name} placements create --format banner${chosen.only === true ? '' : ' --topic coffee'}`,
+      // A playback refuses what was not recorded. Your own campaigns alone may be for other topics.
+      ...(sandbox.playback?.fallback === false
+        ? []
+        : [`${command_name} placements create --format banner${chosen.only === true ? '' : ' --topic coffee'}`]),
       `${command_name} placements list`,
       `${command_name} requests list`,
     ]),

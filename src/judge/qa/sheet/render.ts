@@ -93,15 +93,26 @@ async function openStage(context: BrowserContext, source: SheetSource): Promise<
   return page
 }
 
+/** How long a frame may take to respond. */
+const maxResponseMs = 15_000
 /** The padding of the stage on both sides. */
 const stageMarginPx = 8
 
 async function renderVariant(page: Page, variant: SheetVariant, sponsor_name: string): Promise<RenderedVariant> {
   const { frame_path, width, height, label_text, is_motion_reduced, page_widths, format, theme } = variant
   await page.setViewportSize({ width: (page_widths[0] ?? width) + stageMarginPx, height: 900 })
-  await page.evaluate(stageVariant, {
-    ...{ frame_path, width, height, label_text, sponsor_name, styles: [labelStyle, labelSchemeStyle] },
-  })
+  // Nothing of an error page answers: only its status says that there is no frame to wait for.
+  const [response] = await Promise.all([
+    page.waitForResponse((each) => each.url().endsWith(frame_path), { timeout: maxResponseMs }).catch(() => null),
+    page.evaluate(stageVariant, {
+      ...{ frame_path, width, height, label_text, sponsor_name, styles: [labelStyle, labelSchemeStyle] },
+    }),
+  ])
+  if (response?.ok() === false) {
+    const refusal = describeFailure(variant, `The service refused its frame with ${response.status()}.`)
+    const fix = 'Is the campaign still there, and its files? The log has more: svc sandbox logs'
+    return { ...variant, png: null, findings: [{ ...refusal, fix }], unmeasured: [] }
+  }
   const frame = await (await page.$('#ad'))?.contentFrame()
   if (!frame) return failed(variant, 'It has no frame.')
   // A new frame gets the colours of the reader a moment after it has loaded.

@@ -49,8 +49,32 @@ export function fixValue(at: readonly PropertyKey[], expected: string, value: un
     const isSeconds = at.at(-1) === 'occurred_at_ms' && given < secondsBelow
     return `Send ${isSeconds ? 'milliseconds, as ' : ''}a whole number: ${Math.round(isSeconds ? given * 1_000 : given)}.`
   }
-  if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
+  if (isTypeWord(expected) && given !== undefined) {
+    const example = findExample(at.at(-1), expected, given)
+    return `Send ${at.join('.')} as ${expected}, not ${typeWord(given)}${example === null ? '' : `: ${example}`}.`
+  }
   return fixExpected(expected)
+}
+
+/** Fields of beacons, each with what it has in a correct one. */
+const examples: Readonly<Record<string, string>> = {
+  beacon_id: '"mount_1:render"',
+  render_instance_id: '"mount_1"',
+  asset_token: 'that of the decision',
+  slot_id: 'that of the response',
+  measurements: '{ "visible_ratio": 1 }',
+  metadata: '{ "turn_id": "turn_1" }',
+  seq: '0',
+  visible_ratio: '0.5',
+  visible_ms: '1000',
+}
+
+/** Returns a value of the expected type as JSON: the given one, else that of a correct beacon; null where neither is known. */
+function findExample(name: PropertyKey | undefined, expected: string, given: unknown): string | null {
+  const value = expected === 'true or false' ? /^(true|false)$/ : /number/.test(expected) ? /^-?\d+(\.\d+)?$/ : null
+  if (value !== null && typeof given === 'string' && value.test(given)) return given
+  const own = findEntry(examples, String(name))
+  return own ?? (expected === 'text' && typeof given === 'number' ? `"${given}"` : null)
 }
 
 /** Returns what to do about a field that clients often get wrong in the same way, or null. */
