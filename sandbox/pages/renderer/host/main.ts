@@ -143,9 +143,9 @@ const page: Document & { [key]?: SponsoredPlacement } = document
 function findOwnUrl(): string | null {
   const current = document.currentScript as HTMLScriptElement | null
   const found = document.querySelector<HTMLScriptElement>('script[src*="/v1/render.js"]')
-  // No element of the page has loaded it where it was loaded by `import()`: the stack of an error names it.
+  // No element of the page has loaded it where it was loaded by `import()`: the stack of an error names it, with line and column.
   const places = `${current?.src} ${found?.src} ${new Error().stack}`
-  return /[\w-]+:\S*?\/v1\/render\.js/.exec(places)?.[0] ?? null
+  return places.split(/\s|[(@](?=http)/).find((url) => url.includes('/v1/render.js')) ?? null
 }
 
 const queued: unknown = window.SponsoredPlacement?.queue
