@@ -74,6 +74,11 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/core/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/core/contract', modules: ['src/core/foundation'], packages: ['zod'], builtins: 'none' },
   {
+    path: 'src/core/contract/recordings/secret-memory.ts',
+    modules: ['src/core/foundation', 'src/core/contract'],
+    builtins: ['node:crypto'],
+  },
+  {
     path: 'src/core/yaml',
     modules: ['src/core/foundation', 'src/core/contract'],
     packages: ['yaml', 'zod'],

@@ -32,7 +32,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
       'src/judge/qa/report/html/script.ts',
       'src/judge/qa/run/exchange.ts',
     ],
-    ...['src/judge/recordings/recorded-entry.ts', 'src/cli/scaffold/project.ts', 'src/cli/scaffold/templates.ts'],
+    ...['src/cli/scaffold/project.ts', 'src/cli/scaffold/templates.ts'],
   ],
   'a column of the store, which a request or an import filled within the limit': [
     ...[
@@ -58,7 +58,6 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
       'src/core/client/integration.ts',
       'src/core/contract/recordings/recording.ts',
       'src/judge/hosts/passthrough.ts',
-      'src/judge/recordings/foreign-recording.ts',
     ],
   ],
   'its depth was looked at before, or is by what validates it': [

@@ -521,7 +521,6 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/cli/mcp/results/result-text.ts': 'names of our own',
   'src/judge/recordings/key-guard.ts': 'numbers of our own',
   'src/judge/recordings/rewriting.ts': 'an origin, escaped',
-  'src/judge/recordings/secret-memory.ts': 'credentials of an exchange, escaped',
   'sandbox/pages/demo/canvases.ts': 'names of our own',
   'sandbox/rules/domain/catalogue.ts': 'a prefix of our own',
 }

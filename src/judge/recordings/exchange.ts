@@ -27,14 +27,3 @@ export interface PassedExchange {
   /** What ended it before its response was complete, in words; null for one that is complete. */
   problem: string | null
 }
-
-/** Returns headers by their names in lower case; repeated ones are joined as HTTP joins them. */
-export function toHeaderRecord(raw: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = Object.create(null)
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index]!.toLowerCase()
-    const value = raw[index + 1]!
-    headers[name] = name in headers ? `${headers[name]}${name === 'cookie' ? '; ' : ', '}${value}` : value
-  }
-  return headers
-}

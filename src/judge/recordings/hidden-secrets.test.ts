@@ -9,11 +9,11 @@ import {
   unzipSync,
 } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { createSecretMemory } from '#contract/recordings/secret-memory.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { createCaptures } from './capture.ts'
 import type { PassedExchange } from './exchange.ts'
 import { recordEntry } from './recorded-entry.ts'
-import { createSecretMemory } from './secret-memory.ts'
 
 /** A text with a secret. The mark is what is looked for. */
 interface Kind {

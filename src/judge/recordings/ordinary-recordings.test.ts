@@ -1,9 +1,9 @@
 /** Headers and cookies of ordinary services, and numbers: nothing else in a recording changes by them. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createSecretMemory } from '#contract/recordings/secret-memory.ts'
 import { createCaptures } from './capture.ts'
 import { recordEntry } from './recorded-entry.ts'
-import { createSecretMemory } from './secret-memory.ts'
 
 const origin = 'https://ads.example'
 const path = '/v1/placements'

@@ -1,9 +1,9 @@
 /** What an entry keeps of secrets that a service has set: in the exchange that sets them, and in later ones. */
 import { expect, test } from 'vitest'
+import { createSecretMemory } from '#contract/recordings/secret-memory.ts'
 import { createCaptures } from './capture.ts'
 import type { PassedExchange } from './exchange.ts'
 import { recordEntry } from './recorded-entry.ts'
-import { createSecretMemory } from './secret-memory.ts'
 
 const origin = 'https://ads.example'
 /** Long and opaque: found wherever it occurs. */

@@ -1,6 +1,11 @@
 /** An exchange that passed through, as an entry of a HAR file: all of it passes the redactor, or is not in the file. */
 import { ReasonCode } from '#contract/errors.ts'
-import { compat, v1 } from '#contract/index.ts'
+import {
+  learnExchange,
+  replaceInHeaders,
+  replaceInPath,
+  toHeaderRecord,
+} from '#contract/recordings/exchange-secrets.ts'
 import { type HarContent, type HarEntry, toHarEntry } from '#contract/recordings/har.ts'
 import {
   keepFilePath,
@@ -18,23 +23,13 @@ import {
 } from '#contract/recordings/recording.ts'
 import { journalPath } from '#contract/recordings/redaction.ts'
 import { withoutEncodedSecrets } from '#contract/recordings/secret-fields.ts'
+import type { SecretMemory } from '#contract/recordings/secret-memory.ts'
 import { withoutPrefixed } from '#contract/recordings/secret-shapes.ts'
 import { KeyKind, type RequestDetail } from '#contract/resources/requests.ts'
 import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import { collectFromHeaders } from './credential-headers.ts'
-import { type PassedExchange, toHeaderRecord } from './exchange.ts'
+import type { PassedExchange } from './exchange.ts'
 import { type LeftOut, type ReceivedBody, readReceivedBody, readSentBody } from './recorded-body.ts'
-import type { SecretMemory } from './secret-memory.ts'
-import {
-  collectFromParameters,
-  collectFromProseHeaders,
-  learnDocument,
-  learnForm,
-  learnRequest,
-  learnResponse,
-  learnUnknown,
-} from './secret-sources.ts'
 
 interface RecordedEntry {
   /** The exchange as the journal of a sandbox has it. */
@@ -59,21 +54,17 @@ export async function recordEntry(
   return { detail, entry: toEntry(exchange, origin, detail, content), endpoint: exchange.endpoint, left_out }
 }
 
-/** Learns the secrets of an exchange. @param origin of the service */
-export async function learnExchange(passed: PassedExchange, origin: string, memory: SecretMemory): Promise<void> {
-  learn(memory, await readExchange(passed, origin), origin)
-}
-
 /** What an exchange consists of, decoded and not yet redacted. */
 interface ReadExchange {
   passed: PassedExchange
   endpoint: RecordedEntry['endpoint']
   params: Readonly<Record<string, string>>
   request_headers: Record<string, string>
+  /** Without credentials. */
+  kept_headers: Record<string, string>
   response_headers: Record<string, string>
   /** Empty without a body. */
   sent: string
-  sent_json: Json | undefined
   received: ReceivedBody
   received_json: Json | undefined
 }
@@ -88,26 +79,22 @@ async function readExchange(passed: PassedExchange, origin: string): Promise<Rea
   const received = await readReceivedBody(passed, response_headers, endpoint)
   return {
     ...{ passed, endpoint, params: place?.params ?? {}, request_headers, response_headers, sent, received },
-    sent_json: parseJson(sent),
+    kept_headers: keepRequestHeaders(request_headers),
     received_json: received.kind === 'text' ? received.json : undefined,
   }
 }
 
-/** Learns every secret before anything is redacted: the request can have one that only the response gives away. */
+/** Learns the secrets of an exchange before any part of it is written. */
 function learn(memory: SecretMemory, exchange: ReadExchange, origin: string): void {
-  const { passed, endpoint, params, request_headers, sent, sent_json, received_json, received } = exchange
-  collectFromHeaders(memory, passed.request_headers)
-  collectFromHeaders(memory, passed.response?.headers ?? [])
-  collectFromProseHeaders(memory, request_headers, keepRequestHeaders(request_headers))
-  collectFromParameters(memory, params, URL.parse(origin + passed.path)?.search ?? '')
-  // A body of another type than JSON is not kept. A response can repeat its parameters.
-  learnForm(memory, request_headers['content-type'] ?? '', sent)
-  const isKnown = isOfApi(endpoint) && isKnownBody(endpoint, sent)
-  if (sent_json !== undefined) (isKnown ? learnRequest : learnUnknown)(memory, sent_json)
-  if (received_json !== undefined) learnResponse(memory, received_json)
-  if (received.kind === 'text' && endpoint !== 'file' && endpoint !== 'render.script') {
-    learnDocument(memory, received.text, received.isJson)
-  }
+  const { passed, endpoint, params, kept_headers, sent, received } = exchange
+  learnExchange(memory, {
+    kept_headers,
+    ...{ request_headers: passed.request_headers, response_headers: passed.response?.headers ?? [], params, sent },
+    search: URL.parse(origin + passed.path)?.search ?? '',
+    isKnown: isOfApi(endpoint) && isKnownBody(endpoint, sent),
+    received: received.kind === 'text' ? received : null,
+    isFile: endpoint === 'file' || endpoint === 'render.script',
+  })
 }
 
 function isOfApi(endpoint: RecordedEntry['endpoint']): endpoint is RecordedId {
@@ -117,11 +104,9 @@ function isOfApi(endpoint: RecordedEntry['endpoint']): endpoint is RecordedId {
 /** Returns the exchange in the form of the journal. */
 function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
   const { passed, endpoint, params, received, received_json, sent } = exchange
-  const redact = (headers: Record<string, string>): Record<string, string> =>
-    JSON.parse(memory.replace(JSON.stringify(headers))) as Record<string, string>
   const request_body = sent === '' ? null : memory.replace(redactRequestBody(isOfApi(endpoint) ? endpoint : null, sent))
   const kept = parseJson(request_body ?? '')
-  const response_headers = redact(keepResponseHeaders(exchange.response_headers))
+  const response_headers = replaceInHeaders(memory, keepResponseHeaders(exchange.response_headers))
   const { 'x-request-id': request_id = '' } = response_headers
   return {
     request_id,
@@ -145,31 +130,11 @@ function describe(memory: SecretMemory, exchange: ReadExchange): RequestDetail {
     key_id: null,
     session_id: textAt(kept, 'session_id') ?? textAt(kept, 'chat_session_id'),
     slot_id: findSlot(memory, received_json) ?? textAt(kept, 'slot_id') ?? keepParameter(memory, params.slot_id),
-    request_headers: redact(keepRequestHeaders(exchange.request_headers)),
+    request_headers: replaceInHeaders(memory, exchange.kept_headers),
     request_body,
     response_headers,
     response_body: received.kind === 'text' ? redactText(memory, received.text, received.isJson) : null,
   }
-}
-
-/** What the paths of endpoints have beside their parameters. */
-const fixedSegments = new Set(
-  [...Object.values(v1), ...Object.values(compat)].flatMap(({ path }) => path.match(/\/[\w.-]+(?=\/|$)/g) ?? []),
-)
-
-/** Returns a path without what was learnt. What endpoints have in theirs stays. */
-export function replaceInPath(memory: SecretMemory, path: string): string {
-  const at = path.search(/\?|$/)
-  let kept = ''
-  let others = ''
-  for (const segment of path.slice(0, at).match(/\/[^/]*|^[^/]+/g) ?? []) {
-    if (!fixedSegments.has(segment)) others += segment
-    else {
-      kept += memory.replace(others) + segment
-      others = ''
-    }
-  }
-  return kept + memory.replace(others + path.slice(at))
 }
 
 /** Returns a path without the user and the password of an address in it. */

@@ -1,9 +1,10 @@
 /** A recording while it is made: exchanges are redacted and appended in turn, behind the requests that pass. */
+
+import { createSecretMemory } from '#contract/recordings/secret-memory.ts'
 import type { RequestDetail } from '#contract/resources/requests.ts'
 import type { PassedExchange } from './exchange.ts'
 import { recordEntry } from './recorded-entry.ts'
 import type { RecordingFile } from './recording-file.ts'
-import { createSecretMemory } from './secret-memory.ts'
 
 export interface RecordingSummary {
   /** The file. */

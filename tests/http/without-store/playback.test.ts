@@ -110,6 +110,31 @@ describe('ten turns of each format', () => {
 })
 
 describe('what is played', () => {
+  test('has no credential of a file that another program wrote', async () => {
+    const credential = 'q7Zk2mVd91xLr0Pc'
+    const recording = await record((on) => takeTurn(on, asked({ session_id: 'one', prompt: { topic: 'coffee' } })), {
+      change({ request, response, ...entry }) {
+        const headers = [...request.headers, { name: 'Authorization', value: `Bearer ${credential}` }]
+        const { content } = response
+        const text = content.text?.replace(
+          /"sponsor_name":"[^"]*/g,
+          `$& for ${credential} and ${btoa(` ${credential} `)}`,
+        )
+        return {
+          ...entry,
+          request: { ...request, headers },
+          response: { ...response, content: { ...content, text: text! } },
+        }
+      },
+    })
+    expect(recording).toContain(` for ${credential} and `)
+    await using on = await stage(playing(recording))
+    const { seen, sources } = await takeTurn(on, asked({ session_id: 'now', prompt: { topic: 'coffee' } }))
+    expect(sources).toEqual(allRecorded)
+    const { sponsor_name } = seen as { sponsor_name: string }
+    expect(sponsor_name).toMatch(/ for tok_[0-7][0-9a-z]{10}_redacted and tok_[0-7][0-9a-z]{10}_redacted$/)
+  })
+
   test('each session plays a recorded one, whichever comes first, and the next one starts from the beginning', async () => {
     const ask = (session_id: string, topic: string) => ({ as: key, body: asked({ session_id, prompt: { topic } }) })
     const first = { ...ask('a', 'coffee') }

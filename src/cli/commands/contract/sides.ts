@@ -8,12 +8,11 @@ import { isProductionKey } from '#client/exchange.ts'
 import { keyOfStarted } from '#client/permitted-key.ts'
 import { pageOrigin } from '#contract/origins.ts'
 import { contractCheckClient } from '#contract/own-requests.ts'
-import { type RecordedExchange, type Recording, RecordingError } from '#contract/recordings/recording.ts'
+import { type RecordedExchange, type Recording, RecordingError, readRecording } from '#contract/recordings/recording.ts'
 import type { ExchangePair } from '#qa/contract-compare/findings.ts'
 import type { CompareReport } from '#qa/contract-compare/report.ts'
 import type { OwnValues } from '#qa/contract-compare/request-mapping.ts'
 import { QaError } from '#qa/result.ts'
-import { readForeignRecording } from '#recordings/foreign-recording.ts'
 import { CliError } from '#text/cli-error.ts'
 import { version } from '#text/version.ts'
 import { startOnFreePort } from '../sandbox/emulator.ts'
@@ -78,7 +77,7 @@ function openSide(context: CommandContext, word: string): Promise<Side> {
 async function openFile({ system }: CommandContext, file: string): Promise<FileSide> {
   const text = await readUserText(system, file)
   try {
-    return { kind: 'file', name: basename(file), recording: await readForeignRecording(text) }
+    return { kind: 'file', name: basename(file), recording: readRecording(text) }
   } catch (error) {
     if (!(error instanceof RecordingError)) throw error
     const hint = 'Give a HAR file: of svc record, svc requests export, the network panel of a browser, or a proxy.'

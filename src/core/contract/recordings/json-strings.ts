@@ -12,10 +12,12 @@ interface JsonVisitor {
   string(raw: string, name: string): string | Edit | null
   number?(raw: string, name: string): string | Edit | null
   /** Called for the name of each field. */
-  name?(raw: string): string | null
+  name?(raw: string): string | Edit | null
   /** Called where an object or an array begins. @param name its field */
   open?(name: string, isArray: boolean): void
   close?(): void
+  /** Called behind the last part. */
+  end?(): void
 }
 
 /** Below so many levels the fields around a value are those of the last one: no API accepts JSON that deep. */
@@ -61,6 +63,7 @@ export function replaceJsonStrings(text: string, visitor: JsonVisitor): string {
     } else put(at + 1, end, visitor.string(raw, name))
     at = end
   }
+  visitor.end?.()
   return applyEdits(text, edits)
 }
 

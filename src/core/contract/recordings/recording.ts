@@ -10,6 +10,7 @@ import { isObject, type Json, parseAnyJson, parseJson } from '#foundation/json.t
 import { redactSecrets } from '#foundation/redaction.ts'
 import { tableNames } from '#foundation/table-entry.ts'
 import { type CompatEndpointId, compat, v1 } from '../index.ts'
+import { learnExchange, replaceInHeaders, replaceInPath, toHeaderRecord } from './exchange-secrets.ts'
 import { isHarBase64, readHarText } from './har-text.ts'
 import { isJsonLike } from './json-strings.ts'
 import { withoutJsonKeys } from './private-keys.ts'
@@ -22,6 +23,7 @@ import {
 } from './recorded-parts.ts'
 import { describeUnvalidated, journalBody } from './redaction.ts'
 import { redactMarked, redactNamedSecrets, redactText, withoutEncodedSecrets } from './secret-fields.ts'
+import { createSecretMemory, type SecretMemory } from './secret-memory.ts'
 import { redacted } from './secret-shapes.ts'
 
 /** An endpoint that a recording can have. */
@@ -108,7 +110,8 @@ const Entry = z.object({
     .nullish(),
   _session_id: z.string().nullish().catch(null),
 })
-type Entry = z.infer<typeof Entry> & { response: NonNullable<z.infer<typeof Entry>['response']> }
+type Sent = z.infer<typeof Entry>
+type Response = NonNullable<Sent['response']>
 const File = z.object({
   log: z.object({
     creator: z
@@ -120,7 +123,8 @@ const File = z.object({
 })
 
 /**
- * Reads a HAR file. Entries that cannot be read are counted; of other hosts only method and address are read.
+ * Reads a HAR file. Entries that cannot be read are counted; of other hosts only method and address are read. What an exchange
+ * authenticated with is replaced in all of them, as `svc record` does.
  * @throws RecordingError when it is not JSON, or not HAR
  */
 export function readRecording(text: string): Recording {
@@ -138,9 +142,11 @@ export function readRecording(text: string): Recording {
   let first_unreadable: string | null = null
   const addressed = entries.map((entry) => Addressed.safeParse(entry).data ?? null)
   const services = new Set(addressed.flatMap((entry) => (entry && locateEntry(entry) ? [readOrigin(entry)] : [])))
-  for (const [index, raw] of entries.entries()) {
-    const read = readEntry(raw, addressed[index] ?? null, services)
-    if ('exchange' in read) exchanges.push(toExchange(read.exchange, index, read.place))
+  const all = entries.map((raw, index) => readEntry(raw, addressed[index] ?? null, services))
+  const memory = createSecretMemory()
+  for (const read of all) if ('place' in read) learn(memory, read)
+  for (const [index, read] of all.entries()) {
+    if ('response' in read) exchanges.push(toExchange(read, index, memory))
     else left_out[read.reason]++
     if ('problem' in read) first_unreadable ??= `entry ${index + 1}: ${read.problem}`
   }
@@ -172,10 +178,19 @@ function isForeignFile({ endpoint, base_url, path }: RecordedExchange, all: read
   return !all.some(({ response_body: body }) => body !== null && 'text' in body && body.text.includes(url))
 }
 
+/** What is read of an entry of the API. */
+interface Located {
+  sent: Sent
+  /** Without credentials. */
+  kept_headers: Record<string, string>
+  place: Place
+}
+
 /** An entry as an exchange, or why it is left out. */
 type ReadEntry =
-  | { exchange: Entry; place: Place }
-  | { reason: Exclude<keyof Recording['left_out'], 'unreadable'> }
+  | (Located & { response: Response })
+  | (Located & { reason: 'no_response' })
+  | { reason: 'not_of_api' | 'preflight' }
   | { reason: 'unreadable'; problem: string }
 
 /** @param addressed what is needed of every entry; null where it has not even that @param services origins of the API */
@@ -189,13 +204,13 @@ function readEntry(value: unknown, addressed: Addressed | null, services: Readon
     if (place === null) return { reason: 'not_of_api' }
     return { reason: 'unreadable', problem: entry.error.issues[0]?.path.join('.') || 'entry' }
   }
-  const { response } = entry.data
-  if (!response || response.status < 100 || response.status > 599) {
-    return { reason: place === null ? 'not_of_api' : 'no_response' }
-  }
-  const exchange = { ...entry.data, response }
-  const found = place ?? locateFile(exchange)
-  return found === null ? { reason: 'not_of_api' } : { exchange, place: found }
+  const sent = entry.data
+  const { response } = sent
+  const isAnswered = response && response.status >= 100 && response.status <= 599
+  const found = place ?? (isAnswered ? locateFile(sent.request, response) : null)
+  if (found === null) return { reason: 'not_of_api' }
+  const located = { sent, kept_headers: keepRequestHeaders(nameHeaders(sent.request.headers)), place: found }
+  return isAnswered ? { ...located, response } : { ...located, reason: 'no_response' }
 }
 
 function locateEntry({ request }: Addressed): Place | null {
@@ -207,7 +222,7 @@ function readOrigin({ request }: Addressed): string {
 }
 
 /** Media and scripts beside the API are of the service too, wherever it has them. */
-function locateFile({ request, response }: Entry): Place | null {
+function locateFile(request: Sent['request'], response: Response): Place | null {
   const url = URL.parse(request.url)
   const { value: type = '' } = response.headers.find(({ name }) => name.toLowerCase() === 'content-type') ?? {}
   if (url === null || !isServiceFile(request.method, type)) return null
@@ -252,12 +267,36 @@ export function locate(method: string, url: string): Place | null {
   return method === 'GET' && files.test(path) ? { endpoint: null, ...place, params: {} } : null
 }
 
-function toExchange(entry: Entry, index: number, place: Place): RecordedExchange {
-  const { request, response } = entry
+/** Learns the secrets of an entry, before any is kept. */
+function learn(memory: SecretMemory, { sent: { request, response }, kept_headers, place }: Located): void {
+  const { endpoint, params, path } = place
+  const sent = readSent(request) ?? ''
+  const text = response && endpoint !== null ? readHarText(response.content) : null
+  const json = parseJson(text ?? '')
+  learnExchange(memory, {
+    request_headers: listHeaders(request.headers),
+    response_headers: listHeaders(response?.headers ?? []),
+    ...{ kept_headers, params, sent, search: path.slice(path.search(/\?|$/)) },
+    isKnown: isKnownBody(endpoint, sent),
+    received: text === null ? null : { text, json, isJson: json !== undefined || isJsonLike(text) },
+    isFile: endpoint === 'render.script',
+  })
+}
+
+function readSent({ postData, _content }: Sent['request']): string | null {
+  return readHarText(postData) ?? readHarText(_content)
+}
+
+function toExchange(
+  { sent: entry, kept_headers, response, place }: Located & { response: Response },
+  index: number,
+  memory: SecretMemory,
+): RecordedExchange {
+  const { request } = entry
   const { endpoint, base_url, params } = place
-  const path = redactSecrets(place.path)
-  const sent = readHarText(request.postData) ?? readHarText(request._content)
-  const request_body = readRequestBody(endpoint, sent ?? undefined)
+  const path = replaceInPath(memory, redactSecrets(place.path))
+  const hide = (text: string) => memory.replace(redactSecrets(text))
+  const request_body = readRequestBody(endpoint, readSent(request) ?? undefined, memory)
   return {
     entry: index,
     at_ms: Date.parse(entry.startedDateTime),
@@ -266,21 +305,26 @@ function toExchange(entry: Entry, index: number, place: Place): RecordedExchange
     method: request.method,
     base_url,
     path,
-    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactSecrets(value)])),
+    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, hide(value)])),
     query: Object.fromEntries(new URL(path, 'http://localhost').searchParams),
-    request_headers: keepRequestHeaders(nameHeaders(request.headers)),
+    request_headers: replaceInHeaders(memory, kept_headers),
     request_body,
     status: response.status,
-    response_headers: keepResponseHeaders(nameHeaders(response.headers)),
-    response_body: readResponseBody(response),
-    session_id: readSession(request_body) ?? entry._session_id ?? null,
+    response_headers: replaceInHeaders(memory, keepResponseHeaders(nameHeaders(response.headers))),
+    response_body: readResponseBody(response, memory),
+    session_id: readSession(request_body) ?? (entry._session_id ? hide(entry._session_id) : null),
   }
 }
 
-/** Returns a request body as a recording keeps it: one that the contract does not know as its shape, without prose. */
-export function readRequestBody(endpoint: RecordedId | null, text: string | undefined): Json | string | null {
+/** Returns a request body as a recording keeps it: one that the contract does not know as its shape, without prose. @param memory of its recording */
+export function readRequestBody(
+  endpoint: RecordedId | null,
+  text: string | undefined,
+  memory?: SecretMemory,
+): Json | string | null {
   if (text === undefined || text === '') return null
-  const kept = redactRequestBody(endpoint, text)
+  const own = redactRequestBody(endpoint, text)
+  const kept = memory?.replace(own) ?? own
   return parseJson(kept) ?? kept
 }
 
@@ -302,7 +346,7 @@ export function isKnownBody(endpoint: RecordedId | null, text: string): boolean 
 }
 
 /** A body that is text, however the file has it, is kept as text; the bytes of a file stay as they are. */
-function readResponseBody({ content, headers }: Entry['response']): RecordedBody | null {
+function readResponseBody({ content, headers }: Response, memory: SecretMemory): RecordedBody | null {
   if (!content || typeof content.text !== 'string') return null
   const type = nameHeaders(headers)['content-type'] ?? content.mimeType
   const isFile = isHarBase64(content) && isMediaType(String(type))
@@ -310,7 +354,7 @@ function readResponseBody({ content, headers }: Entry['response']): RecordedBody
   if (text === null) return { base64: content.text }
   // A browser that no longer has a body writes an empty one.
   if (text === '' && Number(content.size) > 0) return null
-  return { text: redactResponseText(text) }
+  return { text: redactResponseText(memory.replace(text)) }
 }
 
 /** Returns the body of a response without keys, tokens, addresses of e-mail, and what the names of its fields give away. */
@@ -334,12 +378,11 @@ function readSession(body: Json | string | null): string | null {
   return isObject(body) && typeof body.session_id === 'string' ? body.session_id : null
 }
 
-function nameHeaders(headers: Entry['request']['headers']): Record<string, string> {
-  const named: Record<string, string> = Object.create(null)
-  for (const { name, value } of headers) {
-    const lower = name.toLowerCase()
-    // Pseudo headers of HTTP/2, as browsers write them.
-    if (!lower.startsWith(':')) named[lower] = lower in named ? `${named[lower]}, ${value}` : value
-  }
-  return named
+function nameHeaders(headers: Sent['request']['headers']): Record<string, string> {
+  return toHeaderRecord(listHeaders(headers))
+}
+
+/** Returns names and values in turn, without the pseudo headers of HTTP/2, as browsers write them. */
+function listHeaders(headers: Sent['request']['headers']): string[] {
+  return headers.flatMap(({ name, value }) => (name.startsWith(':') ? [] : [name, value]))
 }

@@ -49,11 +49,13 @@ interface NameFacts {
   kind: NameKind
   /** Whether it ends in a word for digits that are a secret. */
   isNumeric: boolean
+  /** Its last word. */
+  last: string
 }
 
 /** A longer one is no name. */
 const maxNameLength = 128
-const unnamed: NameFacts = { isToken: false, isValue: true, kind: 'none', isNumeric: false }
+const unnamed: NameFacts = { isToken: false, isValue: true, kind: 'none', isNumeric: false, last: '' }
 
 const cache = new Map<string, NameFacts>()
 const maxCached = 4_096
@@ -65,10 +67,12 @@ function readName(name: string): NameFacts {
   if (known !== undefined) return known
   const role = findRole(name)
   const isValue = role === 'value'
+  const words = splitName(name)
   const facts = {
     isToken: role === 'token',
     isValue,
-    kind: isValue ? findKind(splitName(name)) : ('none' as const),
+    last: words.at(-1) ?? '',
+    kind: isValue ? findKind(words) : ('none' as const),
     isNumeric: isValue && numericSecret.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()),
   }
   if (cache.size >= maxCached) cache.clear()
@@ -142,17 +146,17 @@ const valueNames: ReadonlySet<string> = new Set(['value', 'text', 'plain', 'curr
 
 /** Whether a text is a secret by the name of its field, and by what the fields around it say. */
 export function isSecretText(text: string, name: string, outer: Secrecy = 'none'): boolean {
-  const { kind, isValue } = readName(name)
+  const { kind, isValue, last } = readName(name)
   if (!isValue) return false
   if (kind === 'certain' || (outer === 'certain' && valueNames.has(name))) return text !== ''
-  if (isSecretNumber(text, name) || isMnemonic(text, name)) return true
-  if (kind === 'ambiguous' || (outer !== 'none' && harmlessEnd.has(splitName(name).at(-1) ?? ''))) return isOpaque(text)
+  if (isSecretNumber(text, name) || (last === 'mnemonic' && isMnemonic(text))) return true
+  if (kind === 'ambiguous' || (outer !== 'none' && harmlessEnd.has(last))) return isOpaque(text)
   return (kind === 'possible' || outer !== 'none') && looksSecret(text)
 }
 
 /** Whether a text is the twelve words or more that a wallet is opened with. A shortcut of a menu has the same name. */
-function isMnemonic(text: string, name: string): boolean {
-  return splitName(name).at(-1) === 'mnemonic' && /^\s*(?:\p{L}{2,12}\s+){11,23}\p{L}{2,12}\s*$/u.test(text)
+function isMnemonic(text: string): boolean {
+  return /^\s*(?:\p{L}{2,12}\s+){11,23}\p{L}{2,12}\s*$/u.test(text)
 }
 
 /** Whether a text after the name of a secret, beside which it may stand by chance, is one. */

@@ -1,19 +1,14 @@
 /** Where an exchange has secrets that only their place gives away: learnt before any part of it is written. */
-import { isFreeField, removedEmail, replaceEmails } from '#contract/recordings/recorded-parts.ts'
-import { describeRemoved } from '#contract/recordings/redaction.ts'
-import { isValueName } from '#contract/recordings/secret-fields.ts'
-import {
-  isSecretText,
-  isTokenName,
-  isUnknownSecret,
-  type Secrecy,
-  secrecyIn,
-} from '#contract/recordings/secret-names.ts'
-import { pairNames } from '#contract/recordings/secret-shapes.ts'
+
 import { isObject } from '#foundation/json.ts'
 import { findPersonalData } from '#foundation/personal-data/personal-data.ts'
 import { findEntry } from '#foundation/table-entry.ts'
+import { isFreeField, removedEmail, replaceEmails } from './recorded-parts.ts'
+import { describeRemoved } from './redaction.ts'
+import { isValueName } from './secret-fields.ts'
 import type { SecretMemory } from './secret-memory.ts'
+import { isSecretText, isTokenName, isUnknownSecret, type Secrecy, secrecyIn } from './secret-names.ts'
+import { pairNames } from './secret-shapes.ts'
 
 /** The prefix of a token in the field, parameter or header of this name, for one that has none. */
 const kinds: Readonly<Record<string, string>> = {

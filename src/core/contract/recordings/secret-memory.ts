@@ -4,13 +4,13 @@
  * occurs, in every exchange that is written after it.
  */
 import { createHmac, randomBytes } from 'node:crypto'
-import { encodeInteger } from '#contract/ids.ts'
-import { isJsonLike } from '#contract/recordings/json-strings.ts'
-import { replaceSignedTokens } from '#contract/recordings/secret-shapes.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { replaceEncoded } from '#foundation/readings/readings.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
+import { encodeInteger } from '../ids.ts'
+import { isJsonLike } from './json-strings.ts'
 import { replaceJsonTexts } from './json-texts.ts'
+import { replaceSignedTokens } from './secret-shapes.ts'
 
 export interface SecretMemory {
   /** Learns a token or key. `kind` is the prefix in place of one that it does not have. Known shapes need no learning. */
@@ -43,7 +43,7 @@ export function createSecretMemory(key: Buffer = randomBytes(32)): SecretMemory 
   }
   return {
     collectSecret(secret, kind) {
-      if (redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
+      if (index.has(secret) || redactSecrets(secret) !== secret || secret.endsWith('redacted')) return
       if (isNumber(secret)) return words.add(secret, nameSecret(secret, kind, key))
       const replacement = nameSecret(secret, kind, key)
       for (const spelling of listSpellings(secret)) index.addSecret(spelling, replacement)
@@ -145,6 +145,7 @@ function createWordSet(start: RegExp, end: RegExp) {
 }
 
 interface Index {
+  has(spelling: string): boolean
   /** Returns whether a spelling is new. */
   add(spelling: string, replacement: string, isText: boolean): boolean
   /** Adds the spelling of a secret, or beyond the limits its beginning alone. */
@@ -171,8 +172,14 @@ function createIndex(): Index {
   const crowded = createStartSet()
   let secrets = 0
   const locate = (text: string, from: number, budget: { left: number }): Found | null => {
+    let pair = hashPair(text, from)
+    let next = hashPair(text, from + 1)
     for (let at = from; at + startLength <= text.length; at++) {
-      if (starts[hashStart(text, at)] === 0) continue
+      const third = hashPair(text, at + 2)
+      const hash = (pair * 961 + third) & 0xffff
+      pair = next
+      next = third
+      if (starts[hash] === 0) continue
       const start = text.slice(at, at + startLength)
       const bucket = byStart.get(start) ?? (crowded.has(start) ? onlyCrowded : null)
       const found = bucket === null ? null : findSpelling(bucket, text, at, budget)
@@ -181,10 +188,11 @@ function createIndex(): Index {
     return null
   }
   return {
+    has: (spelling) => byStart.get(spelling.slice(0, startLength))?.spellings.has(spelling) === true,
     add(spelling, replacement, isText) {
       const start = spelling.slice(0, startLength)
       const known = byStart.get(start)
-      if (spelling.length < startLength || known?.spellings.has(spelling) === true) return false
+      if (spelling.length < startLength || this.has(spelling)) return false
       const bucket = known ?? createBucket()
       if (known === undefined) byStart.set(copy(start), bucket)
       bucket.spellings.set(copy(spelling), replacement)
@@ -197,7 +205,7 @@ function createIndex(): Index {
     addSecret(spelling, replacement) {
       const start = spelling.slice(0, startLength)
       const bucket = byStart.get(start)
-      if (bucket?.spellings.has(spelling) === true) return
+      if (this.has(spelling)) return
       if (bucket !== undefined && bucket.lengths.size >= maxLengths) bucket.isCrowded = true
       else if (secrets < maxSecrets) secrets += this.add(spelling, replacement, false) ? 1 : 0
       else if (spelling.length >= startLength) {
@@ -303,9 +311,11 @@ function createStartSet(): { add(start: string): void; has(start: string): boole
 }
 
 function hashStart(text: string, at: number): number {
-  const first = text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)
-  const second = text.charCodeAt(at + 2) * 31 + text.charCodeAt(at + 3)
-  return (first * 961 + second) & 0xffff
+  return (hashPair(text, at) * 961 + hashPair(text, at + 2)) & 0xffff
+}
+
+function hashPair(text: string, at: number): number {
+  return text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)
 }
 
 /** A text as it occurs in headers, JSON, HTML and URLs. */

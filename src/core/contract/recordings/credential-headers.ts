@@ -1,13 +1,8 @@
 /** The credentials in the headers of an exchange: what a header or a cookie has by its name, unless it is words, an address or a date. */
-import { findRole } from '#contract/recordings/field-roles.ts'
-import {
-  findSocketSecrets,
-  isPersonalHeader,
-  isSecretHeader,
-  removedEmail,
-} from '#contract/recordings/recorded-parts.ts'
-import { isSecretBeside, isSecretText, namesSecret } from '#contract/recordings/secret-names.ts'
+import { findRole } from './field-roles.ts'
+import { findSocketSecrets, isPersonalHeader, isSecretHeader, removedEmail } from './recorded-parts.ts'
 import type { SecretMemory } from './secret-memory.ts'
+import { isSecretBeside, isSecretText, namesSecret } from './secret-names.ts'
 import { isAddress, isPlain, listDecoded, listEmails, minSecretLength } from './secret-sources.ts'
 
 /** Keys that name an entry of a cache, a route or a request. */

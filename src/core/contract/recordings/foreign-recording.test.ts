@@ -1,5 +1,6 @@
+/** A HAR file that another program wrote has no credential of its exchanges, once it is read. */
 import { expect, test } from 'vitest'
-import { readForeignRecording } from './foreign-recording.ts'
+import { readRecording } from './recording.ts'
 
 const credential = 'q7Zk2mVd91xLr0Pc'
 type Headers = readonly (readonly [name: string, value: string])[]
@@ -37,8 +38,8 @@ test.each<[string, Headers, object]>([
   ],
   ['what nothing authenticates with', [['X-Request-Id', credential]], { echo: credential, id: 'turn-4711-abc' }],
   ['words beside a credential', [['Authorization', `Bearer ${credential}`]], { a: 'Bearer', b: 'placement', c: '1' }],
-])('keeps %s', async (_, headers, echo) => {
-  const { exchanges } = await readForeignRecording(har(headers, echo))
+])('keeps %s', (_, headers, echo) => {
+  const { exchanges } = readRecording(har(headers, echo))
   const kept = { session_id: 'turn-4711-abc', response_body: { text: JSON.stringify(echo) } }
   expect(exchanges).toMatchObject([kept, kept])
 })
@@ -49,14 +50,14 @@ test.each<[string, Headers, object]>([
   ['an API key', [['X-Api-Key', credential]], {}],
   ['a cookie', [['Cookie', `theme=dark; sid=${credential}`]], {}],
   ['a field of a request', [], { password: credential }],
-])('has no credential that an exchange authenticates with: %s', async (_, headers, sent) => {
+])('has no credential that an exchange authenticates with: %s', (_, headers, sent) => {
   const echo = {
     echo: credential,
     text: `it was ${credential}.`,
     encoded: btoa(` ${credential} `),
     again: [{ a: credential }],
   }
-  const text = JSON.stringify(await readForeignRecording(har(headers, echo, sent)))
+  const text = JSON.stringify(readRecording(har(headers, echo, sent)))
   expect(text).toContain('it was ')
   expect(text).not.toContain(credential)
   expect(text).not.toContain(btoa(` ${credential} `))
