@@ -256,6 +256,7 @@ test('a secret is distinguished from words that look like one', () => {
   for (const text of [
     'format_combination_unsupported',
     ...['task_test_1', 'task_test_2', 'mask_live_region', '/assets/disk_test_suite.png', '{"a":"\\task_test_1"}'],
+    ...['task_test_regression_suite', 'desk_test_v2_regression_1', 'risk_live_monitoring-dashboard'],
   ])
     expect(redactSecrets(text), text).toBe(text)
   const cut: [string, string][] = [

@@ -63,7 +63,7 @@ const ordinary: [string, string][] = [
   ['x-api-key', 'placement-banner'],
 ]
 
-async function record(headers: string[], body: { next_page_token?: string } = {}) {
+async function record(headers: string[], body: object = {}) {
   const memory = createSecretMemory(Buffer.alloc(32))
   const capture = (value: unknown) => {
     const opened = createCaptures().open(1_000_000)
@@ -104,6 +104,36 @@ test.each(ordinary)('%s: %s changes nothing else', async (name, value) => {
     expect(later_sent).toBe(sent)
     expect(later_received).toBe(received)
   }
+})
+
+const hash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+const contents: Record<string, string> = {
+  next_cursor: 'eyJpZCI6MTIzLCJkaXIiOiJuZXh0In0=',
+  etag: `"${hash}"`,
+  request_id: '01HF8Z3V5Q4T7ABCDE9K2M6N8P',
+  id: '550e8400-e29b-41d4-a716-446655440000',
+  idempotency_key: '550e8400-e29b-41d4-a716-446655440000',
+  cacheKey: hash,
+  sha256: hash,
+  integrity: 'sha384-oqVuAfXRKap7fdgcCY5uykM6+R9GqQ8K/uxy9rx7HNQlGYl1kPzQho1wx4JwY8wC',
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  icon: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  price: 'EUR 12.50',
+  locale: 'pt-BR',
+  note: 'Never share your password. Tokens expire after 30 minutes; a CSRF token is needed for forms.',
+  more: 'We use JWT (header.payload.signature). Token: valid until 2026-12-01',
+  'login.password.placeholder': 'Enter your password',
+  password: '••••••••',
+  masked: 'password=********',
+  suite: 'task_test_regression_suite',
+  commit: 'f30f9eab2c0b0d6a1e5d1b1a6a1b2c3d4e5f6a7b',
+  gclid: 'Cj0KCQiA1ZGcBhCoARIsAGQ0kkqWn',
+}
+
+test.each(Object.entries(contents))('%s: %s in a response is kept', async (name, value) => {
+  const whole = JSON.stringify({ ...response, [name]: value })
+  const texts = await record([], { [name]: value })
+  expect([texts[2], texts[5]]).toEqual([whole, whole])
 })
 
 /** The same with an empty text for each string, and for each name that is not of the contract. */

@@ -165,13 +165,23 @@ test.each<[string, ...Parts[]]>([
       request: '{"beacon_id":"b","asset_token":"ast_1","event":"click","metadata":{"auth":{"passphrase":"hunter2"}}}',
     },
   ],
-  ...['x-password', 'x-jwt', 'x-credential', 'x-user-secret', 'x-authorization', 'x-auth-token', 'x-a-hmac-sha256'].map(
-    (name): [string, Parts, Parts] => [
-      `in ${name}`,
-      { request_headers: [name, 'hunter2'] },
-      { response_headers: [name, 'hunter2'] },
-    ],
-  ),
+  ...[
+    'x-password',
+    'x-jwt',
+    'x-credential',
+    'x-user-secret',
+    'x-authorization',
+    'x-auth-token',
+    'x-a-hmac-sha256',
+    'dpop',
+    'x-wsse',
+    'x-saml-assertion',
+    'x-sid',
+  ].map((name): [string, Parts, Parts] => [
+    `in ${name}`,
+    { request_headers: [name, 'hunter2'] },
+    { response_headers: [name, 'hunter2'] },
+  ]),
   ['in a parameter of a header', { response_headers: ['link', '</v1/x?access_token=hunter2>; rel=next'] }],
   ['in the protocol of a WebSocket', { request_headers: ['sec-websocket-protocol', `bearer, hunter2, ${value}`] }],
   [

@@ -2,11 +2,9 @@
 import { findRole } from './field-roles.ts'
 import { findSocketSecrets, isPersonalHeader, isSecretHeader, removedEmail } from './recorded-parts.ts'
 import type { SecretMemory } from './secret-memory.ts'
-import { isSecretBeside, isSecretText, namesSecret } from './secret-names.ts'
+import { identifierKeys, isSecretBeside, isSecretText, namesSecret } from './secret-names.ts'
 import { isAddress, isPlain, listDecoded, listEmails, minSecretLength } from './secret-sources.ts'
 
-/** Keys that name an entry of a cache, a route or a request. */
-const identifierHeaders = /(?:^|-)(?:cache|surrogate|routing|route|idempotency|partition|shard)-?keys?$/
 /** What users consented to: a request has it too. */
 const consentCookies = /consent|tcf|gpp|privacy/i
 
@@ -19,7 +17,7 @@ export function collectFromHeaders(memory: SecretMemory, headers: readonly strin
     const inProtocols = name === 'sec-websocket-protocol' ? findSocketSecrets(value) : []
     for (const each of inProtocols) memory.collectCredential(each)
     if (isPersonalHeader(name, value)) for (const each of value.split(/,\s*/)) memory.collectFromText(each, 'redacted')
-    if (!isSecretHeader(name) || identifierHeaders.test(name)) continue
+    if (!isSecretHeader(name) || identifierKeys.test(name)) continue
     collectFromSecretHeader(memory, name, value)
     collectBasic(memory, value)
   }

@@ -23,7 +23,7 @@ const personalHeaders =
 const placeHeaders =
   /(?:^|-)(?:ip)?(?:city|citylatlong|city-?name|latitude|longitude|latlong|lat|lng|lon|postal-?code|zip-?code|metro-?code|time-?zone)$|^(?:cf|x-appengine|cloudfront-viewer|x-vercel-ip|x-client|x-geo|x-user)-(?:[\w-]{1,32}-)?region(?:-code|-name)?$|(?:^|-)ja[34](?:$|-)/
 const secretHeaders =
-  /(?:^|-)(?:cookies?|pin|otp|passcode|api-?key|key|tokens?|secret|signature|hmac|session|auth)(?:$|-)/
+  /(?:^|-)(?:cookies?|pin|otp|passcode|api-?key|key|tokens?|secret|signature(?!-input)|hmac|session|sid|auth|assertion|wsse)(?:$|-)|^dpop$/
 /** Addresses of IP, with ports too, as the whole value of a header. A version can look like one. */
 const ipAddresses =
   /^(?:(?:for=)?["[]{0,2}(?:(?:\d{1,3}\.){3}\d{1,3}|(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{0,4}|(?:\d{1,3}\.){3}\d{1,3}))[\]"]{0,2}(?::\d{1,5})?(?:, ?|$)){1,32}$/i

@@ -159,6 +159,8 @@ describe('texts', () => {
       `password="${secret}"`,
       `password='${secret}'`,
       `password: ${secret}`,
+      `**Password:** ${secret}`,
+      `__Token:__ ${secret}`,
       `"password" => "${secret}"`,
       `api_key := "${secret}"`,
     ].map((text) => JSON.stringify({ error: `error: ${text} is wrong` })),

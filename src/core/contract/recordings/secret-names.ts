@@ -41,6 +41,9 @@ const harmlessEnd: ReadonlySet<string> = new Set(
   ].flatMap((words) => words.split(' ')),
 )
 
+/** Keys that name an entry of a cache, a route or a request. */
+export const identifierKeys = /(?:^|-)(?:cache|surrogate|routing|route|idempotency|partition|shard)-?keys?$/
+
 interface NameFacts {
   /** A token of the contract. */
   isToken: boolean
@@ -83,7 +86,9 @@ function readName(name: string): NameFacts {
 
 function findKind(words: readonly string[]): NameKind {
   const last = words.at(-1) ?? ''
-  if (!hasSecretWord(words)) return ambiguousWords.has(last) ? 'ambiguous' : 'none'
+  if (!hasSecretWord(words)) {
+    return ambiguousWords.has(last) && !identifierKeys.test(words.join('-')) ? 'ambiguous' : 'none'
+  }
   if (harmlessEnd.has(last)) return 'ambiguous'
   return certainEnd.test(words.join('')) || isForeignPassword(last) ? 'certain' : 'possible'
 }
@@ -144,11 +149,14 @@ export function secrecyIn(name: string, outer: Secrecy): Secrecy {
 /** The fields that have the value of the field around them. */
 const valueNames: ReadonlySet<string> = new Set(['value', 'text', 'plain', 'current', 'new', 'old'])
 
+/** What a form shows in place of a password. */
+const masked = /^[*•●]*$/
+
 /** Whether a text is a secret by the name of its field, and by what the fields around it say. */
 export function isSecretText(text: string, name: string, outer: Secrecy = 'none'): boolean {
   const { kind, isValue, last } = readName(name)
   if (!isValue) return false
-  if (kind === 'certain' || (outer === 'certain' && valueNames.has(name))) return text !== ''
+  if (kind === 'certain' || (outer === 'certain' && valueNames.has(name))) return !masked.test(text)
   if (isSecretNumber(text, name) || (last === 'mnemonic' && isMnemonic(text))) return true
   if (kind === 'ambiguous' || (outer !== 'none' && harmlessEnd.has(last))) return isOpaque(text)
   return (kind === 'possible' || outer !== 'none') && looksSecret(text)

@@ -109,7 +109,7 @@ function withoutParameters(text: string): string {
 
 /** A name and what stands between it and its value, as in a log, in headers as text, in a comment, or on a command line: also a blank before quotes. */
 const lineStart =
-  /(?:(?<![\w.-])|(?<=(?<![\w-])--?)(?=[\w.-]{1,64}[= ]))([\w.][\w.-]{1,127})(?:\\{0,4}["'`*]{0,2}\]?[ \t]{0,8}(?::=?|=>?(?!=))[^\S\r\n]{0,8}|(?<=(?<![\w-])--[\w.-]{1,64}) |[ \t](?=\\{0,4}["'`]))\\{0,4}["'`]?/g
+  /(?:(?<![\w.-])|(?<=(?<![\w-])--?)(?=[\w.-]{1,64}[= ]))([\w.][\w.-]{1,127})(?:\\{0,4}["'`*]{0,2}\]?[ \t]{0,8}(?::(?:=|\*\*(?=[ \t])|__(?=[ \t]))?|=>?(?!=))[^\S\r\n]{0,8}|(?<=(?<![\w-])--[\w.-]{1,64}) |[ \t](?=\\{0,4}["'`]))\\{0,4}["'`]?/g
 /** Of CSS: `.token:nth-child(2n+1)`. */
 const pseudoClass = /^[a-z-]{1,32}\(/
 const lineValue = /[^\s"'`,;<>&\\]{1,1024}/y
