@@ -166,6 +166,15 @@ hint: Correct these rows, or leave them out: nothing was compared.
     stderr: expect.stringContaining('Did you mean --map views=click?'),
   })
   expect((await cli.svc('beacons reconcile none.csv', { cwd: cli.home })).code).toBe(2)
+  expect(await reconcile('', 'day,clicks', '2569-01-31,0')).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `\
+error: own.csv: One row cannot be read:
+  line 2: 2569-01-31 is more than 5 years from any turn of the sandbox
+hint: Write days of this calendar, such as 2026-01-31, or leave these rows out.
+`,
+  })
   for (const flag of ['--tolerance 7,9', '--tolerance 7,9%'])
     expect((await reconcile(flag, 'slot_id,views', 'a,1')).stderr).toContain('with a decimal point, such as 7.9%.')
   expect((await reconcile('--tolerance much', 'slot_id,views', 'a,1')).stderr).toContain('It must be a percentage')

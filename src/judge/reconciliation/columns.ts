@@ -142,8 +142,7 @@ function findColumn(field: OwnField, names: readonly string[], taken: ReadonlySe
   const named = (word: string) => free.filter((name) => normalizeWord(name) === word)
   const isFound = [
     () => named(field),
-    () => fieldWords[field].flatMap(named),
-    () => free.filter((name) => isCompound(field, name)),
+    () => [...fieldWords[field].flatMap(named), ...free.filter((name) => isCompound(field, name))],
     () => free.filter((name) => isNested(field, name)),
   ]
   const found = [...new Set(isFound.map((list) => list()).find(({ length }) => length > 0))]

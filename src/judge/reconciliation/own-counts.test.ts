@@ -339,6 +339,11 @@ describe('a file is refused', () => {
     ['events without a slot below', `slot_id,event\n${a},render\n,render\n,click\n`, /line 3: slot_id is empty/],
     ['a count without a slot below', `slot_id,viewed\n${a},yes\n,yes\n`, /line 3: slot_id is empty/],
     ['events below, in the first column', `event,slot_id\nrender,${a}\nrender,\n`, /line 3: slot_id is empty/],
+    [
+      'an export that is there twice',
+      `slot_id,views\n${a},1\n${b},0\nslot_id,views\n${a},1\n${b},0\n`,
+      /^What stands below the header of line 4 is there once before\.$/,
+    ],
     ['rows inside quotes', `slot_id\tName\tViews\n${a}\t"Autumn\t1\n${b}\tSale"\t2\nx\ty\t3\n`, /line 4: slot_id is x/],
     [
       'rows inside quotes, with commas',
@@ -575,6 +580,10 @@ describe('columns are found', () => {
       'The columns views and viewed both could be viewable_impression.',
       'Choose one: --map views=viewable_impression',
     ])
+    const totals = 'day,Impressions,Impressions total\n2026-01-31,1,2\n'
+    expect(failure(totals)[0]).toBe('The columns Impressions and Impressions total both could be rendered_impression.')
+    const map = ['Impressions total=rendered_impression']
+    expect(read(totals, { map }).rows[0]?.[2]).toEqual({ rendered_impression: 2 })
     const mapped = (...map: string[]) => failure(`slot_id,clicks\n${a},1\n`, { map })
     expect(mapped('klicks=click')[1]).toContain('Did you mean clicks?')
     expect(() => parseMap(['clicks=klick'])).toThrow('--map cannot read clicks=klick.')

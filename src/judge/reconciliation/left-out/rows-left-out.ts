@@ -43,11 +43,24 @@ export function findRowsLeftOut(
     if (reason !== null) left_out.push({ line: row.line, reason, text })
     return reason === null
   })
+  refuseCopy(rows, left_out)
   refuseOthers(rows, file.names, reader)
   const { found, wrong, breakdowns } = findTotalRows(rows, reader)
   if (breakdowns !== null && wrong.length === 0) throw severalBreakdowns(breakdowns.map((index) => file.names[index]!))
   for (const { row, reason, text } of found) left_out.push({ line: row.line, reason, text })
   return { left_out: left_out.toSorted((a, b) => a.line - b.line), wrong }
+}
+
+/** @throws OwnFileError where all rows below a header that is there again are there before it */
+function refuseCopy(rows: readonly OwnRow[], left_out: readonly LeftOutRow[]): void {
+  const header = left_out.find(({ reason }) => reason === 'header')?.line
+  if (header === undefined) return
+  const text = ({ cells }: OwnRow) => JSON.stringify(cells)
+  const before = new Set(rows.filter(({ line }) => line < header).map(text))
+  const after = rows.filter(({ line }) => line > header)
+  if (after.length === 0 || !after.every((row) => before.has(text(row)))) return
+  const message = `What stands below the header of line ${header} is there once before.`
+  throw new OwnFileError(message, 'Leave it out: nothing was compared.')
 }
 
 /** @throws OwnFileError for rows of another time, or of a part of others */

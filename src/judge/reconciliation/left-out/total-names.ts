@@ -37,14 +37,14 @@ export function namesAll(label: string): boolean {
   return allWords.has(label.split(/\s/)[0]!.toLowerCase()) || /^全/.test(label)
 }
 
-/** Whether a label is of another time, of a part of other rows, or of no count: `Previous period`, `of which mobile`, `% change`. */
+/** Whether a label is of another time, a part of other rows, or no count: `Previous period`, `of which mobile`, `% change`, `Bots`. */
 export function namesOther(cell: unknown): boolean {
-  return typeof cell === 'string' && [otherTime, partWords, ratioWords].some((words) => words.test(cell.trim()))
+  return typeof cell === 'string' && [otherTime, partWords, noCounts].some((words) => words.test(cell.trim()))
 }
 
 const otherTime =
   /^(?:(?:previous|prior|last)(?: (?:period|year|quarter|month|week|day)| date range)?|vorperiode|vorjahr|vorheriger zeitraum|période précédente|前期|前年)$/i
-const ratioWords = /^(?:%(?: .*)?|percent(?:age)?|pct)$/i
+const noCounts = /^(?:%(?: .*)?|percent(?:age)?|pct|invalid(?: traffic| clicks)?|[gs]?ivt|bots?|filtered|excluded)$/i
 const partWords =
   /^(?:- )?(?:of which|thereof|incl\.|including|davon|darunter|dont|di cui|うち)\s|^[-–•└├>]\s+\p{L}[^-–]*$/iu
 

@@ -186,6 +186,29 @@ describe('rows that have the counts of others once more, whatever their labels',
       ]),
     ],
     [
+      'of those before them',
+      /line 4: Europe has the counts of lines 2 and 3/,
+      days((day, n) => [
+        ...[`${day},a,DE,100,10`, `${day},a,FR,${200 + n},21`],
+        ...[`${day},a,Europe,${300 + n},31`, `${day},a,JP,7,1`],
+      ]),
+    ],
+    [
+      'of all users',
+      /line 2: All users is 30 of Impressions, and the sum of line 3 is 9; /,
+      days((day, n) => [`${day},a,All users,${30 + n},3`, `${day},a,Mobile,9,1`]),
+    ],
+    [
+      'of no count',
+      /line 3: Level is Bots: .* or no count/,
+      days((day) => [`${day},Valid,A,3,1`, `${day},Bots,A,4,1`]),
+    ],
+    [
+      'of a ratio',
+      /line 3: Level is % change: .* or no count/,
+      days((day) => [`${day},count,A,3,1`, `${day},% change,A,4,1`]),
+    ],
+    [
       'of another time',
       /line 3: Level is Previous year: it is of another time/,
       days((day) => [`${day},Now,A,3,1`, `${day},Previous year,A,4,1`]),
