@@ -145,6 +145,7 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     return installed.map((engine) =>
       project(engine, {
         env: { SVC_ENGINE: engine },
+        setupFiles: ['tests/setup.ts', 'tests/engines/interrupt.ts'],
         // `npm test` has run its pages and `svc qa` in Chromium.
         include: [engine === 'chromium' ? 'tests/engines/*.test.ts' : 'tests/engines/**/*.test.ts'],
         globalSetup: built,

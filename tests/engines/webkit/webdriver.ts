@@ -1,6 +1,6 @@
 /** A session of WebKitWebDriver: a window of WebKitGTK's MiniBrowser, driven by the W3C's WebDriver protocol. */
 
-import type { ChildProcess } from 'node:child_process'
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -77,15 +77,12 @@ export async function openWindow(options: WindowOptions): Promise<WebDriverSessi
     GTK_THEME: color_scheme === 'dark' ? 'Adwaita:dark' : 'Adwaita',
     NO_AT_BRIDGE: '1',
   }
-  const child = await startProgram([programs.driver, `--port=${port}`], {
-    env,
-    // A separate group: the windows end with their driver.
-    detached: true,
-    stdio: 'ignore',
-  }).catch(async (error: unknown) => {
-    await endScreen()
-    throw error
-  })
+  const child = await startGroup([programs.driver, `--port=${port}`], { env, stdio: 'ignore' }).catch(
+    async (error: unknown) => {
+      await endScreen()
+      throw error
+    },
+  )
   const end = async () => {
     await stop(child)
     await endScreen()
@@ -139,11 +136,7 @@ export const screenSize = { width: 5_000, height: 2_400 }
 async function openScreen(program: string, folder: string, env: WindowOptions['env']): Promise<Screen> {
   const size = `${screenSize.width}x${screenSize.height}x24`
   const words = [program, '-displayfd', '3', '-screen', '0', size, '-nolisten', 'tcp', '-fbdir', folder]
-  const child = await startProgram(words, {
-    env,
-    detached: true,
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-  })
+  const child = await startGroup(words, { env, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
   const pipe = child.stdio[3] as NodeJS.ReadableStream
   const number = await new Promise<string>((resolve, reject) => {
     pipe.once('data', (data: Buffer) => resolve(String(data).trim()))
@@ -183,6 +176,15 @@ async function started(child: ChildProcess, program: string, base: string): Prom
   throw new Error(`${program} did not respond within ${startsWithinMs / 1_000} s.`)
 }
 
+/** Starts a program in a group of its own: the windows end with their driver, and both with this process. */
+async function startGroup(words: readonly string[], options: SpawnOptions): Promise<ChildProcess> {
+  const child = await startProgram(words, { ...options, detached: true })
+  const kill = () => killGroup(child)
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return child
+}
+
 /** Ends a process and those that it started. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.pid === undefined) return
@@ -190,12 +192,16 @@ async function stop(child: ChildProcess): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) resolve()
     else child.once('exit', () => resolve())
   })
+  killGroup(child)
+  await ended
+}
+
+function killGroup({ pid }: ChildProcess): void {
   try {
-    process.kill(-child.pid, 'SIGKILL')
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
     // It has ended by itself.
   }
-  await ended
 }
 
 async function freePort(): Promise<number> {
