@@ -403,7 +403,7 @@ request     req_*
   test('explain says what to do about a fill that is not billed, by what came last', async () => {
     const fix = async () => /\nfix +(.*)\n/.exec((await cli.svc('explain -q')).stdout)?.[1]
     await cli.svc('placements create --format banner')
-    expect(await fix()).toMatch(/^Mount placement\.render\.frame_url\./)
+    expect(await fix()).toMatch(/^No frame of it was loaded\./)
     await cli.svc('api render.frame')
     expect(await fix()).toMatch(/^Its frame was loaded, and no beacon arrived:/)
     await cli.svc('beacons send --event render')

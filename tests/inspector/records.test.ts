@@ -145,7 +145,7 @@ test('a placement begins with why it would not be billed and what to do, and a b
   await page.getByText('Only a fill has a frame and beacons.').waitFor()
   const filled = await fill(on.api, { format: 'banner' })
   await go(`/placements/${filled.slot_id}`)
-  await expect.poll(firstPanel).toMatch(/no visible beacon was accepted\.\s+Mount placement\.render\.frame_url/)
+  await expect.poll(firstPanel).toMatch(/no visible beacon was accepted\.\s+No frame of it was loaded\./)
   await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
   const unmeasured = beacon(on.clock, filled, 'visible')
   await on.api.accept('beacons.send', { as: key, body: unmeasured })

@@ -101,11 +101,11 @@ export function findBillingFix({
   }
   if (beacons.length > 0) {
     return billing.metric === 'viewable_impression'
-      ? 'Bring the frame into view: it may be hidden, below the fold, or removed too soon. svc observe finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
+      ? 'Bring the frame into view: it may be hidden, cut off, below the fold, or removed too soon. svc observe finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
       : null
   }
   if (first_frame_at_ms !== null) {
-    return `Its frame was loaded, and no beacon arrived: the frame was not shown, as where the origin of the page is not allowed or the page was left, or is not mounted by render.js; or its beacons were blocked, as by connect-src of the page's CSP. ${findOut}`
+    return `Its frame was loaded, and no beacon arrived: the frame was not shown, as in a slot that is not displayed, in a page that was left or whose origin is not allowed, or without render.js; or its beacons were blocked, as by connect-src of the page's CSP. ${findOut}`
   }
   return status === 'expired'
     ? 'It expired before it was shown. Request a placement when there is room for it, and mount placement.render.frame_url at once.'

@@ -355,7 +355,8 @@ describe('what to do', () => {
     for (const cause of ['frame_url', 'authoritative_consent', 'frame-src', 'svc observe --url'])
       expect(unframed).toContain(cause)
     const silent = findBillingFix({ ...facts, first_frame_at_ms: 1 })
-    for (const cause of ['origin of the page', 'connect-src', 'svc observe --url']) expect(silent).toContain(cause)
+    for (const cause of ['not displayed', 'origin is not allowed', 'connect-src', 'svc observe --url'])
+      expect(silent).toContain(cause)
   })
 
   test('about a fill that expired unseen is not to mount its frame, which is refused by now', () => {
