@@ -218,6 +218,38 @@ test('a cap of a campaign is not exceeded by requests of the same moment, nor by
   expect([items.length, count('cmp_hourly'), count('cmp_once')]).toEqual([16, 3, 2])
 })
 
+test.each(['campaign', 'request'] as const)('the fills of a %s cap are those of its window', async (of) => {
+  for (const [name, session_id, window_ms] of [
+    ['user_per_day', 'sess_1', 86_400_000],
+    ['global_per_hour', 'sess_2', 3_600_000],
+  ] as const) {
+    const caps = { [name]: 1 }
+    const own = { ...campaign, topics: [], job_types: [], countries: [], ...(of === 'campaign' && { caps }) }
+    await using on = await stage({ demand: { ...seeded, campaigns: [own] } })
+    const overrides = of === 'request' ? { frequency_cap: caps } : {}
+    const isFilled = async (session: string) => {
+      const body = asked({ session_id: session, overrides })
+      return (await on.api.accept('placements.create', { as: key, body })).body.decision?.fill
+    }
+    const others = [await isFilled('sess_1'), await isFilled(session_id)]
+    on.clock.advance(window_ms - 1_000)
+    const within = await isFilled(session_id)
+    on.clock.advance(1_001)
+    expect([name, others, within, await isFilled(session_id)]).toEqual([name, [true, false], false, true])
+  }
+})
+
+test('a campaign that is forced wins past its caps', async () => {
+  const capped = { ...campaign, topics: [], job_types: [], countries: [], caps: { session: 1 } }
+  await using on = await stage({ demand: { ...seeded, campaigns: [capped] } })
+  const fills = []
+  for (const overrides of [{}, {}, { force_campaign_id: campaign.campaign_id }]) {
+    const { body } = await on.api.accept('placements.create', { as: key, body: asked({ overrides }) })
+    fills.push(body.decision?.fill)
+  }
+  expect(fills).toEqual([true, false, true])
+})
+
 test('ten thousand campaigns are asked by topic and price, and decide as a small market does', async () => {
   const many = Array.from({ length: 10_000 }, (_, number) => ({
     ...seeded.campaigns[0],

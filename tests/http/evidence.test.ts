@@ -130,6 +130,7 @@ describe('tampering with the file is reported', () => {
     ['a beacon was moved in time', (db) => db.exec('UPDATE beacon SET occurred_at_ms = occurred_at_ms + 1'), 5],
     ['the kind of an entry was changed', (db) => db.exec("UPDATE evidence SET kind = 'beacon' WHERE seq = 3"), 3],
     ['the time of an entry was changed', (db) => db.exec('UPDATE evidence SET at_ms = at_ms + 1 WHERE seq = 4'), 4],
+    ['the time beside a beacon was changed', (db) => db.exec('UPDATE evidence SET at_ms = at_ms + 1 WHERE seq = 5'), 5],
     ['consent was given another purpose', (db) => db.exec('UPDATE consent SET prompt_shared = 1'), 1],
     ['consent was prolonged', (db) => db.exec('UPDATE consent SET expires_at_ms = expires_at_ms + 1'), 1],
     ['consent was removed', (db) => db.exec('DELETE FROM consent'), 1],
