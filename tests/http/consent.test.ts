@@ -106,6 +106,10 @@ test('consent of a request that grants what POST /v1/consent has refused is acce
     await on.api.accept('consent.set', { as: key, body: { ...own, decision } })
     expect(await place('proj_demo', all)).toEqual(['granted', 'consent_overturned'])
     expect(await place('proj_demo', all)).toEqual(['granted', undefined])
+    const expires_at_ms = on.clock.now() + 1_000
+    await on.api.accept('consent.set', { as: key, body: { ...own, decision, expires_at_ms } })
+    on.clock.advance(1_000)
+    expect(await place('proj_demo', all)).toEqual(['granted', undefined])
   }
   expect(await place('proj_demo', { ...all, consent_source: 'none' })).toEqual(['granted', undefined])
   expect(await place('proj_strict', { ...all, consent_source: 'none' }, strictKey)).toEqual(['denied', undefined])

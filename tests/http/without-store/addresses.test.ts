@@ -217,6 +217,7 @@ describe('beyond loopback the control plane', () => {
     const elsewhere = [
       { host: '192.168.1.5:4010' },
       { 'x-forwarded-for': '203.0.113.9' },
+      { 'x-real-ip': '203.0.113.9' },
       { forwarded: 'for=203.0.113.9' },
       { via: '1.1 proxy' },
     ]
