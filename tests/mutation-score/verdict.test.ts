@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { areas } from './areas.ts'
+import { explained } from './explained.ts'
 import { type Explanation, judgeMutants, percent, type Report } from './verdict.ts'
 
 const source = 'const one =\n  1 +\n  2\nconst two = 2\n'
@@ -76,4 +78,11 @@ test('an explanation of a file that was not chosen is left alone', () => {
 test('a score is rounded down', () => {
   expect(percent({ noticed: 8_999, total: 10_000 })).toBe(89.9)
   expect(percent({ noticed: 9, total: 10 })).toBe(90)
+})
+
+test('each area has files and tests, and each explanation is about one of its files', () => {
+  for (const { name, files, tests } of areas)
+    expect([name, files.length > 0, tests.length > 0]).toEqual([name, true, true])
+  const known = new Set(areas.filter(({ isExplained }) => isExplained).flatMap(({ files }) => files))
+  expect(explained.filter(({ in: file }) => !known.has(file))).toEqual([])
 })
