@@ -27,6 +27,7 @@ test.each(numbers)('%s accepts only decimal digits', (name, schema) => {
   // A wait of any length is clamped (A22).
   expect(schema.safeParse('9'.repeat(16)).success).toBe(name.endsWith(' wait_ms'))
   expect(schema.parse('200')).toBe(200)
+  expect(schema.parse('200'.padStart(30, '0'))).toBe(200)
   expect(schema.parse(200)).toBe(200)
 })
 

@@ -58,6 +58,21 @@ describe('the seeded projects', () => {
   })
 })
 
+test('the key of an activation is judged, and counted, before the rest of its body (A13)', async () => {
+  await using on = await stage()
+  await on.api.accept('projects.update', {
+    params: { client_id: 'proj_demo' },
+    body: { rate_limits: { activate: '1/min' } },
+  })
+  const refuse = async (publishable_key: string) => {
+    const body = { publishable_key, colour: 'red' } as never
+    return (await on.api.refuse('browser.activate', { origin, body })).body.reason_code
+  }
+  expect(await refuse('pk_test_unknown')).toBe('key_unknown')
+  expect(await refuse('pk_test_sandbox_demo')).toBe('field_unknown')
+  expect(await refuse('pk_test_sandbox_demo')).toBe('rate_limited')
+})
+
 describe('an activation token', () => {
   test('that is forged, truncated or of another kind is invalid', async () => {
     await using on = await stage()

@@ -374,6 +374,12 @@ test('a secret where none belongs is refused by its field, and an asset token is
     expect(text).not.toMatch(/x{8}|sandbox_demo|_live_a/)
     expect(text).not.toContain(at.slice(-43))
   }
+  for (const path of ['/v1/render.js', '/v1/test-assets/banner', '/v1/render/ast_x']) {
+    const response = await fetch(`${on.sandbox.url}${path}?v=${key}`)
+    const text = await response.text()
+    expect([path, response.status, text]).toEqual([path, 400, expect.stringContaining('secret_in_field')])
+    expect(text).not.toContain(key)
+  }
   // Its own error says more where a publishable key belongs.
   const activation = { origin, body: { publishable_key: key } }
   expect((await on.api.refuse('browser.activate', activation)).body.reason_code).toBe('key_class')

@@ -46,6 +46,23 @@ describe('sibling routes', () => {
   })
 })
 
+test('a misspelt member of brand_safety is ignored with a warning, in every form', async () => {
+  await using on = await stage()
+  const brand_safety = { blocked_domain: ['latchwell.example'] }
+  const browser = { contract_version: 'csl_wrapper_ingress_create/v1', job: { job_type: 'chat' }, brand_safety }
+  const { headers } = await on.api.accept('placements.create', { as: key, body: asked({ brand_safety }) })
+  const job = await on.api.accept('jobs.create', { as: key, body: { ...browser, context: { client_id: 'proj_demo' } } })
+  expect([headers, job.headers].map((sent) => sent['x-sandbox-warning'])).toEqual(['fields_ignored', 'fields_ignored'])
+})
+
+test('a job without client_id is that of the key, but with --strict', async () => {
+  for (const strict of [false, true]) {
+    await using on = await stage({ strict })
+    const { status } = await on.api.send('POST', '/v1/jobs', { as: key, body: { job_type: 'chat', model_id: 'm' } })
+    expect([strict, status]).toEqual([strict, strict ? 400 : 201])
+  }
+})
+
 describe('consent in the words of other publishers', () => {
   test('every published source and decision is accepted; the snapshot names the mechanism, the history what was sent', async () => {
     await using on = await stage()

@@ -64,7 +64,7 @@ export function readJobIntake(services: Services, context: Context, body: JobReq
     needsConsent: false,
     hint: { ...readSlotHint(body.slot_config), ...body.slot_hint },
     overrides: defined({
-      ...readOverrides(body),
+      ...readOverrides(context, body),
       frequency_cap: body.frequency_cap,
       timing: body.timing ?? body.slot_config?.timing,
       preferred_partner_id: body.ssp_partner_id,
@@ -96,7 +96,7 @@ export function readBrowserIntake(services: Services, context: Context, body: Br
     needsConsent: false,
     hint: readSlotHint(body.slot_config),
     overrides: defined({
-      ...readOverrides(body),
+      ...readOverrides(context, body),
       frequency_cap: body.frequency_cap,
       timing: body.slot_config?.timing,
       preferred_partner_id: body.routing_hint?.preferred_partner_id,
@@ -207,7 +207,13 @@ function readSlotHint(config: SlotConfig | undefined): SlotHint {
   return defined({ position: config.position_hint, max_width: config.max_width, max_height: config.max_height })
 }
 
-function readOverrides(body: Pick<JobRequest, 'slot_config' | 'brand_safety' | 'publisher'>): Overrides {
+function readOverrides(
+  context: Context,
+  body: Pick<JobRequest, 'slot_config' | 'brand_safety' | 'publisher'>,
+): Overrides {
+  const { blocked_categories, blocked_domains, ...others } = body.brand_safety ?? {}
+  // Public clients send some, and a misspelt one blocks nothing.
+  if (Object.keys(others).length > 0) addWarning(context, 'fields_ignored')
   return defined({
     allowed_formats: body.slot_config?.allowed_formats as Format[] | undefined,
     native_template_id: toTemplateId(body.slot_config?.native_template_id),
@@ -215,8 +221,8 @@ function readOverrides(body: Pick<JobRequest, 'slot_config' | 'brand_safety' | '
     bidfloor: body.slot_config?.bidfloor,
     bidfloor_currency: body.slot_config?.bidfloorcur,
     publisher: body.publisher,
-    blocked_categories: body.brand_safety?.blocked_categories,
-    blocked_domains: body.brand_safety?.blocked_domains,
+    blocked_categories,
+    blocked_domains,
   })
 }
 

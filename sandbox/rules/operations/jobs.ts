@@ -42,7 +42,8 @@ export const createJob: Operation<Contract['jobs.create']> = async (services, co
       ? readJobIntake(services, context, body as JobRequest)
       : readBrowserIntake(services, context, browser)
   if (intake.client_id === null) {
-    if (browser === null && !hasVariantField(body as JobRequest) && !context.is_old_client) {
+    const mayOmit = !services.strict && (hasVariantField(body as JobRequest) || context.is_old_client)
+    if (browser === null && !mayOmit) {
       throw new ApiError('schema_invalid', {
         fields: [{ path: 'client_id', message: 'is missing', expected: 'a project ID, such as proj_demo' }],
       })

@@ -105,6 +105,11 @@ test('a preflight of an activation passes from anywhere, and a file may be loade
   const asking = exchange(contract['browser.activate'].path, strange)
   const { headers } = await preflightResponse(await openServices(), asking, ['POST'])
   expect(headers).toMatchObject({ 'access-control-allow-origin': strange })
+  // The headers of tracing libraries make one necessary.
+  for (const path of ['/v1/render.js', '/v1/test-assets/banner']) {
+    const response = await preflightResponse(await openServices(), exchange(path, strange), ['GET'])
+    expect(response.headers).toMatchObject({ 'access-control-allow-origin': strange })
+  }
   expect(publicHeaders).toEqual({
     'access-control-allow-origin': '*',
     'cross-origin-resource-policy': 'cross-origin',
@@ -116,6 +121,7 @@ test.each<[string, string | null, Partial<Services>, string]>([
   ['/v1/placements', strange, {}, strange],
   ['/v1/placements', `https://${'x'.repeat(300)}`, {}, `https://${'x'.repeat(248)}`],
   ['/v1/placements', null, {}, '(none)'],
+  ['/v1/render.js', 'null', {}, 'null'],
   ['/_sandbox/requests', known, {}, known],
   ['/v1/browser/activate', strange, { strict: true }, strange],
 ])('a preflight of %s for a page of %s is refused', async (path, origin, changes, named) => {

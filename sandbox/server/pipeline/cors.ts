@@ -24,6 +24,11 @@ export const publicHeaders = {
   'x-content-type-options': 'nosniff',
 }
 
+/** Whether a path is that of a file which any page may load. */
+export function isPublicFile(path: string): boolean {
+  return path === '/v1/render.js' || path.startsWith('/v1/test-assets/') || path.startsWith('/assets/')
+}
+
 /** Lets the page that sent a v1 request read the response, if its origin is known or it posts an activation (A90). */
 export async function addCors(
   services: Services,
@@ -33,7 +38,8 @@ export async function addCors(
   const { origin } = context
   if (origin === null || !isPublic(services, request)) return
   if (response.error?.reason_code === 'origin_mismatch') return
-  if (isActivation(request, origin) || (await isKnownOrigin(services, origin))) {
+  const isReadable = isActivation(request) && serializeOrigin(origin) !== null
+  if (isReadable || (await isKnownOrigin(services, origin))) {
     Object.assign(response.headers, createCorsHeaders(origin))
   }
 }
@@ -47,9 +53,8 @@ function isPublic({ strict }: Services, { path }: Request): boolean {
 }
 
 /** Whether any page may read the response: its key is in the body, and the developer must see why it is refused. */
-function isActivation({ path }: Request, origin: string): boolean {
-  const isRight = path === contract['browser.activate'].path || path === contract['browser.activation'].path
-  return isRight && serializeOrigin(origin) !== null
+function isActivation({ path }: Request): boolean {
+  return path === contract['browser.activate'].path || path === contract['browser.activation'].path
 }
 
 export function isPreflight(request: Request): boolean {
@@ -63,10 +68,12 @@ export async function preflightResponse(
   methods: readonly string[],
 ): Promise<PipelineResponse> {
   const { origin, request_id } = context
+  const isOpen =
+    isPublicFile(request.path) || (isPublic(services, request) && !services.strict && isActivation(request))
   const isAllowed =
     origin !== null &&
-    isPublic(services, request) &&
-    ((isActivation(request, origin) && !services.strict) || (await isKnownOrigin(services, origin)))
+    serializeOrigin(origin) !== null &&
+    (isOpen || (isPublic(services, request) && (await isKnownOrigin(services, origin))))
   if (!isAllowed) {
     throw new ApiError('origin_not_allowed', {
       message: `No project of this sandbox allows the origin ${origin === null ? '(none)' : origin.slice(0, 256)}.`,

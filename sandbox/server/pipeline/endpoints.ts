@@ -3,18 +3,19 @@
  * before the body is parsed.
  */
 import { type CompatOperationId, compatOperations, deprecationHeaders } from '#compat/index.ts'
-import { type Endpoint, isControlPlane, type Parsed, requiredRole } from '#contract/endpoint.ts'
+import { type Endpoint, isControlPlane, requiredRole } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
-import type { Contract, EndpointId } from '#contract/index.ts'
+import type { EndpointId } from '#contract/index.ts'
 import type { RecordedId } from '#contract/recordings/recording.ts'
 import { journalBody } from '#contract/recordings/redaction.ts'
+import { isObject } from '#foundation/json.ts'
 import { mayHoldSecrets } from '#foundation/redaction.ts'
 import { activationKey } from '#operations/browser.ts'
 import type { Context, Services } from '#operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '#operations/index.ts'
 import { parseJson } from './body/body.ts'
 import { checkPersonalData } from './body/personal-fields.ts'
-import { refuseSecretNames, refuseSecrets, refuseSecretValues } from './body/secret-fields.ts'
+import { refuseSecretNames, refuseSecrets, refuseSecretsInQuery } from './body/secret-fields.ts'
 import { toStrictBody } from './body/strict.ts'
 import { refuseQuery, refuseRepeated, validate, validateBody } from './body/validation.ts'
 import { addCors } from './cors.ts'
@@ -75,13 +76,9 @@ async function callEndpoint(
       const taking = !isLimited ? undefined : rates.take(endpoint.rate, context.caller, context.now_ms)
       if (taking !== undefined) await taking
     }
+    if (isActivation(id)) await takeActivation(services, rates, exchange)
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
-    if (isActivation(id)) {
-      const activation = input.body as Activation
-      checkLocalKey(services, request, activation.publishable_key)
-      if (context.played === null) await takeActivation(services, rates, context, activation)
-    }
     // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
@@ -125,20 +122,31 @@ const noBody = { json: {}, text: '', isExact: false }
  * The first part of step 9: the query, and parameters of the path that may name something new. Other parameters only find
  * something, or nothing (A94).
  */
-function refuseSecretsInUrl(endpoint: Endpoint, { url, query, params }: Request): void {
-  const hasQuery = url.includes('?')
+function refuseSecretsInUrl(endpoint: Endpoint, request: Request): void {
+  refuseSecretsInQuery(request)
   const mayName = isControlPlane(endpoint) && !endpoint.errors.includes('not_found')
-  if (!(hasQuery || mayName) || !mayHoldSecrets(url)) return
-  if (hasQuery) refuseSecretValues(query)
-  if (mayName) refuseSecretNames(params)
+  if (mayName && mayHoldSecrets(request.url)) refuseSecretNames(request.params)
 }
 
-type Activation = Parsed<Contract['browser.activate']>['body']
-
-/** Step 8 of an activation, which has its key in the body. */
-async function takeActivation(services: Services, rates: Rates, context: Context, body: Activation) {
-  const { key } = await activationKey(services, context, body.publishable_key)
+/** Steps 7 and 8 of an activation, which has its key in the body. A body without a key is refused by its schema. */
+async function takeActivation(services: Services, rates: Rates, { context, request }: OpenExchange): Promise<void> {
+  const text = readPublishableKey(request.body)
+  if (text === null) return
+  checkLocalKey(services, request, text)
+  if (context.played !== null) return
+  const { key } = await activationKey(services, context, text)
   await rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
+}
+
+/** Returns the text in `publishable_key`; null where the body has none, or cannot be read. */
+function readPublishableKey(body: Buffer): string | null {
+  try {
+    const json = parseJson(body, true).json
+    return isObject(json) && typeof json.publishable_key === 'string' ? json.publishable_key : null
+  } catch (error) {
+    if (error instanceof ApiError) return null
+    throw error
+  }
 }
 
 interface Input {

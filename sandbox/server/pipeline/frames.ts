@@ -6,6 +6,7 @@ import { frameAncestors } from '#contract/origins.ts'
 import { framePage, frameProblemPage } from '#frame-html/page.ts'
 import type { Services } from '#operations/context.ts'
 import { loadFrame, previewFrame } from '#operations/render.ts'
+import { refuseSecretsInQuery } from './body/secret-fields.ts'
 import type { OpenExchange, PipelineResponse, Request, Route } from './exchange.ts'
 import { toApiError } from './failures.ts'
 import type { Assets } from './files/assets.ts'
@@ -75,6 +76,7 @@ async function frameResponse(
     body: page.html,
   })
   try {
+    refuseSecretsInQuery(request)
     const frame = await services.drainLock.run(() => loadFrame(services, context, asset_token, isPeek))
     if (frame.status === 'refused') {
       const { http_status: status, reason_code, frame_ancestors } = frame

@@ -324,7 +324,7 @@ export const WaitMs = z.preprocess(
 )
 /** `wait_ms` in a query string. */
 export const WaitMsQuery = z.preprocess(
-  (value: number) => (/^\d{16,}$/.test(String(value)) ? Number.MAX_SAFE_INTEGER : value),
+  (value: number) => (/^0*[1-9]\d{15,}$/.test(String(value)) ? Number.MAX_SAFE_INTEGER : value),
   queryNumber(waitMs),
 )
 

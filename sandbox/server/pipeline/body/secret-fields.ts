@@ -7,6 +7,7 @@ import { ApiError, type FieldError, type LocatedFieldError, unknownField } from 
 import type { Warning } from '#contract/warnings.ts'
 import { type Visited, walkJson } from '#foundation/json/walk.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '#foundation/redaction.ts'
+import type { Request } from '../exchange.ts'
 
 export const maxListedFields = 20
 const noFields: readonly string[] = []
@@ -30,8 +31,13 @@ export function refuseSecrets(
   return { json: cleaned, isPlain: false }
 }
 
-/** Refuses a query with a secret in it. @throws ApiError 400 */
-export function refuseSecretValues(values: Readonly<Record<string, unknown>>): void {
+/** Refuses a URL with a secret in its query. @throws ApiError 400 */
+export function refuseSecretsInQuery({ url, query }: Pick<Request, 'url' | 'query'>): void {
+  if (url.includes('?') && mayHoldSecrets(url)) refuseSecretValues(query)
+}
+
+/** Refuses values that contain a secret. @throws ApiError 400 */
+function refuseSecretValues(values: Readonly<Record<string, unknown>>): void {
   const found = secretsIn(values, noFields)
   if (found.length > 0) throw secretInField(found)
 }

@@ -6,7 +6,7 @@ import { ApiError } from '#contract/errors.ts'
 import { resolveError, rewriteFields } from '#domain/faults.ts'
 import type { Services } from '#operations/context.ts'
 import type { Injection } from '#runtime/faults.ts'
-import { addCors, publicHeaders } from '../cors.ts'
+import { addCors, isPublicFile, publicHeaders } from '../cors.ts'
 import { faultHeader, formatHttpDate, type OpenExchange, type PipelineResponse } from '../exchange.ts'
 import { errorResponse } from '../failures.ts'
 
@@ -67,10 +67,6 @@ async function faultError(
   if (isPublicFile(exchange.request.path)) Object.assign(response.headers, publicHeaders)
   else await addCors(services, exchange, response)
   return response
-}
-
-function isPublicFile(path: string): boolean {
-  return path === '/v1/render.js' || path.startsWith('/v1/test-assets/') || path.startsWith('/assets/')
 }
 
 function rewriteResponse(response: PipelineResponse, fields: Readonly<Record<string, unknown>>): PipelineResponse {

@@ -8,6 +8,7 @@ import { contract } from '#contract/index.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { Markets, OwnFile } from '#runtime/markets.ts'
 import type { RecordedMedia } from '#runtime/playback/recorded-media.ts'
+import { refuseSecretsInQuery } from '../body/secret-fields.ts'
 import { publicHeaders } from '../cors.ts'
 import { type Coding, codingFor, readEncoded } from '../encodings.ts'
 import {
@@ -200,6 +201,7 @@ function fileRoute(path: string, cache: string, find: FindAsset): Route {
     method: 'GET',
     path,
     async respond(exchange) {
+      refuseSecretsInQuery(exchange.request)
       const asset = await find(exchange.request)
       const policy = asset?.isForeign === true ? { 'content-security-policy': inertPolicy } : {}
       return assetResponse(exchange, asset, { ...publicHeaders, ...policy, 'cache-control': cache })

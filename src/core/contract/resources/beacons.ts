@@ -168,7 +168,11 @@ export const BeaconResult = strictObject(() => ({
   ok: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
   accepted: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
   duplicate: observed(z.boolean(), 'A72', 'Whether the same beacon was recorded before.'),
-  billable: assumed(z.boolean(), 'A72', 'Whether it is billed. The sandbox bills nothing: false.'),
+  billable: assumed(
+    z.boolean(),
+    'A72',
+    'Whether it is billed. The sandbox bills nothing, with a production key neither: false. See x-sandbox-would-bill.',
+  ),
   reason_code: observed(AcceptCode, 'A72', 'OK, or why it does not count.'),
   contract_version: observed(z.literal('csl_wrapper_beacon/v1'), 'A72', 'Contract of this response.'),
   request_id: assumed(requestIdField, 'A72', 'Support identifier, equal to the x-request-id header.'),
