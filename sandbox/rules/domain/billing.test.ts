@@ -218,6 +218,14 @@ describe('judgeBilling', () => {
     })
   })
 
+  test('bills nothing of a forced ad, whose price is 0', () => {
+    const free = { ...banner, gross_cpm: 0 }
+    expect(verdict('cpm_viewable', free, [rendered, beacon(2, 'visible', 1_000, seen)])).toMatchObject({
+      would_bill: false,
+      explanation: 'Its price is 0, as of every forced ad.',
+    })
+  })
+
   test.each([
     ['cpm_viewable', banner, [rendered], 'No viewable impression: no visible beacon was accepted.'],
     ['cpc', banner, [beacon(2, 'click')], 'No click: no render beacon has arrived yet.'],
@@ -361,6 +369,11 @@ describe('what to do', () => {
 
   test('about a fill that expired unseen is not to mount its frame, which is refused by now', () => {
     expect(findBillingFix({ ...facts, status: 'expired' })).toMatch(/^It expired before it was shown\./)
+  })
+
+  test('about a forced ad is to force none', () => {
+    const fix = findBillingFix({ ...facts, billing: { ...none, gross_cpm: 0 } })
+    expect(fix).toBe('Leave out overrides.force_campaign_id, or end the scenario that forces it.')
   })
 
   test('about a clip that never played names its play button', () => {

@@ -136,6 +136,32 @@ describe('a request without consent', () => {
   })
 })
 
+describe('a grant', () => {
+  const own = (state: 'denied' | 'withdrawn' | 'granted' | 'pending') => stored({ state, source: 'svc_consent' })
+
+  test.each<[string, boolean, RequestConsent, Parameters<typeof resolve>[1]]>([
+    ['a denial', true, both, own('denied')],
+    ['a withdrawal', true, both, own('withdrawn')],
+    ['a grant', false, both, own('granted')],
+    ['a state that is open', false, both, own('pending')],
+    ['a denial, and denies it again', false, { decision: 'denied' }, own('denied')],
+    ['a denial that another mechanism has stored', false, both, stored({ state: 'denied', source: 'wrapper_cmp' })],
+    ['a denial that has ended', false, both, stored({ state: 'denied', source: 'svc_consent', expires_at_ms: now })],
+    ['nothing', false, both, null],
+  ])('that follows %s overturns it: %s (A63)', (_, expected, sent, record) => {
+    expect(resolve(sent, record).overturns).toBe(expected)
+  })
+
+  test.each<[Partial<typeof settings>, string, string]>([
+    [{ required: true }, 'none', 'denied'],
+    [{ mechanism: 'svc_consent' }, 'none', 'denied'],
+    [{ required: true }, 'svc_consent', 'granted'],
+    [{ required: false, mechanism: 'none' }, 'none', 'granted'],
+  ])('in a project of %o from %s is %s (A63)', (change, consent_source, state) => {
+    expect(resolve({ ...both, consent_source }, null, change).snapshot.lifecycle_state).toBe(state)
+  })
+})
+
 describe('a source', () => {
   test.each<[RequestConsent, string, string]>([
     [{}, 'wrapper_cmp', '{}'],

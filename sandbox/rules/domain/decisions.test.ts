@@ -6,7 +6,7 @@ import { defaultSettings } from '#contract/resources/projects.ts'
 import demand from '#fixtures/demand.json' with { type: 'json' }
 import { type Campaign, MarketData } from './catalogue.ts'
 import { decideSlot, explainTrace, unplayedStep, withheldSteps, withhold } from './decisions.ts'
-import { decide, type MarketOutcome, outbid, prepareMarket, won } from './market.ts'
+import { decide, forced, type MarketOutcome, outbid, prepareMarket, won } from './market.ts'
 import { rules } from './market-rules.ts'
 import { type Opportunity, prepareQuery } from './offers.ts'
 
@@ -504,6 +504,31 @@ describe('traces', () => {
       expect(step).toMatchObject({ outcome: 'removed', rule: name })
       expect(step?.explanation).toMatch(/^[A-Z].+\.$/)
     }
+  })
+
+  test('a campaign that was forced, and those that were not asked, say so', () => {
+    expect(explainTrace(three, `z${forced}z`)).toEqual([
+      {
+        campaign_id: first,
+        outcome: 'removed',
+        rule: 'forced',
+        explanation: 'Not asked: another campaign was forced.',
+      },
+      {
+        campaign_id: second,
+        outcome: 'won',
+        rule: 'forced',
+        explanation: 'Forced, by overrides.force_campaign_id or a scenario: it was not sold, and is never billed.',
+      },
+      expect.objectContaining({ campaign_id: third, rule: 'forced' }),
+    ])
+  })
+
+  test('a campaign of a file is named with its place there', () => {
+    const source = { file: 'demand.yaml', line: 3 }
+    const own = prepareMarket({ ...data, campaigns: [{ ...template, source }, template] } as typeof data)
+    expect(explainTrace(own, 'Wo').map((step) => step.source)).toEqual([source, undefined])
+    expect(explainTrace(own, 'Wo')[1]).not.toHaveProperty('source')
   })
 
   test('a decision that never reached the market has nothing to explain', () => {

@@ -233,6 +233,18 @@ describe('the chain', () => {
     expect(verifyChain('proj_demo', [], sha256Hex)).toMatchObject({ ok: true, entries: 0, head: null })
   })
 
+  test('of an entry that was built from its rows, its link alone is verified, and it states nothing more', () => {
+    const built = buildChain(['built from rows'])
+    const link = { ...built[0]!, is_built: true as const }
+    expect(verifyChain('proj_demo', [link], sha256Hex)).toEqual({ ok: true, entries: 1, head: link.hash, facts: [{}] })
+    expect(verifyChain('proj_demo', built, sha256Hex)).toMatchObject({ ok: false, broken_at: 1, facts: [] })
+    const later = { ...link, seq: 2 }
+    expect(verifyChain('proj_demo', [later], sha256Hex)).toMatchObject({
+      ok: false,
+      problem: 'Entry 1 is missing: entry 2 is in its place.',
+    })
+  })
+
   test('breaks where an entry was changed', () => {
     const changed = altered(1, { entry: chain[1]?.entry.replace('granted', 'denied') })
     expect(verifyChain('proj_demo', changed, sha256Hex)).toMatchObject({

@@ -77,7 +77,10 @@ function slot(id: number, decision: StoredDecision | null): NewSlot {
 }
 
 const interval: CapGuard = { kind: 'interval', ...session, job_id: 10, jobs: 3 }
-const atMost = (most: number): CapGuard => ({ kind: 'fills', ...session, since_ms: 0, most })
+const atMost = (most: number, campaign?: { campaign_id: string }): CapGuard => ({
+  ...{ kind: 'fills', ...session, since_ms: 0, most },
+  ...campaign,
+})
 
 describe('a job', () => {
   const create = (
@@ -165,6 +168,14 @@ describe('a job', () => {
     expect(created.result).toBe(result)
     expect(created.needs).toEqual({ projects: [1], sessions: [session], caps })
     expect(created.changes.some(([method]) => method === 'insertJob')).toBe(result)
+  })
+
+  test('counts the fills of the campaign that a cap is of', async () => {
+    const campaign_id = fill.outcome.status === 'filled' ? fill.outcome.campaign_id : ''
+    const slots = [slot(20, fill), slot(21, fill)]
+    const written = async (id: string) =>
+      (await create(slots, { caps: [atMost(1, { campaign_id: id })] }, { countFills: () => 0 })).result
+    expect([await written(campaign_id), await written('cmp_other')]).toEqual([false, true])
   })
 
   test('without a fill is written whatever the caps', async () => {
