@@ -24,6 +24,7 @@ const sources = [
     'src',
     'fixtures',
     'tests/recorded-writes.ts',
+    'tests/market.ts',
     'tests/mutation-score',
     'tests/reliability',
   ],

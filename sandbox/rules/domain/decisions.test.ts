@@ -3,55 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { type AuthoritativeConsent, formats, type JobType, jobTypes, nativeTemplates } from '#contract/fields.ts'
 import { TraceStep } from '#contract/resources/placements.ts'
 import { defaultSettings } from '#contract/resources/projects.ts'
-import demand from '#fixtures/demand.json' with { type: 'json' }
-import { type Campaign, MarketData } from './catalogue.ts'
+import { buildMarket, data, only, opportunity, summer, template } from '#tests/market.ts'
 import { decideSlot, explainTrace, unplayedStep, withheldSteps, withhold } from './decisions.ts'
 import { decide, forced, type MarketOutcome, outbid, prepareMarket, won } from './market.ts'
 import { rules } from './market-rules.ts'
 import { type Opportunity, prepareQuery } from './offers.ts'
 
-const data = MarketData.parse(demand)
 const market = prepareMarket(data)
-const summer = Date.UTC(2025, 5, 15)
 const none: ReadonlySet<string> = new Set()
-const free = { banner: 0, clip: 0, native: 0 }
 
-/** A chat turn without topic, with every format and no bounds. */
-function opportunity(change: Partial<Opportunity> = {}): Opportunity {
-  return {
-    client_id: 'proj_demo',
-    session_id: 'session-1',
-    job_type: 'chat',
-    topic: null,
-    country: null,
-    allowed_formats: formats,
-    native_template_id: 'card',
-    max_width: null,
-    max_height: null,
-    floors: free,
-    floor_currency: 'USD',
-    blocked_categories: [],
-    blocked_domains: [],
-    preferred_partner_id: null,
-    force_campaign_id: null,
-    purposes: { semantic_targeting: true, prompt_shared: false },
-    capped: none,
-    fill_rate: 1,
-    seed: 1,
-    now_ms: summer,
-    ...change,
-  }
-}
-
-const template = data.campaigns.find((campaign) => campaign.campaign_id === 'cmp_latchwell')!
-
-/** A market of run-of-network campaigns, each a variation of one that offers every format and size. */
-function buildMarket(...changes: Partial<Campaign>[]) {
-  const campaigns = changes.map((change, index) => ({ ...template, campaign_id: `cmp_${index}`, ...change }))
-  return prepareMarket({ ...data, campaigns })
-}
-
-const only = (format: (typeof formats)[number]) => template.creatives.filter((creative) => creative.format === format)
 const winner = (outcome: MarketOutcome) => (outcome.status === 'filled' ? outcome.campaign.campaign_id : null)
 const reason = (outcome: MarketOutcome) => (outcome.status === 'no_fill' ? outcome.reason : null)
 
@@ -340,99 +300,19 @@ describe('any opportunity', () => {
   })
 })
 
-describe('MarketData', () => {
-  const withCampaign = (change: object) => ({ ...demand, campaigns: [{ ...demand.campaigns[0], ...change }] })
-
-  test('the fixtures are a valid catalogue in which every campaign can win', () => {
-    const winners = new Set<string | null>()
-    for (const campaign of data.campaigns) {
-      const asked = opportunity({
-        topic: campaign.topics[0] ?? null,
-        job_type: campaign.job_types[0] ?? 'chat',
-        country: campaign.countries[0] ?? null,
-        now_ms: campaign.flight.starts_at_ms ?? summer,
-      })
-      expect(decide(prepareMarket({ ...data, campaigns: [campaign] }), asked).status).toBe('filled')
-      winners.add(winner(decide(market, asked)))
-    }
-    expect(winners.size).toBeGreaterThan(20)
-  })
-
-  test.each([
-    ['an unknown property', { colour: 'red' }, 'colour'],
-    ['an unknown partner', { partner_id: 'ptn_nobody' }, 'must be one of partners'],
-    ['a currency without a rate', { currency: 'XAU' }, 'must be a currency of the rate table'],
-    ['a price of nothing', { price_cpm: 0 }, 'price_cpm'],
-    ['a topic in capitals', { topics: ['Coffee'] }, 'must be a lower-case slug'],
-    ['no creative', { creatives: [] }, 'creatives'],
-    [
-      'a banner of no standard size',
-      { creatives: [{ ...only('banner')[0], width: 301 }] },
-      'must be a standard size of its format (A38)',
-    ],
-    [
-      'a file outside its folder',
-      { creatives: [{ ...only('banner')[0], file: '../secret.webp' }] },
-      'must be <folder>',
-    ],
-  ])('refuses %s', (_, change, problem) => {
-    const result = MarketData.safeParse(withCampaign(change))
-    expect(result.success).toBe(false)
-    expect(result.error?.message).toContain(problem)
-  })
-
-  test('rejects a campaign of no listed partner', () => {
-    expect(MarketData.safeParse(withCampaign({ partner_id: 'ptn_nobody' })).error?.issues).toEqual([
-      { code: 'custom', path: ['campaigns', 0, 'partner_id'], message: 'must be one of partners' },
-    ])
-  })
-
-  test('rejects two campaigns with one id, and says which', () => {
-    const twice = { ...demand, campaigns: [demand.campaigns[0], demand.campaigns[0]] }
-    expect(MarketData.safeParse(twice).error?.issues).toEqual([
-      { code: 'custom', path: ['campaigns', 1, 'campaign_id'], message: 'must be unique' },
-    ])
-  })
-
-  test.each([
-    ['an id without its prefix', { campaign_id: 'latchwell' }, ['campaign_id'], 'must be cmp_ and a name'],
-    ['a country in words', { countries: ['GERMANY'] }, ['countries', 0], 'must be ISO 3166-1 alpha-2, such as DE'],
-    ['a country with a digit', { countries: ['1DE'] }, ['countries', 0], 'must be ISO 3166-1 alpha-2, such as DE'],
-    ['a topic without a name', { topics: [''] }, ['topics', 0], 'must be a lower-case slug'],
-    [
-      'a size of another format',
-      { creatives: [{ ...only('banner')[0], width: 301 }] },
-      ['creatives', 0, 'width'],
-      'must be a standard size of its format (A38)',
-    ],
-    ...['/banners/a.webp', 'banners/a.webp/b'].map((file) => [
-      `the file ${file}`,
-      { creatives: [{ ...only('banner')[0], file }] },
-      ['creatives', 0, 'file'],
-      'must be <folder>/<file>.<extension>',
-    ]),
-    ...['text/image/png', 'image/png;q=1'].map((mime_type) => [
-      `the type ${mime_type}`,
-      { creatives: [{ ...only('banner')[0], mime_type }] },
-      ['creatives', 0, 'mime_type'],
-      'must be an image or video media type',
-    ]),
-  ] as [string, object, (string | number)[], string][])('refuses %s, and says where', (_, change, path, message) => {
-    const { error } = MarketData.safeParse(withCampaign(change))
-    expect(error?.issues).toMatchObject([{ path: ['campaigns', 0, ...path], message }])
-  })
-
-  test('takes pages of the web as destinations, and no others', () => {
-    const accepts = (click_url: string) => MarketData.safeParse(withCampaign({ click_url })).success
-    expect([accepts('http://a.example/'), accepts('https://a.example/')]).toEqual([true, true])
-    const others = ['ftp://a.example/', 'shttp://a.example/', 'httpx://a.example/', 'httpsx://a.example/']
-    expect(others.map(accepts)).toEqual([false, false, false, false])
-  })
-
-  test('has a revision from 1', () => {
-    const accepts = (revision: number) => MarketData.safeParse({ ...demand, revision }).success
-    expect([accepts(0), accepts(1), accepts(2)]).toEqual([false, true, true])
-  })
+test('every campaign of the fixtures can win', () => {
+  const winners = new Set<string | null>()
+  for (const campaign of data.campaigns) {
+    const asked = opportunity({
+      topic: campaign.topics[0] ?? null,
+      job_type: campaign.job_types[0] ?? 'chat',
+      country: campaign.countries[0] ?? null,
+      now_ms: campaign.flight.starts_at_ms ?? summer,
+    })
+    expect(decide(prepareMarket({ ...data, campaigns: [campaign] }), asked).status).toBe('filled')
+    winners.add(winner(decide(market, asked)))
+  }
+  expect(winners.size).toBeGreaterThan(20)
 })
 
 describe('traces', () => {
