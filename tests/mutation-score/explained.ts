@@ -7,8 +7,6 @@ import type { Explanation } from './verdict.ts'
 const compilerOnly = 'The comparison is for the compiler: null fails the next one too.'
 const rareDraw = 'Differs when a draw of 32 bits is exactly the share, once in four thousand million.'
 const oneRoundMore = 'One round more finds nothing: there is no element at that position.'
-const differsAlready = 'Both sides differ here: equal ones were compared before.'
-
 const distinctNames = 'The names that are compared are those of different entries: none equals another.'
 
 export const explained: readonly Explanation[] = [
@@ -30,6 +28,12 @@ export const explained: readonly Explanation[] = [
     code: 'event !== null',
     becomes: 'true',
     why: compilerOnly,
+  },
+  {
+    in: 'sandbox/rules/domain/billing-verdict.ts',
+    code: 'format !== null',
+    becomes: 'true',
+    why: 'A placement with a price has a format. The comparison is for the compiler.',
   },
   {
     in: 'sandbox/rules/domain/consent.ts',
@@ -66,45 +70,5 @@ export const explained: readonly Explanation[] = [
     code: 'text.toLowerCase()',
     becomes: 'text.toUpperCase()',
     why: 'Texts and keywords are folded alike. The few letters whose capitals are two, such as ß, may match either way.',
-  },
-  { in: 'sandbox/rules/domain/market-rules.ts', code: 'country !== null', becomes: 'true', why: compilerOnly },
-  { in: 'sandbox/rules/domain/market-rules.ts', code: 'topic !== null', becomes: 'true', why: compilerOnly },
-  {
-    in: 'sandbox/rules/domain/market-rules.ts',
-    code: 'position < formats.length',
-    becomes: 'position <= formats.length',
-    count: 2,
-    why: 'One round more looks at a bit that no mask of formats has.',
-  },
-  {
-    in: 'sandbox/rules/domain/market-rules.ts',
-    code: 'query.hash / 2 ** 32 < query.opportunity.fill_rate',
-    becomes: 'query.hash / 2 ** 32 <= query.opportunity.fill_rate',
-    why: rareDraw,
-  },
-  {
-    in: 'sandbox/rules/domain/market.ts',
-    code: 'offer.price_usd > best.price_usd',
-    becomes: 'offer.price_usd >= best.price_usd',
-    why: differsAlready,
-  },
-  { in: 'sandbox/rules/domain/market.ts', code: 'format_order < 0', becomes: 'format_order <= 0', why: differsAlready },
-  {
-    in: 'sandbox/rules/domain/market.ts',
-    code: 'mixHash(offer.hash ^ query.hash) < mixHash(best.hash ^ query.hash)',
-    becomes: 'mixHash(offer.hash ^ query.hash) <= mixHash(best.hash ^ query.hash)',
-    why: 'Differs when the hashes of two campaigns are the same 32 bits.',
-  },
-  {
-    in: 'sandbox/rules/domain/offers.ts',
-    code: 'blocked_categories.length === 0',
-    becomes: 'false',
-    why: 'An empty set blocks as little as none: null only spares the search in it.',
-  },
-  {
-    in: 'sandbox/rules/domain/offers.ts',
-    code: 'blocked_domains.length === 0',
-    becomes: 'false',
-    why: 'An empty set blocks as little as none: null only spares the search in it.',
   },
 ]

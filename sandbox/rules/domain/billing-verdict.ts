@@ -54,15 +54,15 @@ const metricNames: Readonly<Record<Metric, readonly [metric: string, event: stri
 }
 
 /** Why nothing counted: the first of these codes that a beacon has. The compiler names one that is missing. */
-const shortfallTable: Readonly<Record<Exclude<AcceptCode, 'OK' | 'DUPLICATE' | 'ALREADY_COUNTED'>, true>> = {
-  AWAITING_RENDER: true,
-  AWAITING_PLAY: true,
-  COMPLETED_TOO_FAST: true,
-  VISIBILITY_UNMEASURED: true,
-  MEASUREMENT_IMPLAUSIBLE: true,
-  TOO_SMALL: true,
-  BELOW_THRESHOLD: true,
-  PAGE_HIDDEN: true,
+const shortfallTable: Readonly<Record<Exclude<AcceptCode, 'OK' | 'DUPLICATE' | 'ALREADY_COUNTED'>, null>> = {
+  AWAITING_RENDER: null,
+  AWAITING_PLAY: null,
+  COMPLETED_TOO_FAST: null,
+  VISIBILITY_UNMEASURED: null,
+  MEASUREMENT_IMPLAUSIBLE: null,
+  TOO_SMALL: null,
+  BELOW_THRESHOLD: null,
+  PAGE_HIDDEN: null,
 }
 const shortfalls = tableNames(shortfallTable)
 
