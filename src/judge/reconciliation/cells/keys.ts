@@ -1,7 +1,7 @@
 /** The cells of keys and times: which slot, session or day a row counts, and when it happened. */
 import { encodeId, parseToken } from '#contract/ids.ts'
 import type { OwnColumns } from '../columns.ts'
-import { isTotalName } from '../left-out/total-names.ts'
+import { isTotalName, namesAll, namesOther, namesStatistic, namesTotal } from '../left-out/total-names.ts'
 import { isEmpty } from '../own-file.ts'
 import { shortText } from '../own-file-error.ts'
 import {
@@ -45,29 +45,20 @@ export function findKey(value: unknown, { key }: OwnColumns, { order, midnights,
   return time_ms === null ? null : new Date(time_ms).toISOString().slice(0, 10)
 }
 
-/**
- * Returns the texts of a column of keys, sessions, that are rather names of sums and statistics, `All sessions` or `Median`: with a
- * blank where the others have none, or only letters where they have more. A random id of their length may have letters only.
- */
+/** Returns the texts of a column of sessions that are rather names of sums and statistics: `All sessions`, `75%`, `std`. */
 export function findStrange(texts: Iterable<string>, { key }: OwnColumns): ReadonlySet<string> {
   if (key !== 'session_id') return new Set()
   const ids = [...new Set(texts)].filter((text) => text !== '' && !isTotalName(text))
-  const lengths = new Set(ids.filter((text) => /\d/.test(text)).map(({ length }) => length))
-  const isRandom = ({ length }: string) => length >= minRandomLength && lengths.has(length)
-  const isLettered = (text: string) => /^[\p{L}\p{S}]+$/u.test(text) && !isRandom(text)
-  return new Set(
-    [(text: string) => /[\s%]/.test(text) || statistic.test(text), isLettered].flatMap((isStrange) => {
-      const strange = ids.filter(isStrange)
-      const others = ids.filter((text) => !isStrange(text))
-      return others.length > 1 && others.length > strange.length ? strange : []
-    }),
-  )
+  const hasNames = ids.filter((text) => /^\p{L}+$/u.test(text)).length * 2 >= ids.length
+  const isName = (text: string) =>
+    (namesAll(text) || namesStatistic(text) || namesTotal(text) || namesOther(text)) && (/\s/.test(text) || !hasNames)
+  const isStrange = (text: string) => text.includes('%') || statistic.test(text) || isName(text)
+  const strange = ids.filter(isStrange)
+  const others = ids.length - strange.length
+  return new Set(others > 1 && others > strange.length ? strange : [])
 }
 
-const statistic = /^(?:median|mediana|médiane|std|stdev|stddev|variance|p\d\d)$/i
-
-/** Shorter ids without a digit are rare. */
-const minRandomLength = 8
+const statistic = /^(?:count|median|mediana|médiane|std|stdev|stddev|variance|p\d\d|\p{S}|[δσ])$/iu
 
 /** Whether a spreadsheet took a text of digits for a number, and rounded it. */
 function isRounded(text: string): boolean {

@@ -36,10 +36,16 @@ export function findRepeated(
   return dimensions.flatMap(({ index }, position) => {
     if (position === metricAt) return []
     const name = ({ values }: Entry) => `${position === 0 ? '' : values[0]}\n${values[metricAt]}`
-    const groups = new Map([...Map.groupBy(rows, name)].map(([key, all]) => [key, { all, sums: addUp(all).sums }]))
+    const rowsByName = Map.groupBy(rows, name)
+    // Most files have one row of each slot or session.
+    if ([...rowsByName.values()].every(({ length }) => length < 2)) return []
+    const groups = new Map([...rowsByName].map(([key, all]) => [key, { all, sums: addUp(all).sums }]))
     const places = new Map([...groups.values()].flatMap(({ all }) => all.map((entry, at) => [entry, at] as const)))
     const labels = Map.groupBy(rows, ({ values }) => values[position] ?? null)
     labels.delete(null)
+    const isWord = (label: string | null) => /^[\p{L}\s]+$/u.test(label ?? '')
+    const words = position === 0 ? [...labels.keys()].filter(isWord).length : 0
+    const isStrange = (label: string) => words * 2 < labels.size && isWord(label)
     for (const [label, entries] of [...labels].toReversed()) {
       const found = [...Map.groupBy(entries, name)].map(([key, rows]): Labelled => {
         const { all, sums } = groups.get(key)!
@@ -47,7 +53,9 @@ export function findRepeated(
         return { rows, all, own, others: sums.map((sum, at) => sum - own[at]!) }
       })
       const isTotal =
-        position === 0 ? areSums(found, '', surelyTotal) : found.length > 1 && areSums(found, label!, sureDigits)
+        position === 0
+          ? areSums(found, '', isStrange(label!) ? 0 : surelyTotal)
+          : found.length > 1 && areSums(found, label!, sureDigits)
       if (isTotal)
         return found.map(({ rows, all }) => ({
           rows,
@@ -110,7 +118,10 @@ function findSections(
     const run = sides.flatMap((side) => (side.length === 0 ? [] : (findRun(entry!, side) ?? [])))[0]
     if (run === undefined) return null
     const isPart = new Set(run.rows)
-    const parts = all.filter(({ row }) => isPart.has(row))
+    const parts = sides
+      .flat()
+      .filter(({ row }) => isPart.has(row))
+      .toSorted((a, b) => a.row.line - b.row.line)
     const isInside = parts.every((part) => nestsIn(entry!, part))
     if (!isInside && parts.length < 2) return null
     isNested &&= isInside

@@ -22,14 +22,17 @@ const averageWords = new Set(
 const statisticWords = new Set('media|média|median|mediana|médiane|min|max|minimum|maximum'.split('|'))
 
 const maxNameLength = 60
-/** A part of each of those names: most cells have none. */
+/** A part of each name of a total: most cells have none. */
 const anyPart =
   /tot|sum|som|all|gesamt|ergebnis|yhteens|razem|łączn|ogół|toplam|celk|spolu|összes|i alt|ukup|σ|ит|всего|всього|計|计|和|계|รวม|tổng/i
+/** A part of each name of an average or another statistic. */
+const anyAverage = /av|mean|durch|mittel|ø|moy|prom|gemid|śred|сред|ortal|genom|平|평|m[eé]d|min|max/i
 
 /** Whether a cell is the name of a row of totals: `Grand Total:`, `Gesamt (12)`. */
 export function isTotalName(cell: unknown): boolean {
+  if (isAverageName(cell)) return true
   if (typeof cell !== 'string' || cell.length > maxNameLength) return false
-  return allWords.has(cell.trim().toLowerCase()) || isAverageName(cell) || (anyPart.test(cell) && isTotalWord(cell))
+  return allWords.has(cell.trim().toLowerCase()) || (anyPart.test(cell) && isTotalWord(cell))
 }
 
 /** Whether a label may be one of all others: `All devices`. */
@@ -50,15 +53,20 @@ const partWords =
 
 /** Whether a cell is the name of a row of averages: `Avg.`. */
 export function isAverageName(cell: unknown): boolean {
-  return typeof cell === 'string' && cell.length <= maxNameLength && averageWords.has(normalizeName(cell))
+  return isShortWith(cell, anyAverage) && averageWords.has(normalizeName(cell))
 }
 
 /** Whether a cell in the place of a key names an average, or another statistic of its rows: `Daily average`, `Max`. */
 export function namesStatistic(cell: unknown): boolean {
-  if (typeof cell !== 'string' || cell.length > maxNameLength) return false
+  if (!isShortWith(cell, anyAverage)) return false
   const name = normalizeName(cell)
   const words = name.split(' ')
   return statisticWords.has(name) || averageWords.has(words[0]!) || averageWords.has(words.at(-1)!)
+}
+
+/** Whether a cell may be a name with a part. */
+function isShortWith(cell: unknown, part: RegExp): cell is string {
+  return typeof cell === 'string' && cell.length <= maxNameLength && part.test(cell)
 }
 
 function isTotalWord(text: string): boolean {
@@ -83,7 +91,7 @@ export function namesTotal(cell: unknown): boolean {
 
 /** Returns the group of a total, `Spring` of `Spring Total`; empty for any other cell. */
 export function restOfTotal(cell: unknown): string {
-  if (typeof cell !== 'string' || cell.length > maxNameLength || !anyPart.test(cell)) return ''
+  if (!isShortWith(cell, anyPart)) return ''
   const words = cell.trim().split(/\s+/)
   for (const count of [2, 1]) {
     if (isTotalWord(words.slice(-count).join(' '))) return words.slice(0, -count).join(' ')

@@ -238,6 +238,9 @@ describe('a session that is none', () => {
     ['a name that is that of no statistic', ['anna,30,4', 'bob,47,9', 'Media,5,1'], 82],
     ['ids without a digit', ['k3xz9k3xz9,30,4', 'abxzqabxzq,47,9', 'p7xz1p7xz1,5,0'], 82],
     ['names with blanks', ['first chat,30,4', 'second chat,47,9', 'third chat,7,1'], 84],
+    ['names beside ids', [...two, 'demo,7,1', 'Meantime,7,1'], 91],
+    ['a name that has the counts of one other', ['chat-1,30,4', 'demo,30,4'], 60],
+    ['names with blanks beside ids', [...two, 'my test,7,1'], 84],
     ['one of many counts', [...two, 'chat-3,77,12'], 154],
     ['one by itself', ['All sessions,7,1'], 7],
   ])('innocent: %s', (_, rows, sum) => expect(read(of(...rows))).toEqual({ sum, left_out: [] }))
@@ -258,11 +261,27 @@ describe('a session that is none', () => {
     expect(refusal(['Date,Impressions', '2026-11-01,777', '2026-11-02,123', '2026-11-03,654'])).toContain(
       'line 2: 2026-11-01 has the counts of lines 3 and 4: it may be their sum, or more',
     )
+    for (const name of ['demo', 'Whole site'])
+      expect(refusal(of('chat-1,1,0', 'chat-2,2,0', `${name},3,0`))).toContain(
+        `line 4: ${name} has the counts of lines 2 and 3: it may be their sum, or more`,
+      )
     for (const name of ['Everyone', 'chat-0'])
       expect(refusal(of('anna,30,4', 'bob,47,9', `${name},77,13`))).toContain(
         `line 4: ${name} has the counts of lines 2 and 3: it may be their sum, or more`,
       )
   })
+})
+
+test('labels of each user cost the time of their rows, whether neighbours have the same counts or not', () => {
+  const measure = (counts: readonly number[]) => {
+    const row = (day: number, user: number) => `2026-11-2${day},user-${user},${counts[user % counts.length]}`
+    const rows = [0, 1].flatMap((day) => Array.from({ length: 20_000 }, (_, user) => row(day, user)))
+    const start = process.threadCpuUsage()
+    expect(read(['Date,User,Impressions', ...rows]).left_out).toEqual([])
+    return process.threadCpuUsage(start).user
+  }
+  const other = measure([1, 3])
+  expect(measure([1])).toBeLessThan(other * 3)
 })
 
 test('groups whose labels are not repeated are refused, with what to do', () => {
