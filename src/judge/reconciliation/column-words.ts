@@ -118,13 +118,19 @@ export const fieldWords: Readonly<Record<OwnField, readonly string[]>> = { ...co
 export type OwnField = keyof typeof columnWords | Metric
 export const ownFields = tableNames(fieldWords)
 
-/** Whether a name is that of a field in an object of counts or of keys: `counts.viewable`, `dimensions.date`. */
+/**
+ * Whether a name is that of a field in an object of counts or of keys, `counts.viewable`, `dimensions.date`, in a pivot table,
+ * `Sum of Views`, or with the server that counted: `Ad server clicks`.
+ */
 export function isNested(field: OwnField, name: string): boolean {
-  const [, inner] = /^(?:counts?|metrics|totals|dimensions|segments|node|keys?)\.(.+)$/i.exec(name) ?? []
+  const [, inner] = nested.exec(name.trim()) ?? []
   if (inner === undefined) return false
   const word = normalizeWord(inner)
   return word === field || fieldWords[field].includes(word) || isCompound(field, inner)
 }
+
+const nested =
+  /^(?:(?:counts?|metrics|totals|dimensions|segments|node|keys?)\.|(?:sum|summe|somme|suma|somma|soma|som)(?: - |\(| (?:of|von|de|di|van) )|ad server )(.+?)\)?$/i
 
 export function isCompound(field: OwnField, name: string): boolean {
   const words = normalizeWord(name)

@@ -673,6 +673,18 @@ describe('a name of several words', () => {
 })
 
 test.each([
+  ['Ad server impressions', 'rendered_impression'],
+  ['Ad server Active View viewable impressions', 'viewable_impression'],
+  ['Sum of Views', 'viewable_impression'],
+  ['Sum - rendered', 'rendered_impression'],
+  ['Summe von Klicks', 'click'],
+  ['SUM(completed)', 'completed_view'],
+])('a column of a pivot table or an ad server is read after those of the field itself: %s', (name, field) => {
+  expect(read(`day,${name}\n2026-01-31,5\n`).columns).toEqual({ day: 'day', [name]: field })
+  expect(read(`day,${name},${field}\n2026-01-31,5,4\n`).columns).toEqual({ day: 'day', [field]: field })
+})
+
+test.each([
   'Date;Affichages;Clics',
   'Fecha;Impresiones;Clics',
   'Data;Impressioni;Clic',

@@ -182,7 +182,7 @@ export function describeMissing(
   const likely = (name: string) => missing_metrics.find((metric) => metric === suggestMetric(name)) ?? null
   const name = doubtful_columns.find((each) => likely(each) !== null) ?? doubtful_columns[0]
   if (name === undefined) return `N${found}.`
-  const unread = `${isEvent ? 'rows with the event ' : ''}${doubtful_columns.join(', ')} ${isEvent ? 'were' : 'was'} not read`
+  const unread = `${isEvent ? 'rows with the event ' : ''}${doubtful_columns.join(', ')} ${isEvent || doubtful_columns.length > 1 ? 'were' : 'was'} not read`
   const advice = isEvent ? 'Name each event as its metric, and leave out the rows of others.' : 'Choose its column.'
   return `Not all was compared: n${found}, and ${unread}. ${example?.(name, likely(name)) ?? advice}`
 }
