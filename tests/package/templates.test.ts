@@ -101,6 +101,11 @@ describe.each(templates)('$name', async (template) => {
     expect(Object.values(manifest.scripts).join('\n')).not.toContain('--port')
   })
 
+  test('an older Node is refused at npm install where npm start would fail on its TypeScript', () => {
+    const npmrc = texts.find(({ path }) => path === '.npmrc')?.text ?? ''
+    expect(npmrc.includes('engine-strict=true')).toBe(/^node .*\.ts$/.test(manifest.scripts.start ?? ''))
+  })
+
   test('it names commands as you type them there: svc is only in its npm scripts', () => {
     for (const path of ['README.md', 'AGENTS.md', '.env.example'])
       expect(read(path).match(/`svc (?!exec)[^`]*`/g), path).toBeNull()

@@ -43,7 +43,7 @@ interface Manifest {
 }
 
 /** Files that npm leaves out of packages or uses itself, by the name under which a template keeps them. */
-const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' }
+const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore', _npmrc: '.npmrc' }
 
 /** Files and folders that running a template in place leaves behind. */
 const leftovers = new Set([
