@@ -155,7 +155,7 @@ export const lossyPages: Readonly<Record<string, Page>> = {
 } })</script>`,
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
-  'Pass the element itself as target: a selector does not find elements in a shadow root': {
+  'Correct the selector, or pass the element itself as target: a selector does not find elements in a shadow root': {
     body: `<script>SponsoredPlacement.startTurn({ target: '#nowhere', endpoint: '/placement' })</script>`,
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },

@@ -72,7 +72,8 @@ function listUnanswered(slot: Slot): BeaconLine[] {
 }
 
 function explainReason(code: string): string | null {
-  return findEntry(acceptMeanings, code) ?? findEntry(reasonCodes, code)?.message ?? null
+  const known = findEntry(acceptMeanings, code) ?? findEntry(reasonCodes, code)?.message
+  return known ?? (localReasons.has(code) ? 'no verdict of the service' : null)
 }
 
 /** Accepted heartbeats are one line, at the place of the first. */

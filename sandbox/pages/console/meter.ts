@@ -81,6 +81,7 @@ interface MeterWording {
     | 'viewed'
     | 'waiting'
     | 'hidden page'
+    | 'no room'
     | 'too small'
     | 'out of view'
     | 'cut off'
@@ -110,6 +111,7 @@ export function describeMeter(
   const { ratio, uncovered, needed, width_px, height_px } = meter
   if (isViewed) return { hold: 'viewed', text: 'Viewed: the dwell is met.' }
   if (!meter.page_visible) return { hold: 'hidden page', text: 'Stopped: the page is hidden.' }
+  if (width_px === 0) return { hold: 'no room', text: 'Stopped: its slot has no room.' }
   if (!Number.isFinite(needed.ratio)) {
     return { hold: 'too small', text: `Stopped: too small. It is shown at ${width_px} × ${height_px} pixels.` }
   }

@@ -87,6 +87,12 @@ test.each([
     'too small',
     'Stopped: too small. It is shown at 40 × 33 pixels.',
   ],
+  [
+    { needed: { ratio: Infinity, ms: Infinity }, width_px: 0, height_px: 0 },
+    false,
+    'no room',
+    'Stopped: its slot has no room.',
+  ],
   [{ ratio: 0.3 }, false, 'out of view', 'Stopped: out of view. 30 % of it can be seen, 50 % needed.'],
   [{ uncovered: 0.2 }, false, 'covered', 'Stopped: covered. Something lies over it, or hides it.'],
   [{ uncovered: 0.2 }, true, 'covered', 'Stopped: covered. This console lies over it: move it.'],
@@ -102,7 +108,7 @@ test.each<[string, Partial<typeof counting>, object, RendererEvent[], string]>([
     { isCounting: false, width_px: 0, height_px: 0, needed: { ratio: Infinity, ms: Infinity } },
     {},
     [],
-    'Stopped: too small. It is shown at 0 × 0 pixels.',
+    'Stopped: its slot has no room.',
   ],
   ['the fix of a clip that does not play', { isCounting: false }, {}, [], 'A generic fix.'],
   ['the fix of another metric', {}, { metric: 'click' }, [], 'A generic fix.'],
@@ -127,4 +133,29 @@ test.each([
   const ad = { placement: { format: 'banner' }, measure: () => ({ ...counting, width_px }) }
   const state = { outcome: 'pending', stage: 'loading' }
   expect(describeState({ ad, state } as unknown as Slot)).toMatchObject({ reason, text: expect.stringContaining(text) })
+})
+
+const sendVisible = (accepted: boolean, reason_code: string) => ({
+  type: 'beacon',
+  event: 'visible',
+  accepted,
+  reason_code,
+})
+
+test.each([
+  ['whose beacon is on its way', [], null],
+  ['that the service has', [sendVisible(true, 'OK')], null],
+  ['whose beacon was sent again', [sendVisible(false, 'network_error'), sendVisible(true, 'OK')], null],
+  ['whose beacon the page blocked', [sendVisible(false, 'csp_blocked')], 'csp_blocked'],
+  ['that the service refused', [sendVisible(false, 'consent_not_granted')], 'consent_not_granted'],
+])('a view %s is one of %j', (_, events, reason) => {
+  const ad = { placement: { format: 'banner' } }
+  const lost = ' The service has not accepted that view: nothing is counted for it.'
+  const describe = (state: object) => describeState({ ad, state, events } as unknown as Slot)
+  const text = `A banner is shown, and has been viewed.${reason === null ? '' : lost}`
+  expect(describe({ outcome: 'fill', isViewed: true })).toMatchObject({ chip: 'viewed', reason, text })
+  const ended = describe({ outcome: 'ended', reason: 'destroyed', isViewed: true }).text
+  expect(ended).toBe(`The page called destroy(). It was viewed.${reason === null ? '' : lost}`)
+  const unseen = describe({ outcome: 'fill', isViewed: false }).text
+  expect(unseen).toBe('A banner is shown. It has not been viewed yet.')
 })

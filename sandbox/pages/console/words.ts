@@ -11,7 +11,7 @@ import {
 } from '#contract/words/renderer-errors.ts'
 import { findEntry } from '#foundation/table-entry.ts'
 import type { Channel } from './channel.ts'
-import type { Slot } from './slots.ts'
+import { listEvents, type Slot } from './slots.ts'
 
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'money'
 
@@ -26,15 +26,21 @@ export interface Wording {
   details?: ErrorWords
 }
 
-export function describeState({ state, ad }: Slot): Wording {
+export function describeState(slot: Slot): Wording {
+  const { state, ad } = slot
   const format = findEntry(formats, ad?.placement.format ?? '') ?? 'An ad'
   switch (state.outcome) {
     case 'pending':
       return { tone: 'warn', chip: 'pending', ...describeWait(state.stage, ad?.measure()?.width_px) }
-    case 'fill':
-      return state.isViewed
-        ? { tone: 'good', chip: 'viewed', reason: null, text: `${format} is shown, and has been viewed.` }
-        : { tone: 'good', chip: 'fill', reason: null, text: `${format} is shown. It has not been viewed yet.` }
+    case 'fill': {
+      if (!state.isViewed)
+        return { tone: 'good', chip: 'fill', reason: null, text: `${format} is shown. It has not been viewed yet.` }
+      const text = `${format} is shown, and has been viewed.`
+      const lost = findLostView(slot)
+      return lost === null
+        ? { tone: 'good', chip: 'viewed', reason: null, text }
+        : { tone: 'bad', chip: 'viewed', reason: lost, text: `${text} ${lostView}` }
+    }
     case 'no_fill':
       return { tone: 'warn', chip: 'no-fill', reason: state.reason, text: explainNoFill(state.reason) }
     case 'blocked':
@@ -52,10 +58,18 @@ export function describeState({ state, ad }: Slot): Wording {
         tone: 'plain',
         chip: 'ended',
         reason: state.reason,
-        text: state.isViewed ? `${text} It was viewed.` : text,
+        text: state.isViewed ? `${text} It was viewed.${findLostView(slot) === null ? '' : ` ${lostView}`}` : text,
       }
     }
   }
+}
+
+const lostView = 'The service has not accepted that view: nothing is counted for it.'
+
+/** Returns why the service does not have the view of an ad, by the last verdict on its visible beacon; null when it has. */
+function findLostView(slot: Slot): string | null {
+  const last = listEvents(slot, 'beacon').findLast(({ event }) => event === 'visible')
+  return last === undefined || last.accepted ? null : last.reason_code
 }
 
 /** `width_px`: of its frame, once it is mounted. */

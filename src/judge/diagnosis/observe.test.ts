@@ -52,3 +52,28 @@ test.each([
   const verdict = withoutConsequences(unseen(...slots), page(code)).find(({ rule }) => rule.id === 'ads-never-seen')
   expect(verdict).toMatchObject({ follows, findings: { length: follows === null ? 1 : 0 } })
 })
+
+const frame = '/v1/frames/ast_1_redacted'
+
+test.each([
+  ['of an app', 'error', [['/v1/placement']], null],
+  ['of a frame, of a page without another finding', 'holds', [[frame]], null],
+  ['of a frame and of an app', 'error', [[frame], ['/v1/placement']], null],
+  ['of frames', 'error', [[frame, `${frame}?theme=dark`]], 'frame-blocked'],
+] as const)('an unknown path %s', (_, standing, groups, follows) => {
+  const strays = groups.map((paths) => {
+    const requests = paths.map((path) => ({
+      path,
+      slot_id: null,
+    })) as unknown as Verdict['findings'][number]['requests']
+    return { message: 'There is none.', requests: requests! }
+  })
+  const verdicts = unseen().map((verdict): Verdict => {
+    if (verdict.rule.id === 'frame-blocked') return { ...verdict, standing }
+    return verdict.rule.id === 'path-unknown' ? { ...verdict, findings: strays } : verdict
+  })
+  const other_frames = [{ slot_id: 'slot_1', url: `http://127.0.0.1:4010${frame}` }]
+  const judged = withoutConsequences(verdicts, { ...page(''), other_frames, renderer_errors: [] })
+  const verdict = judged.find(({ rule }) => rule.id === 'path-unknown')
+  expect(verdict).toMatchObject({ follows, findings: { length: follows === null ? strays.length : 0 } })
+})

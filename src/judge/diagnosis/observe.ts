@@ -3,6 +3,7 @@
  * suite, for all reporters, and prints them as a separate list.
  */
 
+import { withoutQuery } from '#foundation/http.ts'
 import type { CaseResult, Check, Outcome, RunResult, CaseExchange as SentExchange, StepResult } from '#qa/result.ts'
 import { withCommandName } from '#text/command-name.ts'
 import { plural } from '#text/text.ts'
@@ -91,7 +92,8 @@ export function withoutConsequences(given: readonly Verdict[], page: PageSeen): 
     requests.every(({ slot_id }) => slots.has(slot_id)) || (cause === 'frame-blocked' && mounts.length === 0)
   return verdicts.map((verdict) => {
     const { id } = verdict.rule
-    const isConsequence = (id === 'step-failed' && isWaiting) || isAboutUnseen(verdict, isOfPage)
+    const isConsequence =
+      (id === 'step-failed' && isWaiting) || isAboutUnseen(verdict, isOfPage) || isOfFrames(verdict, page)
     return isConsequence ? following(verdict, cause) : verdict
   })
 }
@@ -100,6 +102,14 @@ export function withoutConsequences(given: readonly Verdict[], page: PageSeen): 
 function isAboutUnseen({ rule, findings }: Verdict, isExplained: (finding: RuleFinding) => boolean): boolean {
   const ids = ['fill-unused', 'beacon-missing', 'ads-never-seen', 'frame-without-room']
   return ids.includes(rule.id) && findings.length > 0 && findings.every(isExplained)
+}
+
+/** Whether all paths that the service does not have are those of frames: `frame-blocked` has their change. */
+function isOfFrames({ rule, findings }: Verdict, { other_frames }: PageSeen): boolean {
+  const paths = new Set(other_frames.map(({ url }) => new URL(url).pathname))
+  const isFrame = ({ requests = [] }: RuleFinding) =>
+    requests.length > 0 && requests.every(({ path }) => paths.has(withoutQuery(path)))
+  return rule.id === 'path-unknown' && findings.length > 0 && findings.every(isFrame)
 }
 
 /** Leaves out that ads were not seen which the page itself took out: `page-errors` has that. */

@@ -166,6 +166,11 @@ test.each<[ReportedError, message: string, fix: string | null]>([
     'The options are target, body.',
   ],
   [
+    { code: 'option_unknown', got: ['0', '1', '2'], known: ['target', 'response'] },
+    'A text or a list was passed where the options belong.',
+    'Pass one object: { target, ... }.',
+  ],
+  [
     { code: 'csp_blocked', directive: 'frame-src' },
     "The page's Content-Security-Policy does not allow it: frame-src.",
     'Add the origin of what was blocked to that directive of the Content-Security-Policy of the page.',
@@ -219,7 +224,7 @@ test.each<[waited: string, Partial<ReportedError>, fix: string | null]>([
 })
 
 test.each([
-  ['"#ad"', 'Pass the element itself as target: a selector does not find'],
+  ['"#ad"', 'Correct the selector, or pass the element itself as target: a selector does not find'],
   ['"slot"', 'Write an id as a selector'],
   ['Object {current}', 'Pass the element of the ref: ref.current.'],
   ['Array {0}', 'Pass one element of the list: list[0].'],

@@ -274,6 +274,11 @@ function describeType(content_type: string | undefined): string {
 }
 
 function describeOptions({ got = [], known = [] }: ReportedError): Words {
+  if (got.every((name) => /^\d+$/.test(name)))
+    return {
+      message: 'A text or a list was passed where the options belong.',
+      fix: `Pass one object: { ${known[0]}, ... }.`,
+    }
   const meant = got.flatMap((name) => nearestName(name.replaceAll(/[_-]/g, ''), known) ?? [])
   return {
     message:
@@ -292,7 +297,7 @@ function fixOfTarget(passed: string): string {
   }
   if (/^"[a-z][\w-]*"$/i.test(passed)) return 'Write an id as a selector, with # before it, or pass the element.'
   if (passed !== '' && !passed.startsWith('"')) return 'Pass an element, or a selector of one.'
-  return 'Pass the element itself as target: a selector does not find elements in a shadow root, or elements that do not exist yet.'
+  return 'Correct the selector, or pass the element itself as target: a selector does not find elements in a shadow root, or elements that do not exist yet.'
 }
 
 function describeByTable({ code, reason_code, message }: ReportedError): Words {

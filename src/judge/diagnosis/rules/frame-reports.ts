@@ -13,7 +13,7 @@ import { reportsBeforeFrame } from '../facts/shown-ads.ts'
 import { completeUntil, findingFor, type Observed, type RuleFinding } from '../rule.ts'
 
 export const silenceCauses =
-  'Otherwise the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, or a blocker; or the page was left before the ad was painted.'
+  'Otherwise the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, or a blocker; or its slot has no room, as with display: none; or the page was left before the ad was painted.'
 
 /** Returns how many frames should have sent beacons by now, those without any, and those with beacons but no render. */
 export function frameReports(exchanges: readonly JournaledExchange[], observed: Observed) {

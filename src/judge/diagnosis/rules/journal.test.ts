@@ -647,8 +647,12 @@ describe('frames', () => {
       ['Less than half', [measured('render', 0)], 'below the fold'],
       ['Less than half', [measured('render', 1), measured('heartbeat', 0.2)], 'cuts it off'],
       ['for seconds, and hidden', [measured('render', 1), measured('heartbeat', 1)], 'opacity: 0'],
-      ['gone before it could count', [measured('render', 1)], 'Keep it in the page'],
-      ['gone before it could count', [measured('render', 1), measured('play_started', 1)], 'or two for a clip'],
+      ['gone or hidden before it could count', [measured('render', 1)], 'Keep it in the page'],
+      [
+        'gone or hidden before it could count',
+        [measured('render', 1), measured('play_started', 1)],
+        'or two for a clip',
+      ],
     ])('%s', (what, sent, fix) => {
       expect(views(...sent)).toMatchObject([
         { level: 'warning', message: expect.stringContaining(what), fix: expect.stringContaining(fix) },

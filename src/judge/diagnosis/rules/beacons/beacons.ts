@@ -285,8 +285,8 @@ const unseenCauses = {
     fix: 'Remove opacity: 0 or visibility: hidden from the slot and the elements around it, and what lies over it. A clip also has to play.',
   },
   removed: {
-    what: 'It was in the window when it rendered, and was gone before it could count',
-    fix: 'Keep it in the page for at least a second, or two for a clip while it plays: finish() waits for that, clear, cancel and removing the slot do not.',
+    what: 'It was in the window when it rendered, and was gone or hidden before it could count',
+    fix: 'Keep it in the page for at least a second, or two for a clip while it plays: finish() waits for that, clear, cancel and removing the slot do not. If it stayed, a style hides or fades it, or something lies over it.',
   },
 } as const
 
