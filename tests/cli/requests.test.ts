@@ -276,6 +276,21 @@ describe('requests verify', () => {
     expect((await cli.svc('requests verify --path /v1/jobs --none')).code).toBe(0)
   })
 
+  test.each([
+    ['/v1/job', ''],
+    ['/v1/decisions/slot_1', ''],
+    ['/v1/projects/proj_demo/con', ''],
+    ['/v1/jobs?wait_ms=1', ''],
+    ['/v1/*/becons', ''],
+    ['/placements', ''],
+    ['/v1/becons', 'No endpoint has a path that begins with /v1/becons.\n'],
+    ['/v1/projects/proj_demo/beacons', 'No endpoint has a path that begins with /v1/projects/proj_demo/beacons.\n'],
+  ])('none of %s is a pass, and a path that no endpoint has is named', async (path, note) => {
+    await using cli = await withJournal()
+    const { code, stderr } = await cli.svc(`requests verify --path ${path} --none`)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: note })
+  })
+
   test('exits 5 on a miss, and prints the nearest requests', async () => {
     await using cli = await withJournal()
     const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=visible --times 1')

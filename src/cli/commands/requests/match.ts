@@ -133,6 +133,8 @@ async function run(context: CommandContext, input: CommandInput): Promise<number
     throw nothingChecked(message, 'Run the integration first. To expect an empty journal: svc requests verify --none')
   }
   if (isMet(count)) {
+    if (count === 0 && isOfNoEndpoint(match.path))
+      context.out.note(`No endpoint has a path that begins with ${match.path}.`)
     context.out.data({ ok: true, count, expected, looked_at }, figures)
     return 0
   }
@@ -147,6 +149,18 @@ async function run(context: CommandContext, input: CommandInput): Promise<number
   ])
   const message = `Expected ${expected}, found ${count}.`
   throw new CliError('expectation', 'count_differs', message, 'See what was sent: svc requests list')
+}
+
+/** Whether a path of v1 begins that of no endpoint: most often it is misspelt, and none is found whatever was sent. */
+function isOfNoEndpoint(path = ''): boolean {
+  if (!path.startsWith('/v1/') || path.includes('*')) return false
+  const wanted = withoutQuery(path).split('/')
+  const isBegun = (parts: readonly string[]): boolean =>
+    wanted.every((part, index) => {
+      const known = parts[index] ?? ''
+      return known.startsWith('{') || (index === wanted.length - 1 ? known.startsWith(part) : known === part)
+    })
+  return !Object.values(endpoints).some((endpoint) => isBegun(endpoint.path.split('/')))
 }
 
 /** Returns the expectation, in words and as a check. */
