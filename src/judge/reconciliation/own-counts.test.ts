@@ -218,6 +218,18 @@ describe('a file is read as programs write it', () => {
       three,
       [read1, 'Left out as totals beside the rows: totals.'],
     ],
+    [
+      'an object with a list for each column',
+      JSON.stringify({ report: { slot_id: [a, b, c], Views: [1, '2', 3] }, totals: { Views: 6 } }),
+      three,
+      [read1, 'Left out as totals beside the rows: totals.'],
+    ],
+    [
+      'columns by the number of the row',
+      JSON.stringify({ slot_id: { 0: a, 1: b, 2: c }, Views: { 0: 1, 1: 2, 2: 3 } }),
+      three,
+      [read1],
+    ],
     ['an array on each line', `["slot_id","Views"]\n["${a}",1]\n["${b}",2]\n["${c}",3]\n`, three, [read1]],
     [
       'one row, with a list in it',

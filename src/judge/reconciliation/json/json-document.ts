@@ -93,10 +93,24 @@ function* findLists(
     if (table !== null) yield { ...table, path: path.join('.'), around, known, is_empty: value.length === 0 }
     if (known === 0 && value.length === 1) yield* findLists(value[0], { path, around }, finder)
   } else if (isObject(value) && path.length < maxDepth) {
+    const table = readColumns(value, finder)
+    if (table !== null) return yield { ...table, path: path.join('.'), around, known: 1, is_empty: false }
     for (const [name, inner] of Object.entries(value)) {
       yield* findLists(inner, { path: [...path, name], around: [...around, value] }, finder)
     }
   }
+}
+
+/** Returns the rows of an object with a list for each column, or an object by the numbers of the rows, as pandas writes it. */
+function readColumns(value: Fields, { countKnown }: Finder): JsonTable | null {
+  const names = Object.keys(value)
+  const columns = Object.values(value).map((column) => (isObject(column) || Array.isArray(column) ? column : {}))
+  const [keys = [], ...others] = columns.map((column) => Object.keys(column))
+  if (countKnown(names) === 0 || keys.length === 0 || others.some((each) => each.join('\n') !== keys.join('\n'))) {
+    return null
+  }
+  const cells = columns.map((column) => Object.values(column))
+  return { names, rows: keys.map((_, at) => ({ line: at + 1, cells: cells.map((column) => column[at]) })) }
 }
 
 /** Returns a list as rows; without a name for arrays below no header, and null for any other list. */
