@@ -181,16 +181,19 @@ function countOfMode({ counted }: Sum, mode: Mode): number {
   return counted.filter((turn) => turn.mode === mode).length
 }
 
-/** Counts in how many sums each cause alone would explain the difference: one mistake is usually made everywhere. */
+/**
+ * Counts in how many sums each cause alone would explain the difference. One mistake is usually made everywhere: what does not explain
+ * half of the sums in which it is possible explains the others by accident.
+ */
 function countExactCauses(sums: readonly ExplainedSum[]): ReadonlyMap<string, number> {
-  const frequency = new Map<string, number>()
-  for (const sum of sums) {
-    for (const each of sum.possible) {
-      const name = causeName(each)
-      if (isExact(each, sum)) frequency.set(name, (frequency.get(name) ?? 0) + 1)
-    }
-  }
-  return frequency
+  const found = sums.flatMap((sum) =>
+    sum.possible.map((each) => ({ name: causeName(each), exact: isExact(each, sum) })),
+  )
+  const frequency = [...Map.groupBy(found, ({ name }) => name)].map(([name, all]) => {
+    const { length } = all.filter(({ exact }) => exact)
+    return [name, length * 2 < all.length ? 0 : length] as const
+  })
+  return new Map(frequency)
 }
 
 interface ExplainedSum {
@@ -250,13 +253,18 @@ function explainSum(
   const isCertain = field === 'session_id' && lines.length === 0
   if (excess <= 0) return [...shifted, ...about(excess, 'not_recorded', { is_possible: !isCertain })]
   if (!isKnownKey(key)) return [...shifted, ...about(excess, 'never_requested', { is_possible: field === 'day' })]
+  const countExact = (each: PossibleCause) => (isExact(each, explained) ? (frequency.get(causeName(each)) ?? 0) : 0)
   const rank = (each: PossibleCause): readonly number[] => {
-    const exact = isExact(each, explained) ? (frequency.get(causeName(each)) ?? 0) : 0
-    return [-exact, -countExplained(each, explained), Math.abs(each.turns - excess), causeOrder.indexOf(each.cause)]
+    return [
+      -countExact(each),
+      -countExplained(each, explained),
+      Math.abs(each.turns - excess),
+      causeOrder.indexOf(each.cause),
+    ]
   }
   const sorted = possible.toSorted((one, other) => compareRanks(rank(one), rank(other)))
   const [likeliest] = sorted
-  if (likeliest === undefined || !isExact(likeliest, explained)) {
+  if (likeliest === undefined || countExact(likeliest) === 0) {
     return [...shifted, ...about(excess, 'unexplained', { is_possible: false, possible: sorted })]
   }
   const { cause, reason_code } = likeliest

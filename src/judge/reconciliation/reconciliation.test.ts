@@ -493,6 +493,16 @@ describe('sums of sessions', () => {
     ])
   })
 
+  test('are explained by no cause that fits fewer than half of the sums in which it is possible', () => {
+    const unviewed = ['a', 'b', 'b', 'c', 'c'].map((session_id, at) =>
+      turn(`${session_id}${at}`, { session_id, beacons: [rendered] }),
+    )
+    const named = (...counts: string[]) =>
+      explained(compare(csv('session,views', ...counts), unviewed)).map(([, , , by]) => by)
+    expect(named('a,1', 'b,2', 'c,1')).toEqual(['possibly not_viewed', 'possibly not_viewed', 'unexplained'])
+    expect(named('a,1', 'b,1', 'c,1')).toEqual(['unexplained', 'unexplained', 'unexplained'])
+  })
+
   test('with more than one cause explains say so; one that is unknown here was never requested', () => {
     const result = compare(csv('session,views', 's1,4', 's2,0', 's3,4'), turns)
     expect(explained(result)).toEqual([
