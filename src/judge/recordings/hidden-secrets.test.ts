@@ -266,6 +266,10 @@ test.each([
   'while(i<items.length) last.tokenRaw=first.raw+last.tokenRaw2; g()',
   'if(a<r.length||(x={bday:["text","search"],token:["text"]})){}',
   'if(typeof apiKey === "string"&&typeof e.accessToken!="undefined"){f("object"==typeof password)}',
+  String.raw`f={letters:()=>{e??=RegExp("^(\\p{L})+$","u")},jwt:/^[A-Za-z0-9-_]+\.[A-Za-z0-9-_]*$/};for(i=0;i<n;i++)g()`,
+  String.raw`f=e=>{"use strict";x={line:"\n",token:form.token4};for(i=0;i<n;i++)g()}`,
+  String.raw`r=/=>|>{1,3}|\\|\u00e9/g;x={password: e.password2};for(i=0;i<n;i++)g()`,
+  String.raw`f=e=>{a="\\";throw Error("Missing token: pass2it");i<n}`,
 ])('the short script %s stays', async (code) => {
   expect(await recordTexts({ ...script, response: code })).toContain(code)
 })

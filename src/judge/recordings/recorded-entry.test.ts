@@ -171,6 +171,7 @@ test.each<[string, ...Parts[]]>([
     'x-credential',
     'x-user-secret',
     'x-authorization',
+    'x-authorisation',
     'x-auth-token',
     'x-a-hmac-sha256',
     'dpop',

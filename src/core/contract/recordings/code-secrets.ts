@@ -32,11 +32,13 @@ const jsonLiteral = /(?<=['`])\s{0,8}[{[]\s{0,8}["{[][^'`\\\n]*(?=['`])/g
 /** What the code around literals has. */
 const codeMark = /[(){}]|(?<!&(?:[#\w]{2,10};){0,3}[#\w]{2,10});/
 const jsonMark = /"\s*:/
+/** JSON or markup. Code begins with a bracket too, as after `=>`, and so does a directive in it: `{"use strict"`. */
+const beginsText = /^\s*(?:<|\[\s*["[{]|\{\s*"[^"]*"\s*:)/
 
 /** Whether a piece of code has a secret in a reading. It can be a regular expression, or the code around literals, which is no text. */
 function holdsSecret(reading: string, piece: string, redactInner: RedactInner): boolean {
   const isLiteral =
-    !codeMark.test(piece) || /^\s*[[{<]/.test(reading) || (jsonMark.test(reading) && !jsonMark.test(piece))
+    !codeMark.test(piece) || beginsText.test(reading) || (jsonMark.test(reading) && !jsonMark.test(piece))
   if (!isLiteral) return withoutShapes(reading) !== reading
   return redactInner(reading) !== reading || (jsonMark.test(reading) && redactLiterals(reading) !== reading)
 }

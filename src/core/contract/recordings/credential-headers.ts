@@ -50,7 +50,7 @@ function isOfCookie(word: string, name: string): boolean {
 
 /** Keys of caches are words, and have headers with such names. @param isOnly whether it is all that the header has beside a scheme */
 function isOfHeader(word: string, name: string, isOnly: boolean): boolean {
-  const isCertain = name.endsWith('authorization') || isSecretText('word', name)
+  const isCertain = /authori[sz]ation$/.test(name) || isSecretText('word', name)
   if (word.length < minSecretLength) return isCertain || isSecretText(word, name) || isSecretBeside(word, 'token')
   return isCertain && isOnly ? !isAddress(word) : isRandom(word)
 }

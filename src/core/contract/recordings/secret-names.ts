@@ -12,7 +12,7 @@ export type Secrecy = Exclude<NameKind, 'ambiguous'>
 
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
-  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|(?:seed|recovery)phrase|secret(?!ar[iy])|token(?!i[sz][aei])|credential|jwt|authorization|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
+  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|(?:seed|recovery)phrase|secret(?!ar[iy])|token(?!i[sz][aei])|credential|jwt|authori[sz]ation|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
 const wholeWords: ReadonlySet<string> = new Set(
   'auth authentication bearer cookie cookies csrf otp pass passkey pwd xsrf'.split(' '),
 )
@@ -228,4 +228,4 @@ export function isSecretNumber(digits: string, name: string): boolean {
 }
 
 const numericSecret =
-  /(?:^|[^a-z0-9])(?:passwords?(?:[^a-z0-9](?:confirm|confirmation|again|repeat|old|new))?|passwd|pwd|passphrase|passcode|pin|otp|secret|token|credential|jwt|authorization|(?:api|access|private|signing)[^a-z0-9]?keys?|(?:pin|pass|otp|security|verification)[^a-z0-9]?code)$/
+  /(?:^|[^a-z0-9])(?:passwords?(?:[^a-z0-9](?:confirm|confirmation|again|repeat|old|new))?|passwd|pwd|passphrase|passcode|pin|otp|secret|token|credential|jwt|authori[sz]ation|(?:api|access|private|signing)[^a-z0-9]?keys?|(?:pin|pass|otp|security|verification)[^a-z0-9]?code)$/

@@ -156,7 +156,7 @@ export function withoutPrefixed(text: string): string {
 
 /** A header with a credential, as text: its value has two words, or is the value of a cookie. */
 const headerLine =
-  /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{0,4}:\s{0,4}["']?)((?:(?!await|new|typeof|void)[A-Za-z][\w-]{0,31} |[\w.-]{1,64}=)[^\r\n"'<>\\(){}]{1,4096})/gi
+  /(?<![\w-])((?:proxy-)?authori[sz]ation|(?:set-)?cookie)(["']?\s{0,4}:\s{0,4}["']?)((?:(?!await|new|typeof|void)[A-Za-z][\w-]{0,31} |[\w.-]{1,64}=)[^\r\n"'<>\\(){}]{1,4096})/gi
 
 /** Returns a text without private keys, tokens of known shapes, headers, users and passwords of addresses, and credentials after their scheme. */
 export function withoutShapes(text: string): string {
