@@ -4,6 +4,7 @@
  */
 import { flattenRows } from '#contract/separated.ts'
 import { isObject } from '#foundation/json.ts'
+import { findMetric } from '../column-words.ts'
 import { countKnownColumns, type Mapping } from '../columns.ts'
 import { OwnFileError } from '../own-file-error.ts'
 import { listTotals, refusePage, type StatedTotals } from './beside-rows.ts'
@@ -164,11 +165,24 @@ function chooseList(lists: readonly JsonList[], root: JsonList | null): JsonList
   if (one !== undefined) throw severalLists(known.length > 0 ? known : filled)
   const hasHeadless = lists.some(({ names, rows, is_empty }) => !is_empty && names.length + rows.length === 0)
   const empty = hasHeadless ? null : (lists[0] ?? root)
+  if (empty !== null && empty === root && isKeyed(root)) {
+    throw new OwnFileError(
+      'Its rows are objects by their keys.',
+      'Write a list of objects, each with its key as a field: [{"session_id": "demo", "views": 1}]',
+    )
+  }
   if (empty !== null) return empty
   throw new OwnFileError(
     hasHeadless ? 'Its arrays have no header.' : 'It is a JSON array of neither objects nor arrays below a header.',
     'Write the names of the columns as the first array, or one JSON object for each row.',
   )
+}
+
+/** Whether a document is of objects with counts alone, by their keys. */
+function isKeyed({ names }: JsonList): boolean {
+  const fields = names.map((name) => /^(.+)\.([^.]+)$/.exec(name))
+  const isCount = (field: RegExpExecArray | null) => field !== null && findMetric(field[2]!) !== null
+  return fields.every(isCount) && new Set(fields.map((field) => field?.[1])).size > 1
 }
 
 /** More names would hide the fix. */
