@@ -4,7 +4,7 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { v1 } from '#contract/index.ts'
 import { type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { type ComparedResponse, compareResponses } from './differences.ts'
-import { compareExchanges } from './findings.ts'
+import { compareExchanges, type ExchangePair } from './findings.ts'
 import { reportMarkdown } from './report.ts'
 
 const config: JsonObject = {
@@ -243,5 +243,16 @@ describe('a status', () => {
       renderer: null,
     }
     expect(reportMarkdown(report)).toContain(`The contract has no status ${status} for placements.create`)
+  })
+
+  test('frames are compared without their bodies; where every other exchange has none either, nothing is', () => {
+    const none: ComparedResponse = { ...placed, text: null, json: undefined }
+    const frame = { endpoint: 'render.frame' as const, entry: 1, service: none, other: none }
+    const whole = { endpoint: 'placements.create' as const, entry: 2, service: placed, other: placed }
+    const compared = (...pairs: ExchangePair[]) => compareExchanges(pairs).compared
+    expect(compared(frame)).toBe(1)
+    expect(compared(frame, whole, { ...whole, other: none })).toBe(2)
+    expect(compared(frame, { ...whole, service: none, other: none })).toBe(0)
+    expect(compared(frame, { ...whole, other: none })).toBe(0)
   })
 })

@@ -73,6 +73,8 @@ export function compareExchanges(pairs: Iterable<ExchangePair>): Comparison {
     const key = `${decided.service} ${decided.other}`
     outcomes.set(key, { ...decided, count: (outcomes.get(key)?.count ?? 0) + 1 })
   }
+  // What is left has no body that is compared: a frame, for example.
+  if (without_body > 0 && [...compared.keys()].every((id) => !hasComparedBody(id))) compared.clear()
   const joined = joinVarying([...findings.values()])
   const listed = new Set([...compared.keys(), ...joined.map(({ endpoint }) => endpoint)])
   return {
@@ -90,9 +92,15 @@ export function compareExchanges(pairs: Iterable<ExchangePair>): Comparison {
 
 /** Whether a side has no body where the contract has one: browsers leave bodies out, no longer have them, or got a 304. */
 function lacksBody({ endpoint: id, service, other }: ExchangePair): boolean {
+  return (
+    hasComparedBody(id) &&
+    [service, other].some((side) => side.text === null || side.status === 204 || side.status === 304)
+  )
+}
+
+function hasComparedBody(id: RecordedId): boolean {
   const { status, response } = endpoints[id]
-  if (status === 101 || 'media_type' in response) return false
-  return [service, other].some((side) => side.text === null || side.status === 204 || side.status === 304)
+  return status !== 101 && !('media_type' in response)
 }
 
 /** The endpoints that a recording can have. */
