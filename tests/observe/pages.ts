@@ -132,6 +132,14 @@ export const lossyPages: Readonly<Record<string, Page>> = {
 </script>`,
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'cleared')",
   },
+  ', before it was seen: target_removed.': {
+    body: `${slotInView}<script>
+  const slot = document.querySelector('#slot')
+  new MutationObserver(() => setTimeout(() => slot.remove(), 50)).observe(slot, { childList: true })
+  SponsoredPlacement.startTurn({ target: slot, endpoint: '/placement', turnId: 'one' })
+</script>`,
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'cleared')",
+  },
   'render.js could not send the beacon render: network_error.': {
     body: `<script>
   const real = fetch

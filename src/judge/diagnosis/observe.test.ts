@@ -53,6 +53,19 @@ test.each([
   expect(verdict).toMatchObject({ follows, findings: { length: follows === null ? 1 : 0 } })
 })
 
+test.each([
+  ['one ad of several was lost', 'warning', null],
+  ['the only one was lost', 'error', 'page-errors'],
+] as const)('an error about an unseen ad is kept beside a warning about its loss: %s', (_, standing, follows) => {
+  const verdicts = unseen('slot_1').map((verdict): Verdict => {
+    if (verdict.rule.id === 'page-errors') return { ...verdict, standing, findings: [{ message: 'A loss.' }] }
+    return verdict.rule.id === 'ads-never-seen' ? { ...verdict, standing: 'error' } : verdict
+  })
+  const mounts = [{ slot_id: 'slot_2' }] as unknown as PageSeen['mounts']
+  const judged = withoutConsequences(verdicts, { ...page('target_removed'), mounts })
+  expect(judged.find(({ rule }) => rule.id === 'ads-never-seen')).toMatchObject({ follows })
+})
+
 const frame = '/v1/frames/ast_1_redacted'
 
 test.each([

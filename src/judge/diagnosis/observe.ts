@@ -122,7 +122,9 @@ function withoutLosses(verdicts: readonly Verdict[], page: PageSeen): Verdict[] 
   // An error of a page without any ad is why nothing of what was filled for it was shown.
   const isUnshown = errors?.standing === 'error' && page.mounts.length === 0
   return verdicts.map((verdict) => {
-    return isAboutUnseen(verdict, isLost) || (isUnshown && isUnshownFill(verdict))
+    // Of several ads, one that was lost is a warning, which hides no error.
+    const isHeld = verdict.standing !== 'error' || errors?.standing === 'error'
+    return (isHeld && isAboutUnseen(verdict, isLost)) || (isUnshown && isUnshownFill(verdict))
       ? following(verdict, 'page-errors')
       : verdict
   })

@@ -291,9 +291,11 @@ export function inspectPage(bases: readonly string[]): PageLook {
       // An ad that was mounted again is not lost yet.
       const isBack = own.some((each) => each.type === 'rendered' && events.indexOf(each) > events.indexOf(event))
       const isExplained = isBack || own.some((each) => ['visible', 'error', 'blocked'].includes(each.type))
-      if (type !== 'cleared' || rendered === undefined || isExplained) return []
-      const shown = `${((event.at_ms - rendered.at_ms) / 1_000).toFixed(1)} s`
-      return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
+      if (type !== 'cleared' || isExplained) return []
+      // Before it is drawn, an ad may also end with a fast answer, or with its turn.
+      if (rendered === undefined && reason !== 'target_removed') return []
+      const shown = rendered === undefined ? '' : ` after ${((event.at_ms - rendered.at_ms) / 1_000).toFixed(1)} s`
+      return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'}${shown}` }]
     })
   }
   const frames = within(document)
