@@ -79,6 +79,15 @@ test.each([
     'Stopped: faded. Opacity or effects around it leave too little of its contrast.',
   ],
   [{ outcome: 'not_seen', reason: 'label_unreadable' }, false, 'label', 'Stopped: its label cannot be read.'],
+  [{ outcome: 'not_seen', reason: 'label_covered' }, false, 'label', 'Stopped: something lies over its label.'],
+  [
+    { outcome: 'not_seen', reason: 'hidden' },
+    false,
+    'hidden',
+    'Stopped: hidden, by the styles of it or of an element around it.',
+  ],
+  [{ outcome: 'unmeasured', reason: 'faded' }, false, null, 'Counting: 0.42 s of 1.00 s.'],
+  [{ ratio: 0.5 }, false, null, 'Counting: 0.42 s of 1.00 s.'],
   [{ outcome: 'seen', reason: 'cover_leaves_enough', uncovered: 0.6 }, false, null, 'Counting: 0.42 s of 1.00 s.'],
   [{ page_visible: false }, false, 'hidden page', 'Stopped: the page is hidden.'],
   [
@@ -120,10 +129,31 @@ test.each<[string, Partial<typeof counting>, object, RendererEvent[], string]>([
     [{ type: 'beacon', event: 'visible' } as RendererEvent],
     'A generic fix.',
   ],
+  [
+    'what stops its view, whatever else was sent',
+    { ratio: 0.3 },
+    {},
+    [
+      { type: 'beacon', event: 'render' },
+      { type: 'rendered', event: 'visible' },
+    ] as unknown as RendererEvent[],
+    'Stopped: out of view. 30 % of it can be seen, 50 % needed.',
+  ],
 ])('what is missing for a bill is %s', (_, found, billing, events, text) => {
   const known = { missing: 'A generic fix.', metric: 'viewable_impression', gross_cpm: 4, ...billing }
   const ad = { measure: () => ({ ...counting, ...found }) }
   expect(describeMissing({ ad, events, sandbox: { billing: known } } as unknown as Slot, false)).toBe(text)
+})
+
+test('nothing is missing for a bill that is certain, nor known of an ad that is not mounted', () => {
+  const billing = { missing: null, metric: 'viewable_impression', gross_cpm: 4 }
+  const ad = { measure: () => ({ ...counting, ratio: 0.3 }) }
+  const describe = (slot: object) => describeMissing({ ad, events: [], ...slot } as unknown as Slot, false)
+  expect(describe({ sandbox: { billing } })).toBeNull()
+  expect(describe({ sandbox: null })).toBeNull()
+  const open = { billing: { ...billing, missing: 'A generic fix.' } }
+  expect(describe({ ad: null, sandbox: open })).toBe('A generic fix.')
+  expect(describe({ ad: { measure: () => null }, sandbox: open })).toBe('A generic fix.')
 })
 
 test.each([

@@ -53,7 +53,7 @@ export async function requestJson(url: string, options: RequestOptions): Promise
     const response = await fetch(url, {
       method,
       headers,
-      body: JSON.stringify(body),
+      body: body ? JSON.stringify(body) : null,
       credentials,
       keepalive,
       // A poll that a cache answers would stay pending.
