@@ -270,6 +270,8 @@ test.each([
   String.raw`f=e=>{"use strict";x={line:"\n",token:form.token4};for(i=0;i<n;i++)g()}`,
   String.raw`r=/=>|>{1,3}|\\|\u00e9/g;x={password: e.password2};for(i=0;i<n;i++)g()`,
   String.raw`f=e=>{a="\\";throw Error("Missing token: pass2it");i<n}`,
+  `h={"x-api-key":\`\${config.apiKey2}\`,Authorization:\`Token \${t1.value}\`,token:\`tok_\${id4}\`};g()`,
+  `h.set("authorization",\`Basic \${Buffer.from(o.auth).toString("base64")}\`);password=\`\${f(a)}\`;g()`,
 ])('the short script %s stays', async (code) => {
   expect(await recordTexts({ ...script, response: code })).toContain(code)
 })

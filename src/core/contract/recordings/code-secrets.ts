@@ -8,6 +8,8 @@ import { decode, pairNames, redacted, withoutShapes } from './secret-shapes.ts'
 const beforeLiteral =
   /(?<![\w.$-])([\w.$-]{1,128})(?:["'`]?\]?\s{0,8}(?:[=!]={0,2}|:=?|(?<=["'`]\s{0,8})=>|\|\|=?|\?\?=?|\+=)\s{0,8}\(?|["'`]\s{0,8}(,)\s{0,8})(?=["'`]|\d{4})/g
 const literal = /(["'`])((?:(?!\1)[^\\]|\\[\s\S]){1,4096})\1|\d{4,32}(?:\.\d{1,16})?(?![\w.])/y
+/** What a template has in place of a value: code, which is no secret. */
+const expression = /\$\{[^{}]*(?:\}|$)/g
 /** Between the two parts of a pair: `{name: "a", value: "b"}`. */
 const pairValue =
   /\s{0,8},\s{0,8}["']?(?:value|val|v|content|data|payload|raw|plain|plaintext)["']?\s{0,8}[:=]\s{0,8}/iy
@@ -80,6 +82,7 @@ function isPairName(name: string): boolean {
 }
 
 interface Literal {
+  /** Without the expressions of a template. */
   text: string
   isNumber: boolean
   /** The offsets of its text. */
@@ -92,7 +95,8 @@ function readLiteral(text: string, at: number): Literal | null {
   const [whole = '', quote, inner = ''] = literal.exec(text) ?? []
   if (whole === '') return null
   if (quote === undefined) return { text: whole, isNumber: true, from: at, to: at + whole.length }
-  return { text: inner, isNumber: false, from: at + 1, to: at + 1 + inner.length }
+  const own = quote === '`' ? inner.replace(expression, ' ') : inner
+  return { text: own, isNumber: false, from: at + 1, to: at + 1 + inner.length }
 }
 
 /** What `typeof` says of a value. */

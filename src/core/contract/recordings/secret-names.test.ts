@@ -138,6 +138,7 @@ describe('texts', () => {
     `{"pgp":"-----BEGIN PGP PRIVATE KEY BLOCK-----\\n${secret}\\n-----END PGP PRIVATE KEY BLOCK-----"}`,
     `-----BEGIN OPENSSH PRIVATE KEY-----\n${secret}-`,
     `<script>var settings = {apiSecret:"${secret}"}</script>`,
+    `<script>a = {password: \`\${b}${secret}\`, token: \`\${c} ${secret}\`}</script>`,
     `access_token=${secret}&token_type=bearer&refresh_token=${secret}`,
     `var password = "${secret}"; const apiKey = '${secret}'; f(x)`,
     `go(); cfg.secretKey = "correct ${secret}"; window["apiKey"]=\`${secret}\``,
