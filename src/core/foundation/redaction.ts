@@ -6,10 +6,10 @@
 
 /**
  * A key begins where a word does, unless it is long enough to be random, and no words: `task_test_1` and `task_test_regression_suite`
- * are none. In JSON text and in addresses the letter before it may be that of an escape.
+ * are none. The keys of the seed are words. In JSON text and in addresses the letter before it may be that of an escape.
  */
 const anyKey =
-  /(?:(?<![A-Za-z])|(?<=\\[bfnrt]|\\u[\da-fA-F]{4}|%[\da-fA-F]{2})|(?=[sp]k_(?:test|live)_(?!(?:[a-z]{1,15}\d{0,3}[_-]|\d{1,4}[_-]){0,12}(?:[a-z]{1,15}\d{0,3}|\d{1,4})(?![\w-]))[\w-]{12}))(sk|pk)_(test|live)_[\w-]+/g
+  /(?:(?<![A-Za-z])|(?<=\\[bfnrt]|\\u[\da-fA-F]{4}|%[\da-fA-F]{2})|(?=[sp]k_(?:test|live)_(?!(?!sandbox_)(?:[a-z]{1,15}\d{0,3}[_-]|\d{1,4}[_-]){0,12}(?:[a-z]{1,15}\d{0,3}|\d{1,4})(?![\w-]))[\w-]{12}))(sk|pk)_(test|live)_[\w-]+/g
 /**
  * A token whose end is cut off still counts, and text after a complete one stays. `wst` is a ticket, which opens a
  * socket (C04).

@@ -13,6 +13,7 @@ describe('numbers', () => {
     '{"price": 12345.67, "token": 1.5, "secret": 12, "password": null, "pin": true, "id": 12345678901234567890}',
     '{"asset_token": 123456, "seq": 1e400',
     '{"max_tokens": 100, "token_count": 5000, "tokens_used": 12000, "password_required": true, "password_min_length": 8000}',
+    '{"recovery_codes_count":10, "backup_code_length": 8, "sacred": "incredible", "oauth": "google", "creds": "none"}',
     '{"password":{"min_length":1000},"options":{"value":12345},"api_keys_count":1234}',
   ])('that are no secrets keep their bytes: %s', (text) => {
     expect(redactNamedSecrets(text)).toBe(text)
@@ -32,6 +33,10 @@ describe('numbers', () => {
     [
       '{"jwt":80942395,"authorization":80942395,"passwordConfirm":80942395}',
       '{"jwt":0,"authorization":0,"passwordConfirm":0}',
+    ],
+    [
+      '{"pswd":"x1","recovery_codes":["ab12-cd34"],"backupCode":"9f3a","creds":"k3Vd91xLr0PcZk2m"}',
+      '{"pswd":"[redacted]","recovery_codes":["[redacted]"],"backupCode":"[redacted]","creds":"[redacted]"}',
     ],
     ['{"pin":"123 456","otp":"123-456"}', '{"pin":"[redacted]","otp":"[redacted]"}'],
   ])('by the last word of their name: %s', (text, kept) => {

@@ -12,13 +12,13 @@ export type Secrecy = Exclude<NameKind, 'ambiguous'>
 
 /** In a name without its separators: `access_token`, `X-Api-Key`, `clientSecret`. */
 const secretWord =
-  /passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasen|motdepasse|(?:seed|recovery)phrase|secret(?!ar[iy])|token(?!i[sz][aei])|credential|jwt|authori[sz]ation|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
+  /passw(?:or)?[dt]|pswd|passphrase|passcode|kennwort|contrasen|motdepasse|(?:seed|recovery)phrase|(?:recovery|backup)codes?$|secret(?!ar[iy])|token(?!i[sz][aei])|credential|jwt|authori[sz]ation|(?:api|access|private|signing)key|(?:db|user|root|admin|login)(?:pass|pwd)$/
 const wholeWords: ReadonlySet<string> = new Set(
-  'auth authentication bearer cookie cookies csrf otp pass passkey pwd xsrf'.split(' '),
+  'auth authentication bearer cookie cookies cred creds csrf oauth otp pass passkey pwd xsrf'.split(' '),
 )
 /** The end of a name that can only be that of a secret. */
 const certainEnd =
-  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|(?:seed|recovery)phrase|pwd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer|csrf|xsrf)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2}|confirm|confirmation|again|repeat|old|new|current|previous|admin|prod|production|staging|dev)?$/
+  /(?:passw(?:or)?[dt]|passphrase|passcode|kennwort|contrasena|motdepasse|(?:seed|recovery)phrase|(?:recovery|backup)code|pwd|pswd|(?:db|user|root|admin|login)pass|(?:api|access|private|signing|secret)key|(?:access|refresh|id|auth|session|bearer|csrf|xsrf)token|(?:client|api|app|shared|user|session|^)secret)s?(?:hash|value|plain|\d{1,2}|confirm|confirmation|again|repeat|old|new|current|previous|admin|prod|production|staging|dev)?$/
 
 /** Names of secrets as of other things, and the last words of such names. */
 const ambiguousWords: ReadonlySet<string> = new Set('code hmac key pat psk session sid sig signature'.split(' '))
