@@ -65,6 +65,7 @@ test.each([
   ]),
   ['a word of its own behind an escaped line break', JSON.stringify(`a task\n${key}`)],
   ['a field whose length is a letter', Buffer.from(`\xd9P${key.padEnd(80, 'x')}`, 'latin1').toString('latin1')],
+  ['hexadecimal digits behind another digit', `{"id":"a${Buffer.from(key).toString('hex')}"}`],
   ['gzip as a part of a path', `/v1/decisions/${gzipSync(key).toString('base64')}`],
   ['zlib as a part of a path', `/v1/render/${deflateSync(key).toString('base64url')}/x`],
   ['Brotli as a part of a path', `/v1/decisions/${brotliCompressSync(key).toString('base64url')}`],
