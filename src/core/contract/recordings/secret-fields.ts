@@ -62,14 +62,16 @@ export function redactNamedSecrets(text: string, depth = 0, isReading = false): 
       const isRedacted = value === '' || value.endsWith('redacted') || value.endsWith(redacted)
       const plain = isRedacted ? null : redactValue(value, name, level.secrecy, redact)
       if (isRedacted) return null
-      return completePair(level, value, name) ? redacted : holdValue(level, value, name, plain)
+      return completePair(level, value, name)
+        ? redacted
+        : holdValue(level, name, { text: value, plain, isNumber: false })
     },
     // It stays a number: a client may read it as one.
     number(raw, name) {
       const pair = findPairName(level, name)
       if (isSecretNumber(raw, isValueName(name) ? level.name : name) || (pair !== null && isSecretNumber(raw, pair)))
         return '0'
-      return holdValue(level, raw, name, null, true)
+      return holdValue(level, name, { text: raw, plain: null, isNumber: true })
     },
     name: (raw) => redactName(readJsonString(raw), level.secrecy, redact),
     open(name, isArray) {
@@ -187,10 +189,8 @@ function isPairSecret(level: Level, value: string, name: string, pair: string): 
 /** Holds the value of a pair whose name is still to come. */
 function holdValue(
   level: Level,
-  text: string,
   name: string,
-  plain: string | null,
-  isNumber = false,
+  { text, plain, isNumber }: { text: string; plain: string | null; isNumber: boolean },
 ): Edit | string | null {
   const isValue = !level.isArray && level.pair_name === '' && isValueName(name)
   if (!isValue && level.held_around === null) return plain
