@@ -19,7 +19,9 @@ export function checkTokens({ frames }: History, { slots: stored, beacons }: Sta
     if (slot?.fill !== true) return [`${beacon_id} is accepted for ${slot_id}, which has no fill`]
     if (ofClips.has(event) && slot.format !== 'clip') return [`${beacon_id} is a ${event} of a ${slot.format}`]
     const span_ms = event === 'click' ? click_after_load_ms : beacons_after_load_ms
-    const start_ms = frames.get(slot_id) ?? (slot.decided_at_ms ?? 0) + frame_load_within_ms
+    const decided_ms = slot.decided_at_ms ?? 0
+    // The clock may be moved back between the decision, or a beacon, and the first load of the frame.
+    const start_ms = Math.max(decided_ms, frames.get(slot_id) ?? decided_ms + frame_load_within_ms)
     if (received_at_ms > start_ms + span_ms) return [`${beacon_id} is accepted after its token had expired`]
     if (occurred_at_ms < received_at_ms - oldest_ms) return [`${beacon_id} is accepted although it is stale`]
     if (occurred_at_ms > received_at_ms + ahead_ms) return [`${beacon_id} is accepted although it lies in the future`]
