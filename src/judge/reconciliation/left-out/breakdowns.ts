@@ -137,7 +137,7 @@ function nests(label: string, part: string): boolean {
   return (indent.test(part) && !indent.test(label)) || (part.length > label.length && part.startsWith(label))
 }
 
-/** Sums of two breakdowns may differ by what one of them lacks: rare values, or rows without a label. */
+/** Sums of two breakdowns may differ by what only one of them has: rare values, or rows without a label. */
 const mostApart = 0.25
 
 /**

